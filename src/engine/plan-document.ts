@@ -1,0 +1,114 @@
+import { z } from 'zod';
+
+/*
+ * The plan: plain data, the same value that is printed, saved and applied. It holds no secret.
+ */
+
+export const PLAN_FORMAT_VERSION = 1;
+
+export const actions = [
+  'create',
+  'update',
+  'replace',
+  'adopt',
+  'forget',
+  'manual',
+  'blocked',
+  'unknown',
+  'noop',
+] as const;
+
+const leafValue = z.json();
+
+export const plannedChange = z
+  .strictObject({
+    path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
+    before: leafValue
+      .optional()
+      .describe('The value now; absent for a create, for a sensitive change, and where nobody knows it.'),
+    after: leafValue
+      .optional()
+      .describe(
+        'The value to be; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for an id.',
+      ),
+    cause: z.enum(['manifest', 'drift', 'both']).describe('Who moved: the manifest, the platform, or both.'),
+    verified: z
+      .boolean()
+      .describe('False where the platform does not show the field, so that `before` is from memory.'),
+    sensitive: z.boolean().describe('True where the value is secret.'),
+    manual: z.literal(true).optional().describe('Present when only a person can make this change.'),
+    fingerprints: z
+      .strictObject({ before: z.string().optional(), after: z.string().optional() })
+      .optional()
+      .describe('Of a sensitive change: tell whether two secrets are the same, not what they are.'),
+  })
+  .describe('One field that differs.');
+
+export const plannedResource = z
+  .strictObject({
+    address: z.string(),
+    kind: z.string(),
+    action: z.enum(actions),
+    id: z.string().nullable().describe('Of the record; null where there is none yet.'),
+    source: z
+      .strictObject({ file: z.string(), line: z.int() })
+      .nullable()
+      .describe('Where it is declared; null when no manifest declares it any more.'),
+    reason: z.string().describe('Why this action, in one sentence.'),
+    changes: z.array(plannedChange),
+    adopted: z
+      .literal(true)
+      .optional()
+      .describe('Present when an existing record is taken under management.'),
+    previous_address: z.string().optional().describe('The address it was managed under before a rename.'),
+    steps: z.array(z.string()).optional().describe('What a person must do, a sentence each.'),
+    unverified: z
+      .array(z.string())
+      .optional()
+      .describe('Managed fields that the platform does not show, so that they were compared with memory.'),
+    depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
+    desired: z
+      .record(z.string(), leafValue)
+      .optional()
+      .describe('What will be sent from, by path, in the forms of a manifest.'),
+    released: z.array(z.string()).optional().describe('Fields that left the manifest.'),
+    observed_digest: z.string().optional().describe('Of the record that the plan saw.'),
+    owner: z.literal(true).optional().describe('Present when the record is an owner and its role changes.'),
+  })
+  .describe('What is to happen to one resource.');
+
+export const planDocument = z
+  .strictObject({
+    format_version: z.literal(PLAN_FORMAT_VERSION),
+    voxform_version: z.string(),
+    workspace: z.string(),
+    workspace_id: z.string(),
+    base_url: z.string(),
+    state: z
+      .strictObject({
+        lineage: z.string(),
+        serial: z.int(),
+        salt: z.string().describe('Key of the fingerprints of secret values.'),
+      })
+      .describe('The state that the plan was made from.'),
+    summary: z
+      .strictObject(
+        Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<
+          (typeof actions)[number],
+          z.ZodInt
+        >,
+      )
+      .describe('How many resources each action has.'),
+    secrets: z
+      .record(z.string(), z.string())
+      .describe('Fingerprints of the secrets that an apply sends, by name.'),
+    resources: z.array(plannedResource).describe('By address.'),
+    warnings: z.array(z.strictObject({ address: z.string().nullable(), message: z.string() })),
+  })
+  .describe('A voxform plan');
+
+export type Action = (typeof actions)[number];
+export type PlannedChange = z.infer<typeof plannedChange>;
+export type PlannedResource = z.infer<typeof plannedResource>;
+export type PlanDocument = z.infer<typeof planDocument>;
+export type PlanWarning = PlanDocument['warnings'][number];

@@ -1,0 +1,33 @@
+import type { Action, PlanDocument, PlanWarning } from './plan-document.ts';
+
+/** What became of one planned resource. */
+export type ResourceResult =
+  | { readonly status: 'done'; readonly id: string | null }
+  | { readonly status: 'failed'; readonly error: string; readonly hint?: string | undefined }
+  /** Not reached; `because` names the reason, e.g. `Agent/x failed`. */
+  | { readonly status: 'skipped'; readonly because: string };
+
+export interface ApplyReport {
+  readonly plan: PlanDocument;
+  /** By address: every resource whose action is create, update, replace, adopt or forget. */
+  readonly results: ReadonlyMap<string, ResourceResult>;
+  /** The plan's warnings and those of the answers. */
+  readonly warnings: readonly PlanWarning[];
+  readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
+}
+
+/** Told while applying, for progress on the terminal. */
+export type ApplyEvent =
+  | { readonly type: 'started'; readonly address: string; readonly action: Action }
+  | {
+      readonly type: 'finished';
+      readonly address: string;
+      readonly action: Action;
+      readonly result: ResourceResult;
+    };
+
+/** Told while observing. `total` grows as lists are read. */
+export interface ReadProgress {
+  readonly done: number;
+  readonly total: number;
+}

@@ -1,0 +1,63 @@
+import type { KindSchema } from '../manifests/kind-schema.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { Json, JsonObject } from '../values/json.ts';
+import type { LeafPath } from '../values/path.ts';
+
+/** A record as the platform shows it. */
+export interface ShownRecord {
+  readonly id: string;
+  readonly workspace_id?: string | null | undefined;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * Everything that is special about one kind. The engine decides; a kind only observes, creates and updates, and says what
+ * its fields are. It must not keep anything between calls.
+ */
+export interface Kind extends KindSchema {
+  /** Either `list`, where the platform can list the records, or `get`. Neither may write. */
+  list?(client: PlatformClient): AsyncIterable<ShownRecord>;
+  get?(client: PlatformClient, id: string): Promise<ShownRecord>;
+  /** The natural key of a shown record; present exactly where `naturalKey` is. */
+  recordKey?(record: ShownRecord): string;
+  /**
+   * The newest configuration the platform shows elsewhere, for an adoption whose read hides fields; undefined where there
+   * is none. `ahead` says that the record has moved on since.
+   */
+  published?(client: PlatformClient, record: ShownRecord): Promise<PublishedRecord | undefined>;
+  /** Must send exactly one POST. Absent where the platform has none: `createByHand` says then what a person must do. */
+  create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
+  /** Must send exactly one PUT. Absent where the platform has none. */
+  update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
+  /** Top-level fields that every update carries, desired or else as observed. */
+  readonly alwaysSent?: readonly string[];
+  /** What a person must do in the dashboard for a record that no endpoint creates. */
+  createByHand?(spec: JsonObject): string;
+  /** What a person must do in the dashboard so that `path` becomes `after`. */
+  changeByHand?(change: ManualChange): string;
+  /** Fields that an update cannot do without although neither manifest nor platform gives them a value; a sentence, or undefined. */
+  missingForUpdate?(body: JsonObject): string | undefined;
+  /** True where the record is one whose change needs `--allow-owner-change`, or whose role does. */
+  isOwner?(record: ShownRecord): boolean;
+}
+
+export interface PublishedRecord {
+  readonly record: ShownRecord;
+  readonly ahead: boolean;
+}
+
+export interface ManualChange {
+  readonly path: LeafPath;
+  /** What names the record in the dashboard, e.g. the number itself. */
+  readonly record: JsonObject;
+  readonly before: Json | undefined;
+  /** Text for a person: a value, or the address of a record that is yet to be created. */
+  readonly after: string;
+}
+
+/** Records that a `$ref` may name by their name on the platform. They are looked up, never managed. */
+export interface Lookup {
+  readonly name: string;
+  readonly description: string;
+  list(client: PlatformClient): AsyncIterable<{ readonly id: string; readonly name: string }>;
+}

@@ -1,0 +1,50 @@
+import type { z } from 'zod';
+import type { LeafPath } from '../values/path.ts';
+import type { Value } from '../values/value.ts';
+
+/** What reading and comparing manifests need to know of a kind. `kinds/kind.ts` adds how its records are reached. */
+export interface KindSchema {
+  readonly name: string;
+  /** One sentence for editors and `--help`. */
+  readonly description: string;
+  /** The manifest's `spec`: strict, with the API's limits and a description of every field. */
+  readonly spec: z.ZodObject;
+  /** What is special about single leaves. A leaf that is not named is plain: shown, compared as it is, updatable. */
+  readonly fields: Readonly<Record<LeafPath, FieldRule>>;
+  /** The text by which the platform's own lists tell two such records apart, where the kind has one. */
+  naturalKey?(spec: { readonly [key: string]: Value }): NaturalKey | undefined;
+}
+
+export interface NaturalKey {
+  /** The field it is made of, e.g. `number`. */
+  readonly field: LeafPath;
+  /** Normalised, so that equal keys mean the same record, e.g. the digits of a number. */
+  readonly key: string;
+}
+
+export interface FieldRule {
+  /** An array whose order does not count. */
+  readonly set?: true;
+  /** An object or array that is one value: neither descended into nor checked inside. */
+  readonly opaque?: true;
+  /** Sent, never shown by any read, and not to be trusted if something is shown (a mask, say). */
+  readonly writeOnly?: true;
+  /** Sent with requests and shown by no read. */
+  readonly hidden?: true;
+  /** Fixed at create: another value needs another record. */
+  readonly immutable?: true;
+  /** No endpoint writes it on an existing record: a person sets it in the dashboard. */
+  readonly manual?: true;
+  /** No endpoint writes it at create either. */
+  readonly notAtCreate?: true;
+  /** The kind whose ids the field holds: itself or as items. */
+  readonly refersTo?: string;
+  /** Brings desired and observed to one form before they are compared. */
+  normalise?(value: unknown): unknown;
+}
+
+/** Something that a `$ref` can name although no manifest declares it. */
+export interface LookupName {
+  readonly name: string;
+  readonly description: string;
+}

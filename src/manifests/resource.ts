@@ -1,0 +1,34 @@
+import type { LeafPath } from '../values/path.ts';
+import type { Value } from '../values/value.ts';
+
+/** `Kind/name`, e.g. `Agent/support-line`. */
+export type Address = string;
+
+export interface Source {
+  /** Relative to the project folder, with forward slashes. */
+  readonly file: string;
+  /** From 1: where the document begins. */
+  readonly line: number;
+}
+
+/** What one manifest declares, once defaults, patches and value forms have been worked in. */
+export interface Resource {
+  readonly address: Address;
+  readonly kind: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** `metadata.id`: adopt this record instead of creating one. */
+  readonly id: string | undefined;
+  readonly previousNames: readonly string[];
+  readonly ignoreDrift: readonly LeafPath[];
+  readonly mayReplace: boolean;
+  readonly spec: { readonly [key: string]: Value };
+  readonly source: Source;
+}
+
+/** Splits `Agent/support-line`; undefined where there is no slash with something on both sides. */
+export function parseAddress(address: string): { kind: string; name: string } | undefined {
+  const slash = address.indexOf('/');
+  if (slash <= 0 || slash === address.length - 1) return undefined;
+  return { kind: address.slice(0, slash), name: address.slice(slash + 1) };
+}

@@ -1,0 +1,52 @@
+import type {
+  AgentRecord,
+  AgentRequest,
+  ApiKeyRecord,
+  CallFilter,
+  CallRecord,
+  InvoiceRecord,
+  KnowledgeBaseRecord,
+  NumberRecord,
+  NumberRequest,
+  UserRecord,
+  UserRequest,
+  VersionSummary,
+  WebhookRecord,
+  WebhookRequest,
+} from './records.ts';
+
+/**
+ * The platform's API: one method an endpoint. All throw `PlatformError`. Lists are read page by page, 100 a page, as they
+ * are iterated; an iteration that is left early asks for no further page.
+ */
+export interface PlatformClient {
+  readonly agents: {
+    get(id: string): Promise<AgentRecord>;
+    create(body: AgentRequest): Promise<AgentRecord>;
+    update(id: string, body: AgentRequest): Promise<AgentRecord>;
+    versions(id: string): AsyncIterable<VersionSummary>;
+    version(id: string, version: number): Promise<AgentRecord>;
+    latestVersion(id: string): Promise<AgentRecord>;
+  };
+  readonly numbers: {
+    list(): AsyncIterable<NumberRecord>;
+    create(body: NumberRequest): Promise<NumberRecord>;
+  };
+  readonly knowledgeBases: { list(): AsyncIterable<KnowledgeBaseRecord> };
+  readonly calls: {
+    list(filter?: Omit<CallFilter, 'per_page' | 'cursor'>): AsyncIterable<CallRecord>;
+    get(id: string): Promise<CallRecord>;
+  };
+  readonly webhooks: {
+    get(id: string): Promise<WebhookRecord>;
+    create(body: WebhookRequest): Promise<WebhookRecord>;
+  };
+  readonly users: {
+    list(): AsyncIterable<UserRecord>;
+    update(id: string, body: UserRequest): Promise<UserRecord>;
+  };
+  readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
+  readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
+  /** Closes the connections; requests still under way fail. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,57 @@
+/**
+ * What is known of a request that did not succeed. `not-done`: the platform certainly did not carry it out (it was never
+ * sent, or was answered with a refusal). `lost`: it may have been carried out; nobody knows.
+ */
+export type Outcome = 'not-done' | 'lost';
+
+export interface ExchangeFacts {
+  readonly method: string;
+  /** Path with its query, never a header or a body. */
+  readonly path: string;
+  readonly outcome: Outcome;
+  readonly status?: number | undefined;
+  /** The platform's own code for the problem, where the body has one. */
+  readonly code?: string | undefined;
+  /** The platform's own words, shortened and with secrets removed. */
+  readonly detail?: string | undefined;
+  /** The field of the request that the platform objects to, where the body names one. */
+  readonly field?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** A request to the platform that did not succeed. Branch on `status`, `outcome` and `reason`, never on the message. */
+export class PlatformError extends Error {
+  override readonly name = 'PlatformError';
+  readonly reason: PlatformErrorReason;
+  readonly facts: ExchangeFacts;
+
+  constructor(reason: PlatformErrorReason, facts: ExchangeFacts, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+    this.facts = facts;
+  }
+
+  get status(): number | undefined {
+    return this.facts.status;
+  }
+
+  get outcome(): Outcome {
+    return this.facts.outcome;
+  }
+}
+
+export type PlatformErrorReason =
+  /** An answer with a status other than 2xx. */
+  | 'status'
+  /** No connection, or the connection broke. */
+  | 'network'
+  | 'timeout'
+  | 'aborted'
+  /** An answer that is not what the API document promises: not JSON, no `data`, a record without id. */
+  | 'malformed'
+  /** An answer larger than the cap. */
+  | 'too-large'
+  /** A redirect, which is not followed because it would carry the key elsewhere. */
+  | 'redirect'
+  /** A list whose cursor repeats. */
+  | 'cursor-loop';

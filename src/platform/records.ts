@@ -1,0 +1,331 @@
+import { z } from 'zod';
+
+/*
+ * The platform's records and requests, each once. Requests are strict: they carry the API document's limits, and the
+ * manifests, the emulator and the JSON Schemas are built on them. Records are loose: fields that the document does not
+ * name are kept, and the value of a field that a manifest may manage is taken as it comes, because the comparison is
+ * the place that judges it.
+ */
+
+// ---- Requests
+
+const text = (description: string) => z.string().describe(description);
+const integer = (description: string) => z.int().describe(description);
+const decimal = (description: string) => z.number().describe(description);
+const flag = (description: string) => z.boolean().describe(description);
+const url = (description: string) =>
+  z.url({ error: 'expected a valid URL, such as https://example.com/hook' }).describe(description);
+
+export const callConfig = z
+  .strictObject({
+    max_call_duration_ms: integer('Longest a call may last, in milliseconds.'),
+    ring_duration_ms: integer('How long the phone rings before the call is given up, in milliseconds.'),
+  })
+  .partial()
+  .describe('Timing of a call.');
+
+export const knowledgeBaseConfig = z
+  .strictObject({
+    chunks_to_retrieve: integer('How many passages of the knowledge bases are looked up for an answer.'),
+    similarity_threshold: decimal('How alike a passage must be to count as found.'),
+  })
+  .partial()
+  .describe('How knowledge bases are searched. The platform takes it and never shows it.');
+
+export const llmConfig = z
+  .strictObject({
+    provider: text("Who runs the language model; `internal` is the platform's own."),
+    model: text('Name of the language model.'),
+    temperature: decimal('Sampling temperature of the model.'),
+    deployment: text('Name of the deployment, for providers that have them.'),
+    endpoint: url('Address of the model, for providers that need one.'),
+    api_version: text("Version of the provider's API."),
+    base_url: url("Base address of the provider's API."),
+    api_key: text('Key for the provider. Write-only: use { $secret: NAME }.'),
+    region: text("Region of the provider's service."),
+    max_tokens: integer('Most tokens in one answer of the model.'),
+    knowledge_base_ids: z
+      .array(z.string())
+      .describe(
+        'Knowledge bases that the agent may consult, as { $ref: KnowledgeBase/<name> }. Order does not count.',
+      ),
+    tools: z.array(z.json()).describe('Tools that the model may call; taken as they are.'),
+  })
+  .partial()
+  .describe('The language model.');
+
+export const promptConfig = z
+  .strictObject({
+    prompt: text('Instructions to the model. A text of more than a few lines reads better as { $file: … }.'),
+    first_speaker: text('Who speaks first, e.g. `ai`.'),
+    ai_speak_after_silence: flag('Whether the agent speaks up when the caller stays silent.'),
+    ai_speak_wait_time: decimal('How long the agent waits for the caller before it speaks up.'),
+    welcome_message_type: text(
+      'How the call is opened: `static` says the welcome message, `dynamic` makes one up.',
+    ),
+    welcome_message: z.string().nullable().describe('What the agent says first; null with `dynamic`.'),
+  })
+  .partial()
+  .describe('What the agent says and when.');
+
+export const sttConfig = z
+  .strictObject({
+    provider: text('Who turns speech into text.'),
+    model: text('Name of the speech-to-text model.'),
+  })
+  .partial()
+  .describe('Speech to text.');
+
+export const ttsConfig = z
+  .strictObject({
+    provider: text('Who turns text into speech.'),
+    model: text('Name of the text-to-speech model.'),
+    voice_id: text('Id of the voice.'),
+    speaker: text('Name of the speaker, for providers that have them.'),
+    streaming_latency: integer('How far quality is traded for an earlier start of the speech.'),
+    speed: text('How fast the voice speaks.'),
+    emotion: z.string().nullable().describe('Emotion in the voice; null for none.'),
+    speed_alpha: z.number().nullable().describe('Fine adjustment of the speed; null for none.'),
+    ambient_sound: text('Background sound under the voice.'),
+    ambient_sound_volume: decimal('Volume of the background sound.'),
+    responsiveness: decimal('How quickly the agent answers.'),
+    interruption_sensitivity: decimal('How readily the agent lets itself be interrupted.'),
+    enable_backchannel: flag('Whether the agent makes short listening sounds.'),
+    backchannel_frequency: decimal('How often it makes them.'),
+    backchannel_words: z.array(z.string()).describe('The words it uses for that, in order.'),
+    reminder_trigger_ms: integer('Silence after which the agent reminds the caller, in milliseconds.'),
+  })
+  .partial()
+  .describe('Text to speech.');
+
+/** Body of both the create and the update of an agent. Which fields a create needs is not documented: none is demanded. */
+export const agentRequest = z
+  .strictObject({
+    name: z.string().max(255).describe('Name shown in the dashboard, at most 255 characters.'),
+    call_config: callConfig,
+    knowledge_base_config: knowledgeBaseConfig,
+    llm_config: llmConfig,
+    prompt_config: promptConfig,
+    stt_config: sttConfig,
+    tts_config: ttsConfig,
+  })
+  .partial();
+
+export const phoneNumberText = z
+  .string()
+  .min(1)
+  .max(12)
+  .regex(/^(?=.*\d)\+?[\d\s().-]+$/, { error: 'expected a phone number, such as "+4930123456"' })
+  .describe('The phone number, 1 to 12 characters, in quotes. Compared by its digits.');
+
+export const numberRequest = z.strictObject({
+  number: phoneNumberText,
+  nickname: z
+    .string()
+    .min(1)
+    .max(255)
+    .describe('Name of the number in the dashboard, 1 to 255 characters.')
+    .optional(),
+});
+
+export const webhookRequest = z.strictObject({
+  url: url('Where events are sent.'),
+  payload: z
+    .record(z.string(), z.json())
+    .nullable()
+    .describe('Envelope of what is sent: `data`, `event` and `timestamp`.')
+    .optional(),
+  check_https: flag("Whether the target's certificate is checked.").optional(),
+  logging_enabled: flag('Whether deliveries are logged.').optional(),
+  retries: z.int().min(0).max(10).describe('How often a failed delivery is tried again, 0 to 10.').optional(),
+  timeout: z
+    .int()
+    .min(1)
+    .max(1800)
+    .describe('How long a delivery may take, 1 to 1800; the unit is not documented.')
+    .optional(),
+});
+
+export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
+export const userModules = [
+  'agents',
+  'knowledge_base',
+  'phone_numbers',
+  'call_history',
+  'analytics',
+] as const;
+
+export const userRequest = z.strictObject({
+  role: z.enum(userRoles).describe('What the user may do.'),
+  modules: z
+    .array(z.enum(userModules))
+    .describe('Parts of the dashboard that the user sees. Order does not count.')
+    .optional(),
+  agent_ids: z
+    .array(z.string())
+    .describe('Agents that the user may work with, as { $ref: Agent/<name> }. Order does not count.')
+    .optional(),
+});
+
+const anyDate = z
+  .string()
+  .refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
+
+/** Filters of the call histories. They travel in the body of a GET. */
+export const callFilter = z
+  .strictObject({
+    per_page: z.int().min(1).max(100).optional(),
+    cursor: z.string().optional(),
+    date_from: anyDate.nullable().optional(),
+    date_to: anyDate.nullable().optional(),
+  })
+  .refine(
+    ({ date_from, date_to }) => !date_from || !date_to || Date.parse(date_to) >= Date.parse(date_from),
+    {
+      error: 'date_to must be on or after date_from',
+      path: ['date_to'],
+    },
+  );
+
+export type AgentRequest = z.infer<typeof agentRequest>;
+export type NumberRequest = z.infer<typeof numberRequest>;
+export type WebhookRequest = z.infer<typeof webhookRequest>;
+export type UserRequest = z.infer<typeof userRequest>;
+export type CallFilter = z.infer<typeof callFilter>;
+
+// ---- Records
+
+/** ISO 8601 in UTC, with `+00:00` or with microseconds and `Z`; kept as the platform wrote it. */
+const timestamp = z.string();
+const configObject = z.record(z.string(), z.unknown()).nullish();
+
+export const agentRecord = z.looseObject({
+  id: z.string().min(1),
+  name: z.unknown(),
+  status: z.string().nullish(),
+  version: z.number().nullish(),
+  numbers: z.array(z.unknown()).nullish(),
+  call_config: configObject,
+  llm_config: configObject,
+  prompt_config: configObject,
+  stt_config: configObject,
+  tts_config: configObject,
+  workspace_id: z.string().nullish(),
+  created_at: timestamp.nullish(),
+  updated_at: timestamp.nullish(),
+  published_at: timestamp.nullish(),
+});
+
+export const versionSummary = z.looseObject({ version: z.int(), published_at: timestamp.nullish() });
+
+export const numberRecord = z.looseObject({
+  id: z.string().min(1),
+  /** The platform may render it as a JSON number, which loses the plus. */
+  number: z.union([z.string(), z.number().transform(String)]),
+  nickname: z.unknown(),
+  inbound_agent_id: z.string().nullish(),
+  outbound_agent_id: z.string().nullish(),
+  telephony_trunk_id: z.string().nullish(),
+  telephony_dispatch_id: z.string().nullish(),
+  workspace_id: z.string().nullish(),
+  created_at: timestamp.nullish(),
+  updated_at: timestamp.nullish(),
+});
+
+export const knowledgeBaseRecord = z.looseObject({
+  id: z.string().min(1),
+  name: z.string(),
+  created_at: timestamp.nullish(),
+  updated_at: timestamp.nullish(),
+  workspace_id: z.string().nullish(),
+});
+
+export const callRecord = z.looseObject({
+  id: z.string().min(1),
+  start_time: timestamp.nullish(),
+  end_time: timestamp.nullish(),
+  /** `HH:MM:SS` */
+  duration: z.string().nullish(),
+  channel_type: z.string().nullish(),
+  cost: z.number().nullish(),
+  session_id: z.string().nullish(),
+  end_reason: z.string().nullish(),
+  session_status: z.string().nullish(),
+  from: z.string().nullish(),
+  to: z.string().nullish(),
+  direction: z.string().nullish(),
+  session_outcome: z.string().nullish(),
+  e2e_latency: z.number().nullish(),
+  agent_id: z.string().nullish(),
+  workspace_id: z.string().nullish(),
+  created_at: timestamp.nullish(),
+  updated_at: timestamp.nullish(),
+  analysis: z.unknown(),
+});
+
+export const webhookRecord = z.looseObject({
+  id: z.string().min(1),
+  url: z.unknown(),
+  payload: z.unknown(),
+  check_https: z.unknown(),
+  logging_enabled: z.unknown(),
+  retries: z.unknown(),
+  timeout: z.unknown(),
+  workspace_id: z.string().nullish(),
+  created_at: timestamp.nullish(),
+  updated_at: timestamp.nullish(),
+});
+
+export const userRecord = z.looseObject({
+  id: z.string().min(1),
+  name: z.unknown(),
+  email: z.string(),
+  role: z.string().nullish(),
+  is_owner: z.boolean().nullish(),
+  modules: z.array(z.string()).nullish(),
+  agent_ids: z.array(z.string()).nullish(),
+});
+
+export const invoiceRecord = z.looseObject({
+  id: z.string().min(1),
+  /** Unix time in seconds, as the period's bounds. */
+  created_at: z.number().nullish(),
+  /** Minor units of the currency, as the other amounts. */
+  amount_due: z.number().nullish(),
+  amount_paid: z.number().nullish(),
+  total: z.number().nullish(),
+  currency: z.string().nullish(),
+  status: z.string().nullish(),
+  invoice_url: z.string().nullish(),
+  invoice_pdf: z.string().nullish(),
+  number: z.string().nullish(),
+  period_start: z.number().nullish(),
+  period_end: z.number().nullish(),
+});
+
+export const apiKeyRecord = z.looseObject({
+  id: z.int(),
+  name: z.string().nullish(),
+  token: z.string().nullish(),
+  created_at: timestamp.nullish(),
+  expires_at: timestamp.nullish(),
+});
+
+/** Of a list's answer. The version list alone spells the previous cursor `previous_cursor`. */
+export const pageMeta = z.looseObject({
+  per_page: z.number().nullish(),
+  next_cursor: z.string().nullish(),
+  prev_cursor: z.string().nullish(),
+  previous_cursor: z.string().nullish(),
+});
+
+export type AgentRecord = z.infer<typeof agentRecord>;
+export type VersionSummary = z.infer<typeof versionSummary>;
+export type NumberRecord = z.infer<typeof numberRecord>;
+export type KnowledgeBaseRecord = z.infer<typeof knowledgeBaseRecord>;
+export type CallRecord = z.infer<typeof callRecord>;
+export type WebhookRecord = z.infer<typeof webhookRecord>;
+export type UserRecord = z.infer<typeof userRecord>;
+export type InvoiceRecord = z.infer<typeof invoiceRecord>;
+export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
+export type PageMeta = z.infer<typeof pageMeta>;

@@ -1,0 +1,31 @@
+/** One thing wrong in what a person wrote: data only. `output/diagnostics.ts` turns it into text. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning';
+  /** A stable short name of the rule, e.g. `unknown-field`. */
+  readonly code: string;
+  /** What is wrong, and what would be right. One line, no trailing full stop. */
+  readonly message: string;
+  /** Relative to the project folder, with forward slashes. */
+  readonly file: string;
+  /** From 1; absent when the problem is the file itself. */
+  readonly line?: number;
+  /** From 1, in characters. */
+  readonly column?: number;
+  /** The path inside the manifest, e.g. `spec.llm_config.model`. */
+  readonly path?: string;
+}
+
+/** File order, then place in the file, then rule: the order in which diagnostics are reported. */
+export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
+  return (
+    compareText(a.file, b.file) ||
+    (a.line ?? 0) - (b.line ?? 0) ||
+    (a.column ?? 0) - (b.column ?? 0) ||
+    compareText(a.code, b.code) ||
+    compareText(a.message, b.message)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

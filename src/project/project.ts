@@ -1,0 +1,52 @@
+import type { Resource } from '../manifests/resource.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { JsonObject } from '../values/json.ts';
+import type { Secret, Value } from '../values/value.ts';
+
+/** A `voxform.yaml`, checked, with nothing read from the environment yet. */
+export interface Project {
+  /** Absolute path of the project folder. */
+  readonly root: string;
+  /** Relative to the root; undefined where the environment alone makes the project. */
+  readonly file: string | undefined;
+  readonly manifests: readonly string[];
+  readonly defaultWorkspace: string | undefined;
+  readonly workspaces: Readonly<Record<string, WorkspaceConfig>>;
+  /** By kind: merged under the spec of every manifest of that kind. */
+  readonly defaults: Readonly<Record<string, JsonObject>>;
+  readonly limits: Limits;
+  readonly guards: Guards;
+}
+
+export interface WorkspaceConfig {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly workspaceId: string;
+  readonly apiKey: Secret;
+  readonly vars: Readonly<Record<string, Value>>;
+  /** RFC 7396 merge patches on a spec, by address. */
+  readonly patches: Readonly<Record<string, JsonObject>>;
+  /** Address globs of resources that this workspace does not have. */
+  readonly skip: readonly string[];
+  /** Absolute path. */
+  readonly secretsDir: string | undefined;
+  readonly state: { readonly backend: 'local' /** Absolute path. */; readonly path: string };
+}
+
+export interface Limits {
+  readonly concurrency: number;
+  readonly requestsPerSecond: number | null;
+  readonly timeoutSeconds: number;
+}
+
+export interface Guards {
+  readonly maxChangedPercent: number;
+  readonly minResources: number;
+}
+
+/** Everything the manifests of a project declare for one workspace. Order: by address. */
+export interface Desired {
+  readonly resources: readonly Resource[];
+  /** Warnings, and errors: with an error among them the resources must not be used. In the order of `compareDiagnostics`. */
+  readonly diagnostics: readonly Diagnostic[];
+}

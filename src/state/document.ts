@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+/*
+ * The project's memory of one workspace. It holds no secret: a secret value stands as `{ "$fingerprint": "…" }`.
+ */
+
+export const STATE_FORMAT_VERSION = 1;
+
+const leaves = z.record(z.string(), z.json());
+
+export const resourceEntry = z
+  .strictObject({
+    id: z.string().min(1).describe("The record's id on the platform."),
+    adopted: z
+      .literal(true)
+      .optional()
+      .describe('Present when the record was there before voxform managed it.'),
+    recorded: leaves.describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
+    observed: leaves.describe(
+      'Values that the platform showed right after the last apply, by path, only where they differ from the recorded ones.',
+    ),
+    unobserved: z
+      .array(z.string())
+      .describe('Recorded paths whose value the platform has not shown since the last apply.'),
+  })
+  .describe('A record under management.');
+
+export const pendingCreate = z
+  .strictObject({
+    since: z.string().describe('When the request was about to be sent, ISO 8601.'),
+    natural_key: z.string().optional().describe("What the record would be found by in the platform's lists."),
+    recorded: leaves.describe('Values that were being sent.'),
+    replaces: z.string().optional().describe('Id of the record that the new one was to replace.'),
+  })
+  .describe('A create whose answer never came: the record may or may not exist.');
+
+export const orphan = z
+  .strictObject({
+    kind: z.string(),
+    id: z.string().min(1),
+    address: z.string().describe('The address it was managed under.'),
+    reason: z.enum(['forgotten', 'replaced', 'removed']),
+    since: z.string().describe('ISO 8601.'),
+  })
+  .describe('A record that voxform no longer manages and that still exists, as far as is known.');
+
+export const stateDocument = z
+  .strictObject({
+    format_version: z.literal(STATE_FORMAT_VERSION),
+    voxform_version: z.string().describe('The version that wrote the file.'),
+    lineage: z
+      .string()
+      .min(1)
+      .describe('Made once with the state; a state of another lineage is another memory.'),
+    serial: z.int().min(0).describe('Counts the writes of this document.'),
+    workspace_id: z.string().min(1),
+    salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
+    resources: z.record(z.string(), resourceEntry).describe('By address.'),
+    pending: z.record(z.string(), pendingCreate).describe('By address.'),
+    orphans: z.array(orphan),
+  })
+  .describe("voxform's memory of one workspace");
+
+export type ResourceEntry = z.infer<typeof resourceEntry>;
+export type PendingCreate = z.infer<typeof pendingCreate>;
+export type Orphan = z.infer<typeof orphan>;
+export type StateDocument = z.infer<typeof stateDocument>;

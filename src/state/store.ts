@@ -1,0 +1,62 @@
+import type { StateDocument } from './document.ts';
+import type { JournalEntry } from './journal.ts';
+
+/**
+ * Where a state is kept. The engine knows no more of it than this, and must not assume that any call is quick.
+ * All methods throw `UserError` for what a person can mend: a damaged, newer or unreadable state, a lock that is held.
+ */
+export interface StateStore {
+  /** For messages, e.g. `.voxform/staging.state.json`. */
+  readonly location: string;
+  /** Takes no lock and changes nothing. */
+  read(): Promise<StoredState>;
+  /**
+   * Waits up to `timeoutSeconds` for whoever holds it.
+   * @throws UserError naming who holds it, since when, from where, and the id that `state unlock` takes.
+   */
+  lock(request: LockRequest): Promise<StateLease>;
+  /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
+  unlock(id: string): Promise<LockInfo>;
+}
+
+export interface StoredState {
+  /** Undefined when there has never been one. */
+  readonly document: StateDocument | undefined;
+  /** What has been appended since the document was written, in order. */
+  readonly journal: readonly JournalEntry[];
+}
+
+/** The right to change the state, until `release`. */
+export interface StateLease {
+  readonly info: LockInfo;
+  read(): Promise<StoredState>;
+  /** Resolves when the entry would survive a loss of power. Calls may overlap; entries keep the order of the calls. */
+  append(entry: JournalEntry): Promise<void>;
+  /**
+   * Replaces the document, and empties the journal, if the stored serial is still `expectedSerial` (undefined: no document
+   * yet). The earlier document is kept as a backup.
+   */
+  commit(document: StateDocument, expectedSerial: number | undefined): Promise<void>;
+  release(): Promise<void>;
+}
+
+export interface LockRequest {
+  /** The command, e.g. `apply`. */
+  readonly operation: string;
+  readonly timeoutSeconds: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Told once when it has to wait, and when the lock of a dead process is taken over. */
+  notice(message: string): void;
+}
+
+export interface LockInfo {
+  readonly id: string;
+  readonly operation: string;
+  /** user@host */
+  readonly who: string;
+  readonly host: string;
+  readonly pid: number;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly voxform_version: string;
+}

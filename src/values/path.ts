@@ -1,0 +1,69 @@
+import { isObject, setOwn } from './json.ts';
+import { isSpecial, type Value } from './value.ts';
+
+/** A managed leaf's place in a spec: keys joined by dots, e.g. `llm_config.model`. No key of the API holds a dot. */
+export type LeafPath = string;
+
+export type Leaves = ReadonlyMap<LeafPath, Value>;
+
+/**
+ * The leaves of a spec by path. Objects are descended into, except at the paths where `isOpaque` says that the whole object
+ * is one value; arrays and special values are leaves. An empty object has no leaf.
+ */
+export function flatten(
+  spec: { readonly [key: string]: Value },
+  isOpaque: (path: LeafPath) => boolean,
+): Map<LeafPath, Value> {
+  const leaves = new Map<LeafPath, Value>();
+  const visit = (value: Value, path: string): void => {
+    if (isObject(value) && !isSpecial(value) && (path === '' || !isOpaque(path))) {
+      for (const key of Object.keys(value)) visit(value[key] as Value, path === '' ? key : `${path}.${key}`);
+    } else leaves.set(path, value);
+  };
+  visit(spec, '');
+  return leaves;
+}
+
+/** The nested form of leaves: the reverse of `flatten`. */
+export function unflatten<T>(
+  leaves: Iterable<readonly [LeafPath, T]>,
+): Record<string, T | Record<string, unknown>> {
+  const root: Record<string, unknown> = {};
+  for (const [path, value] of leaves) {
+    const keys = path.split('.');
+    const last = keys.pop() ?? path;
+    let place = root;
+    for (const key of keys) {
+      const next = Object.hasOwn(place, key) ? place[key] : undefined;
+      if (isObject(next)) place = next as Record<string, unknown>;
+      else {
+        const fresh: Record<string, unknown> = {};
+        setOwn(place, key, fresh);
+        place = fresh;
+      }
+    }
+    setOwn(place, last, value);
+  }
+  return root as Record<string, T | Record<string, unknown>>;
+}
+
+/** The value at a path, or undefined where some key on the way is absent. */
+export function valueAt(root: unknown, path: LeafPath): unknown {
+  let value = root;
+  for (const key of path.split('.')) {
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+/** True where `path` is `prefix` or lies under it. */
+export function isUnder(path: LeafPath, prefix: LeafPath): boolean {
+  return path === prefix || path.startsWith(`${prefix}.`);
+}
+
+/** The top-level key of a path: the config object (or the plain field) it belongs to. */
+export function rootOf(path: LeafPath): string {
+  const dot = path.indexOf('.');
+  return dot === -1 ? path : path.slice(0, dot);
+}

@@ -1,0 +1,194 @@
+import { inspect } from 'node:util';
+import { isObject, type Json, setOwn } from './json.ts';
+
+/**
+ * What a manifest's value becomes once files, variables and environment are read in: JSON, in which a leaf may still be a
+ * secret, a reference to another record, or a text joined from such parts.
+ */
+export type Value =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Value[]
+  | { readonly [key: string]: Value }
+  | Special;
+
+export type Special = Secret | Reference | Join | Unset;
+
+/** A value that must never be shown: every way of turning it into text gives `(secret)`, except `reveal`. */
+export class Secret {
+  readonly name: string;
+  readonly #text: string | undefined;
+
+  /** @param text undefined where the secret is named but not set, as in an offline validation. */
+  constructor(name: string, text: string | undefined) {
+    this.name = name;
+    this.#text = text;
+  }
+
+  get isSet(): boolean {
+    return this.#text !== undefined;
+  }
+
+  /** The plain text, for the request that sends it and for its fingerprint. Throws where the secret is not set. */
+  reveal(): string {
+    if (this.#text === undefined) throw new Error(`the secret ${this.name} is not set`);
+    return this.#text;
+  }
+
+  toString(): string {
+    return '(secret)';
+  }
+
+  toJSON(): string {
+    return '(secret)';
+  }
+
+  [inspect.custom](): string {
+    return `Secret(${this.name})`;
+  }
+}
+
+/** The id of another resource's record, or of a knowledge base by its name on the platform. */
+export class Reference {
+  readonly kind: string;
+  readonly target: string;
+
+  constructor(kind: string, target: string) {
+    this.kind = kind;
+    this.target = target;
+  }
+
+  get address(): string {
+    return `${this.kind}/${this.target}`;
+  }
+}
+
+/** A text whose parts cannot all be known yet, or must not be shown. */
+export class Join {
+  readonly parts: readonly Value[];
+  readonly separator: string;
+
+  constructor(parts: readonly Value[], separator: string) {
+    this.parts = parts;
+    this.separator = separator;
+  }
+}
+
+/** An environment variable that is not set: allowed only while validating offline, where it stands for any text. */
+export class Unset {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+export function isSpecial(value: unknown): value is Special {
+  return (
+    value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset
+  );
+}
+
+/** The special leaves inside a value, those inside a join included, in order. */
+export function* specials(value: Value): Generator<Secret | Reference | Unset> {
+  if (value instanceof Join) for (const part of value.parts) yield* specials(part);
+  else if (isSpecial(value)) yield value;
+  else if (Array.isArray(value)) for (const item of value) yield* specials(item);
+  else if (isObject(value)) for (const key of Object.keys(value)) yield* specials(value[key] as Value);
+}
+
+/** True where some part of the value is secret, so that no part of it may be shown. */
+export function isTainted(value: Value): boolean {
+  for (const special of specials(value)) if (special instanceof Secret) return true;
+  return false;
+}
+
+export function* references(value: Value): Generator<Reference> {
+  for (const special of specials(value)) if (special instanceof Reference) yield special;
+}
+
+/** The same value with each special leaf replaced by what `replace` gives for it; joins of plain text become text. */
+export function mapSpecials(value: Value, replace: (special: Secret | Reference | Unset) => Value): Value {
+  if (value instanceof Join) {
+    return joined(
+      value.parts.map((part) => mapSpecials(part, replace)),
+      value.separator,
+    );
+  }
+  if (isSpecial(value)) return replace(value);
+  if (Array.isArray(value)) return value.map((item) => mapSpecials(item, replace));
+  if (!isObject(value)) return value;
+  const mapped: Record<string, Value> = {};
+  for (const key of Object.keys(value)) setOwn(mapped, key, mapSpecials(value[key] as Value, replace));
+  return mapped;
+}
+
+/** Text where every part is plain, else a `Join` of them. */
+export function joined(parts: readonly Value[], separator: string): string | Join {
+  const plain = parts.every(
+    (part) => typeof part === 'string' || typeof part === 'number' || typeof part === 'boolean',
+  );
+  return plain ? parts.map(String).join(separator) : new Join(parts, separator);
+}
+
+/** The value with its references turned into ids, as far as `idOf` knows them. */
+export function withReferences(value: Value, idOf: (reference: Reference) => string | undefined): Value {
+  return mapSpecials(value, (special) =>
+    special instanceof Reference ? (idOf(special) ?? special) : special,
+  );
+}
+
+/**
+ * The plain JSON to send. This is the one place where secrets become part of a value again.
+ * Throws where a reference is unresolved or a secret is not set: both are our own mistakes by then.
+ */
+export function revealed(value: Value): Json {
+  return mapSpecials(value, (special) => {
+    if (special instanceof Secret) return special.reveal();
+    const name = special instanceof Reference ? special.address : special.name;
+    throw new Error(`${name} has no value yet`);
+  }) as Json;
+}
+
+/** The value in the forms a manifest would use, for a saved plan: it holds names of secrets, never their text. */
+export function toForms(value: Value): Json {
+  if (value instanceof Secret) return { $secret: value.name };
+  if (value instanceof Reference) return { $ref: value.address };
+  if (value instanceof Unset) return { $env: value.name };
+  if (value instanceof Join) return { $join: value.parts.map(toForms), separator: value.separator };
+  if (Array.isArray(value)) return value.map(toForms);
+  if (!isObject(value)) return value as Json;
+  const forms: Record<string, Json> = {};
+  for (const key of Object.keys(value)) setOwn(forms, key, toForms(value[key] as Value));
+  return Object.keys(value).some((key) => key.startsWith('$')) && isPlain(value as Value)
+    ? { $literal: value as Json }
+    : forms;
+}
+
+/** The reverse of `toForms`; `secret` supplies the text of a secret by its name. */
+export function fromForms(forms: Json, secret: (name: string) => Secret): Value {
+  if (Array.isArray(forms)) return forms.map((item) => fromForms(item, secret));
+  if (!isObject(forms)) return forms;
+  if (typeof forms.$secret === 'string') return secret(forms.$secret);
+  if (typeof forms.$env === 'string') return new Unset(forms.$env);
+  if (Object.hasOwn(forms, '$literal')) return forms.$literal as Json;
+  if (typeof forms.$ref === 'string') {
+    const slash = forms.$ref.indexOf('/');
+    return new Reference(forms.$ref.slice(0, slash), forms.$ref.slice(slash + 1));
+  }
+  if (Array.isArray(forms.$join)) {
+    return joined(
+      forms.$join.map((part) => fromForms(part, secret)),
+      String(forms.separator),
+    );
+  }
+  const value: Record<string, Value> = {};
+  for (const key of Object.keys(forms)) setOwn(value, key, fromForms(forms[key] as Json, secret));
+  return value;
+}
+
+function isPlain(value: Value): boolean {
+  return specials(value).next().done === true;
+}
