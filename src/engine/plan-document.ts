@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Immutable, jsonValue } from '../values/json.ts';
 
 /*
  * The plan: plain data, the same value that is printed, saved and applied. It holds no secret.
@@ -18,7 +19,7 @@ export const actions = [
   'noop',
 ] as const;
 
-const leafValue = z.json();
+const leafValue = jsonValue;
 
 export const plannedChange = z
   .strictObject({
@@ -71,9 +72,16 @@ export const plannedResource = z
       .record(z.string(), leafValue)
       .optional()
       .describe('What will be sent from, by path, in the forms of a manifest.'),
+    ignore_drift: z
+      .array(z.string())
+      .optional()
+      .describe('Fields that others may move: sent only where the manifest changed them.'),
+    notices: z
+      .array(z.string())
+      .optional()
+      .describe('What a person should know of the record, a clause each.'),
     released: z.array(z.string()).optional().describe('Fields that left the manifest.'),
     observed_digest: z.string().optional().describe('Of the record that the plan saw.'),
-    owner: z.literal(true).optional().describe('Present when the record is an owner and its role changes.'),
   })
   .describe('What is to happen to one resource.');
 
@@ -103,12 +111,20 @@ export const planDocument = z
       .record(z.string(), z.string())
       .describe('Fingerprints of the secrets that an apply sends, by name.'),
     resources: z.array(plannedResource).describe('By address.'),
+    guards: z
+      .array(
+        z.strictObject({
+          flag: z.enum(['--allow-large-change', '--allow-owner-change']).describe('The flag that lifts it.'),
+          message: z.string(),
+        }),
+      )
+      .describe('Guards that stop an apply of this plan.'),
     warnings: z.array(z.strictObject({ address: z.string().nullable(), message: z.string() })),
   })
   .describe('A voxform plan');
 
 export type Action = (typeof actions)[number];
-export type PlannedChange = z.infer<typeof plannedChange>;
-export type PlannedResource = z.infer<typeof plannedResource>;
-export type PlanDocument = z.infer<typeof planDocument>;
+export type PlannedChange = Immutable<z.infer<typeof plannedChange>>;
+export type PlannedResource = Immutable<z.infer<typeof plannedResource>>;
+export type PlanDocument = Immutable<z.infer<typeof planDocument>>;
 export type PlanWarning = PlanDocument['warnings'][number];

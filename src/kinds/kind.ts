@@ -37,8 +37,13 @@ export interface Kind extends KindSchema {
   changeByHand?(change: ManualChange): string;
   /** Fields that an update cannot do without although neither manifest nor platform gives them a value; a sentence, or undefined. */
   missingForUpdate?(body: JsonObject): string | undefined;
-  /** True where the record is one whose change needs `--allow-owner-change`, or whose role does. */
-  isOwner?(record: ShownRecord): boolean;
+  /**
+   * True where the record is an owner of the workspace, or, with `role` given, would be one with that role. Changes that
+   * touch owners are guarded.
+   */
+  isOwner?(record: ShownRecord, role?: Json): boolean;
+  /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
+  notice?(record: ShownRecord): string | undefined;
 }
 
 export interface PublishedRecord {
@@ -59,5 +64,13 @@ export interface ManualChange {
 export interface Lookup {
   readonly name: string;
   readonly description: string;
-  list(client: PlatformClient): AsyncIterable<{ readonly id: string; readonly name: string }>;
+  list(
+    client: PlatformClient,
+  ): AsyncIterable<{
+    readonly id: string;
+    readonly name: string;
+    readonly workspace_id?: string | null | undefined;
+  }>;
+  /** What a person must do in the dashboard when there is none of that name. */
+  addByHand(name: string): string;
 }

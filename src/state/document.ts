@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Immutable, jsonValue } from '../values/json.ts';
 
 /*
  * The project's memory of one workspace. It holds no secret: a secret value stands as `{ "$fingerprint": "…" }`.
@@ -6,7 +7,7 @@ import { z } from 'zod';
 
 export const STATE_FORMAT_VERSION = 1;
 
-const leaves = z.record(z.string(), z.json());
+const leaves = z.record(z.string(), jsonValue);
 
 export const resourceEntry = z
   .strictObject({
@@ -61,7 +62,7 @@ export const stateDocument = z
   })
   .describe("voxform's memory of one workspace");
 
-export type ResourceEntry = z.infer<typeof resourceEntry>;
-export type PendingCreate = z.infer<typeof pendingCreate>;
-export type Orphan = z.infer<typeof orphan>;
-export type StateDocument = z.infer<typeof stateDocument>;
+export type ResourceEntry = Immutable<z.infer<typeof resourceEntry>>;
+export type PendingCreate = Immutable<z.infer<typeof pendingCreate>>;
+export type Orphan = Immutable<z.infer<typeof orphan>>;
+export type StateDocument = Immutable<z.infer<typeof stateDocument>>;

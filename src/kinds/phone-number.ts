@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { type NumberRequest, numberRequest } from '../platform/records.ts';
+import type { Kind } from './kind.ts';
+
+const link = (direction: string) =>
+  z
+    .string()
+    .nullable()
+    .describe(
+      `Agent that takes ${direction} calls, as { $ref: Agent/<name> }; null for none. Linked by hand in the dashboard.`,
+    )
+    .optional();
+
+/** A phone number: listed and created, never updated; its links to agents are made in the dashboard. */
+export const phoneNumber: Kind = {
+  name: 'PhoneNumber',
+  description: 'A phone number and the agents it is linked to.',
+  spec: z.strictObject({
+    ...numberRequest.shape,
+    inbound_agent_id: link('inbound'),
+    outbound_agent_id: link('outbound'),
+  }),
+  fields: {
+    number: { immutable: true, normalise: digitsOf },
+    nickname: { manual: true, normalise: trimmed },
+    inbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
+    outbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
+  },
+  naturalKey: ({ number }) =>
+    typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
+  recordKey: (record) => digitsOf(record.number),
+  list: (client) => client.numbers.list(),
+  create: (client, body) => client.numbers.create(body as NumberRequest),
+
+  changeByHand({ path, record, after }) {
+    const which = `number ${String(record.number)}`;
+    if (path === 'nickname') return `In the dashboard, rename ${which} to ${after}.`;
+    const direction = path === 'inbound_agent_id' ? 'inbound' : 'outbound';
+    if (after === 'null') return `In the dashboard, remove the ${direction} agent of ${which}.`;
+    return `In the dashboard, set the ${direction} agent of ${which} to ${after}.`;
+  },
+};
+
+/** The digits, without a plus, separators or leading zeros: what tells two renderings of one number to be the same. */
+function digitsOf(value: unknown): string {
+  return String(value)
+    .replace(/\D/g, '')
+    .replace(/^0+(?=\d)/, '');
+}
+
+/** Nobody can put back the spaces around a nickname if the platform trims them. */
+function trimmed(value: unknown): unknown {
+  return typeof value === 'string' ? value.trim() : value;
+}

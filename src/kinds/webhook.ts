@@ -1,0 +1,24 @@
+import { type WebhookRequest, webhookRequest } from '../platform/records.ts';
+import type { Kind } from './kind.ts';
+
+/** A webhook: readable by id alone, never listed and never updated, so that a change needs another one. */
+export const webhook: Kind = {
+  name: 'Webhook',
+  description: 'A URL that the platform sends events to.',
+  spec: webhookRequest,
+  fields: {
+    url: { immutable: true, normalise: canonicalUrl },
+    payload: { immutable: true, opaque: true },
+    check_https: { immutable: true },
+    logging_enabled: { immutable: true },
+    retries: { immutable: true },
+    timeout: { immutable: true },
+  },
+  get: (client, id) => client.webhooks.get(id),
+  create: (client, body) => client.webhooks.create(body as WebhookRequest),
+};
+
+/** So that `https://example.com` and `https://example.com/` are the same place. */
+function canonicalUrl(value: unknown): unknown {
+  return typeof value === 'string' && URL.canParse(value) ? new URL(value).href : value;
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { type UserRequest, userRequest } from '../platform/records.ts';
+import type { Kind } from './kind.ts';
+
+/** A person's access to the workspace: listed and updated; invited by hand in the dashboard. */
+export const workspaceUser: Kind = {
+  name: 'WorkspaceUser',
+  description: "A person's role and access in the workspace.",
+  spec: z.strictObject({
+    email: z
+      .string()
+      .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
+      .describe('Who it is: the e-mail address of their account. Compared without case.'),
+    ...userRequest.partial().shape,
+  }),
+  fields: {
+    email: { immutable: true, normalise: lowerCase },
+    modules: { set: true },
+    agent_ids: { set: true, refersTo: 'Agent' },
+  },
+  alwaysSent: ['role', 'modules', 'agent_ids'],
+  naturalKey: ({ email }) =>
+    typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
+  recordKey: (record) => lowerCase(record.email),
+  list: (client) => client.users.list(),
+  update: (client, id, body) => client.users.update(id, body as UserRequest),
+  createByHand: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
+  missingForUpdate: (body) =>
+    (body.role ?? null) === null
+      ? 'the user has no role yet and every update must carry one: set spec.role in the manifest'
+      : undefined,
+  isOwner: (record, role) =>
+    role === undefined ? record.is_owner === true || record.role === 'owner' : role === 'owner',
+};
+
+function lowerCase(value: unknown): string {
+  return String(value).trim().toLowerCase();
+}
