@@ -28,8 +28,7 @@ export const agent: Kind = {
   },
 
   notice(record) {
-    if (isUnpublished(record))
-      return 'never published: callers do not reach it until you publish it in the dashboard';
+    if (isUnpublished(record)) return 'never published: publish it in the dashboard when it is ready';
     if (isAhead(record)) return 'its draft is newer than its published version: publish it in the dashboard';
     return undefined;
   },

@@ -64,9 +64,7 @@ export interface ManualChange {
 export interface Lookup {
   readonly name: string;
   readonly description: string;
-  list(
-    client: PlatformClient,
-  ): AsyncIterable<{
+  list(client: PlatformClient): AsyncIterable<{
     readonly id: string;
     readonly name: string;
     readonly workspace_id?: string | null | undefined;

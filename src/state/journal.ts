@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Immutable } from '../values/json.ts';
 import { orphan, pendingCreate, resourceEntry } from './document.ts';
 
 /*
@@ -26,7 +27,7 @@ export const journalEvent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('resolved'), address: z.string() }),
 ]);
 
-export type JournalEvent = z.infer<typeof journalEvent>;
+export type JournalEvent = Immutable<z.infer<typeof journalEvent>>;
 
 export const journalEntry = z.strictObject({
   lineage: z.string(),
@@ -38,4 +39,4 @@ export const journalEntry = z.strictObject({
   event: journalEvent,
 });
 
-export type JournalEntry = z.infer<typeof journalEntry>;
+export type JournalEntry = Immutable<z.infer<typeof journalEntry>>;

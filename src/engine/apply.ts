@@ -1,0 +1,162 @@
+import type { Kind } from '../kinds/kind.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { PlatformError } from '../platform/errors.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { Fingerprints } from '../state/fingerprint.ts';
+import type { StateSession } from '../state/session.ts';
+import { jsonEqual } from '../values/json.ts';
+import type { Secret } from '../values/value.ts';
+import { kindNamed } from './kind-named.ts';
+import type { Plan } from './plan.ts';
+import type { Action, PlannedResource, PlanWarning } from './plan-document.ts';
+import { createSecondLook, type ObserveOptions } from './read.ts';
+import type { ApplyEvent, ApplyReport, ResourceResult } from './report.ts';
+import { runGraph } from './schedule.ts';
+import { write } from './write.ts';
+import { MissingReference, UnsavedRecord } from './write-errors.ts';
+
+export interface ApplyInput {
+  readonly plan: Plan;
+  /** When the plan read the platform. */
+  readonly observedAt: Date;
+  readonly observing: ObserveOptions;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly client: PlatformClient;
+  /** Open, and with the state that the plan was made from. */
+  readonly session: StateSession;
+  readonly fingerprints: Fingerprints;
+  readonly concurrency: number;
+  readonly onError: 'continue' | 'stop';
+  /** Once aborted nothing new is started; what is under way is finished. Its reason names the signal. */
+  readonly stop: AbortSignal;
+  secret(name: string): Secret;
+  now(): Date;
+  onEvent?(event: ApplyEvent): void;
+}
+
+const WRITES: ReadonlySet<Action> = new Set(['create', 'update', 'replace', 'adopt', 'forget']);
+
+/** A record that was read longer ago than this is read again before it is written over. */
+const TRUSTED_MILLISECONDS = 60_000;
+
+/**
+ * Carries a plan out, in the order of its references and as parallel as allowed. What fails stops what depends on it and
+ * nothing else, unless the API key is refused or the state cannot be written: then nothing new is started.
+ */
+export async function apply(input: ApplyInput): Promise<ApplyReport> {
+  const { plan, session, stop } = input;
+  const planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
+  const nodes = plan.document.resources.filter(({ action }) => WRITES.has(action));
+  const warnings: PlanWarning[] = [...plan.document.warnings];
+  const secondLook = createSecondLook(input.observing, {
+    maxAgeMilliseconds: TRUSTED_MILLISECONDS,
+    now: input.now,
+  });
+  let halted: string | undefined;
+
+  const run = async (address: Address): Promise<ResourceResult> => {
+    const resource = planned.get(address) as PlannedResource;
+    input.onEvent?.({ type: 'started', address, action: resource.action });
+    const result = await attempt(resource);
+    input.onEvent?.({ type: 'finished', address, action: resource.action, result });
+    return result;
+  };
+
+  const attempt = async (resource: PlannedResource): Promise<ResourceResult> => {
+    const { address, id } = resource;
+    const kind = kindNamed(input.kinds, resource.kind);
+    const observation = plan.observed.records.get(address);
+    const isRecent = input.now().getTime() - input.observedAt.getTime() <= TRUSTED_MILLISECONDS;
+    const mustLook = observation?.status === 'remembered' || !isRecent;
+    try {
+      const written = await write({
+        client: input.client,
+        session,
+        fingerprints: input.fingerprints,
+        workspaceId: input.observing.workspaceId,
+        kind,
+        planned: resource,
+        observation,
+        settled: plan.settled.get(address),
+        secret: input.secret,
+        lookAgain: mustLook && id !== null ? () => secondLook(kind, id) : undefined,
+        now: input.now,
+        warn: (message) => warnings.push({ address, message }),
+      });
+      return { status: 'done', id: written };
+    } catch (error) {
+      if (error instanceof MissingReference) {
+        return { status: 'skipped', because: missingReason(error.address, planned.get(error.address)) };
+      }
+      halted ??= haltReason(error, input);
+      return { status: 'failed', ...wordsOf(error, resource) };
+    }
+  };
+
+  const results = await runGraph(
+    nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
+    {
+      concurrency: input.concurrency,
+      run,
+      halted: () => halted ?? (stop.aborted ? 'the run was interrupted' : undefined),
+    },
+  );
+  for (const { address, action } of nodes) {
+    const result = results.get(address);
+    if (result?.status === 'skipped') input.onEvent?.({ type: 'finished', address, action, result });
+  }
+  if (halted === undefined && !stop.aborted) await keepBooks(input);
+  return { plan: plan.document, results, warnings, interrupted: signalOf(stop) };
+}
+
+/** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames. */
+async function keepBooks({ plan, session }: ApplyInput): Promise<void> {
+  const notes = plan.document.resources.filter(({ action }) => !WRITES.has(action));
+  await Promise.all(
+    notes.map(async ({ address, previous_address }) => {
+      const entry = plan.settled.get(address);
+      if (previous_address !== undefined && session.state.resources.has(previous_address)) {
+        await session.record({ type: 'renamed', from: previous_address, to: address });
+      }
+      if (entry === undefined || jsonEqual(entry, session.state.resources.get(address))) return;
+      await session.record({ type: 'saved', address, entry });
+    }),
+  );
+}
+
+function missingReason(address: Address, planned: PlannedResource | undefined): string {
+  if (planned === undefined) return `${address} has no record`;
+  return `${address} has no record yet (${planned.action})`;
+}
+
+function haltReason(error: unknown, { onError, session }: ApplyInput): string | undefined {
+  if (error instanceof UnsavedRecord || session.broken) return 'the state could not be written';
+  if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
+    return 'the platform refuses the API key';
+  }
+  if (error instanceof PlatformError && error.reason === 'aborted') return 'the run was interrupted';
+  return onError === 'stop' ? 'another resource failed' : undefined;
+}
+
+function wordsOf(error: unknown, { action, address }: PlannedResource): { error: string; hint?: string } {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof UserError)
+    return { error: message, ...(error.hint !== undefined && { hint: error.hint }) };
+  if (
+    error instanceof PlatformError &&
+    error.outcome === 'lost' &&
+    (action === 'create' || action === 'replace')
+  ) {
+    return {
+      error: message,
+      hint: `Nobody knows whether ${address} was created. It is kept as unknown, and never sent again by itself: plan shows what to do.`,
+    };
+  }
+  return { error: message };
+}
+
+function signalOf(stop: AbortSignal): ApplyReport['interrupted'] {
+  if (!stop.aborted) return undefined;
+  return stop.reason === 'SIGTERM' ? 'SIGTERM' : 'SIGINT';
+}

@@ -1,0 +1,63 @@
+import type { Address, Resource } from '../manifests/resource.ts';
+import type { PendingCreate, ResourceEntry } from '../state/document.ts';
+import type { State } from '../state/state.ts';
+
+/** What a resource's past is: the state's memory of it, under this address or an earlier one. */
+export interface Binding {
+  readonly resource: Resource;
+  readonly entry: ResourceEntry | undefined;
+  /** The address that the state knows it by, where that is another one. */
+  readonly previousAddress: Address | undefined;
+  readonly pending: PendingCreate | undefined;
+  /** The record to read: recorded, or named by the manifest. */
+  readonly id: string | undefined;
+}
+
+/**
+ * Binds every resource to its memory: by its own address, by an earlier one that it names, or by the record that its
+ * manifest names, when no other manifest claims that.
+ */
+export function bindResources(resources: readonly Resource[], state: State): ReadonlyMap<Address, Binding> {
+  const declared = new Set(resources.map((resource) => resource.address));
+  const holders = undeclaredHolders(state, declared);
+  const bindings = new Map<Address, Binding>();
+  for (const resource of resources) {
+    const address = [
+      resource.address,
+      ...resource.previousNames.map((name) => `${resource.kind}/${name}`),
+      resource.id === undefined ? undefined : holders.get(recordKey(resource.kind, resource.id)),
+    ].find(
+      (candidate) =>
+        candidate !== undefined && (state.resources.has(candidate) || state.pending.has(candidate)),
+    );
+    const entry = address === undefined ? undefined : state.resources.get(address);
+    bindings.set(resource.address, {
+      resource,
+      entry,
+      previousAddress: address === resource.address ? undefined : address,
+      pending: address === undefined ? undefined : state.pending.get(address),
+      id: entry?.id ?? resource.id,
+    });
+  }
+  return bindings;
+}
+
+/** Addresses in the state that no manifest declares, by the record they hold. */
+export function undeclaredHolders(
+  state: State,
+  declared: ReadonlySet<Address>,
+): ReadonlyMap<string, Address> {
+  const holders = new Map<string, Address>();
+  for (const [address, entry] of state.resources) {
+    if (!declared.has(address)) holders.set(recordKey(kindOf(address), entry.id), address);
+  }
+  return holders;
+}
+
+export function recordKey(kind: string, id: string): string {
+  return `${kind}/${id}`;
+}
+
+export function kindOf(address: Address): string {
+  return address.slice(0, address.indexOf('/'));
+}

@@ -1,0 +1,89 @@
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { ResourceEntry } from '../state/document.ts';
+import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
+import { isUnder, type LeafPath, type Leaves, rootOf, unflatten, valueAt } from '../values/path.ts';
+import { revealed } from '../values/value.ts';
+import { isConfigObject, ruleOf } from './field-rules.ts';
+import { isMasked, recordedOf } from './memory.ts';
+
+/** The leaves that a create sends. */
+export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
+  return new Map([...leaves].filter(([path]) => ruleOf(kind, path).notAtCreate !== true));
+}
+
+export function createBody(sent: Leaves): JsonObject {
+  return unflatten([...sent].map(([path, value]) => [path, revealed(value)] as const)) as JsonObject;
+}
+
+export interface Updating {
+  readonly kind: Kind;
+  readonly leaves: Leaves;
+  readonly record: ShownRecord;
+  /** Stands in for config objects that the record hides; only while adopting, and only when the draft is not ahead of it. */
+  readonly published: ShownRecord | undefined;
+  readonly entry: ResourceEntry | undefined;
+  /** The fields that the plan found to differ. */
+  readonly changed: readonly LeafPath[];
+  readonly ignoreDrift: readonly LeafPath[];
+}
+
+/**
+ * The body of an update. A config object in which something changes is sent whole, desired over what is observed, so that
+ * it ends the same whether the platform merges or replaces it.
+ */
+export function updateBody(facts: Updating): JsonObject {
+  const { kind, record, published } = facts;
+  const values = leavesToSend(facts);
+  const roots = new Set(facts.changed.filter((path) => isWritable(kind, path)).map(rootOf));
+  const body: Record<string, Json> = {};
+  for (const root of [...roots].sort()) {
+    if (isConfigObject(kind, root)) {
+      const base = record[root] ?? published?.[root];
+      setOwn(body, root, overlaid(kind, { root, base: isObject(base) ? base : {}, values }));
+    } else setOwn(body, root, values.get(root) ?? null);
+  }
+  for (const field of kind.alwaysSent ?? []) {
+    const value = values.get(field) ?? (record[field] as Json | undefined);
+    if (!Object.hasOwn(body, field) && value !== undefined && value !== null) setOwn(body, field, value);
+  }
+  return body;
+}
+
+/** The leaves of the manifest as they go out: those that others may move, as they are, unless the manifest changed them. */
+function leavesToSend({ kind, leaves, record, entry, changed, ignoreDrift }: Updating): Map<LeafPath, Json> {
+  const values = new Map<LeafPath, Json>();
+  for (const [path, value] of leaves) {
+    if (!isWritable(kind, path)) continue;
+    const free = ignoreDrift.some((prefix) => isUnder(path, prefix)) && !changed.includes(path);
+    const current = free ? (valueAt(record, path) ?? unmasked(recordedOf(entry, path))) : undefined;
+    values.set(path, current === undefined ? revealed(value) : (current as Json));
+  }
+  return values;
+}
+
+interface Overlay {
+  readonly root: string;
+  readonly base: Readonly<Record<string, unknown>>;
+  readonly values: ReadonlyMap<LeafPath, Json>;
+}
+
+function overlaid(kind: Kind, { root, base, values }: Overlay): JsonObject {
+  const object: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(base)) {
+    // What is shown of a write-only field may be a mask: sending it back would overwrite the real value.
+    if (!ruleOf(kind, `${root}.${key}`).writeOnly) setOwn(object, key, value as Json);
+  }
+  for (const [path, value] of values) {
+    if (path !== root && isUnder(path, root)) setOwn(object, path.slice(root.length + 1), value);
+  }
+  return object;
+}
+
+function isWritable(kind: Kind, path: LeafPath): boolean {
+  const rule = ruleOf(kind, path);
+  return !rule.immutable && !rule.manual;
+}
+
+function unmasked(value: Json | undefined): Json | undefined {
+  return isMasked(value) ? undefined : value;
+}

@@ -1,0 +1,96 @@
+import type { FieldRule } from '../manifests/kind-schema.ts';
+import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
+import { isTainted, references, revealed, type Value } from '../values/value.ts';
+
+/** Everything that is known of one managed leaf. */
+export interface LeafState {
+  readonly rule: FieldRule;
+  /** D: the manifest's value, its references turned into ids as far as they exist. */
+  readonly desired: Value;
+  /** D as the state would hold it: secrets as fingerprints. */
+  readonly masked: Json;
+  /** R: what was last sent; undefined where nothing was. */
+  readonly recorded: Json | undefined;
+  /** O: what the platform shows now; undefined where it does not show the field. */
+  readonly observed: unknown;
+  /** B: what it showed right after the last apply; undefined where that is not known. */
+  readonly baseline: Json | undefined;
+  /** Others may move it: only a change of the manifest counts. */
+  readonly ignoreDrift: boolean;
+  /** The record is being taken under management, so that nothing is recorded yet. */
+  readonly adopting: boolean;
+  /** What a published version shows of a field that the record itself does not; only while adopting. */
+  readonly published: unknown;
+  /** The fingerprint of a value that is shown although it ought to be secret. */
+  fingerprintOf(shown: unknown): string;
+}
+
+export type Verdict =
+  /** `rendering`: the values differ, and the platform's is its own form of what was sent. `ignored`: they differ, and may. */
+  | { readonly inSync: true; readonly verified: boolean; readonly because: 'equal' | 'rendering' | 'ignored' }
+  | { readonly inSync: false; readonly verified: boolean; readonly cause: 'manifest' | 'drift' | 'both' };
+
+/** The three-way comparison of one leaf. */
+export function compareLeaf(leaf: LeafState): Verdict {
+  if (leaf.observed === undefined) return compareHidden(leaf);
+  if (sameAsShown(leaf, leaf.observed)) return { inSync: true, verified: true, because: 'equal' };
+
+  const manifestMoved = leaf.recorded === undefined || !sameAsRecorded(leaf, leaf.recorded);
+  if (leaf.ignoreDrift && (leaf.adopting || !manifestMoved)) {
+    return { inSync: true, verified: true, because: 'ignored' };
+  }
+  const platformMoved = leaf.baseline !== undefined && !sameAsBaseline(leaf, leaf.observed, leaf.baseline);
+  if (manifestMoved) return { inSync: false, verified: true, cause: platformMoved ? 'both' : 'manifest' };
+  if (platformMoved) return { inSync: false, verified: true, cause: 'drift' };
+  return { inSync: true, verified: true, because: 'rendering' };
+}
+
+function compareHidden(leaf: LeafState): Verdict {
+  const same =
+    leaf.recorded === undefined
+      ? (leaf.published !== undefined && sameAsShown(leaf, leaf.published)) ||
+        (leaf.adopting && leaf.ignoreDrift)
+      : sameAsRecorded(leaf, leaf.recorded);
+  return same
+    ? { inSync: true, verified: false, because: 'equal' }
+    : { inSync: false, verified: false, cause: 'manifest' };
+}
+
+function sameAsShown(leaf: LeafState, shown: unknown): boolean {
+  if (!isComplete(leaf.desired)) return false;
+  return sameValue(leaf.rule, revealed(leaf.desired), shown);
+}
+
+function sameAsRecorded(leaf: LeafState, recorded: Json): boolean {
+  if (!isComplete(leaf.desired)) return false;
+  return sameValue(leaf.rule, leaf.masked, recorded);
+}
+
+function sameAsBaseline(leaf: LeafState, shown: unknown, baseline: Json): boolean {
+  if (isTainted(leaf.desired) || isFingerprint(baseline)) {
+    return isFingerprint(baseline) && leaf.fingerprintOf(shown) === baseline.$fingerprint;
+  }
+  return sameValue(leaf.rule, shown, baseline);
+}
+
+/** Equality after the field's normalising: sets without order, and what the kind says. */
+export function sameValue(rule: FieldRule, a: unknown, b: unknown): boolean {
+  return jsonEqual(normalised(rule, a), normalised(rule, b));
+}
+
+/** True where every reference in the value has become an id. */
+export function isComplete(value: Value): boolean {
+  return references(value).next().done === true;
+}
+
+export function isFingerprint(value: unknown): value is { readonly $fingerprint: string } {
+  return isObject(value) && typeof value.$fingerprint === 'string';
+}
+
+function normalised(rule: FieldRule, value: unknown): unknown {
+  if (rule.set && Array.isArray(value))
+    return [...new Set(value.map((item) => canonicalJson(item as Json)))].sort();
+  if (rule.normalise && (typeof value === 'string' || typeof value === 'number'))
+    return rule.normalise(value);
+  return value;
+}

@@ -1,0 +1,189 @@
+import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { JsonObject } from '../values/json.ts';
+import { rootOf, valueAt } from '../values/path.ts';
+import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
+import { type Differences, differencesOf } from './differences.ts';
+import { digestOf } from './digest.ts';
+import { ruleOf } from './field-rules.ts';
+import { remember } from './memory.ts';
+import { isAdopting } from './observe.ts';
+import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
+import { AHEAD_WARNING, manualSteps, releaseWarnings, updateReason, updateWarnings } from './wording.ts';
+
+/** Decides by comparison, for a record that exists. `found` says how, where the state did not know it. */
+export function decideShown(
+  facts: Facts,
+  record: ShownRecord | undefined,
+  published: PublishedRecord | undefined,
+  found: string | undefined,
+): Decision {
+  const { binding, kind, leaves } = facts;
+  const adopting = found !== undefined || isAdopting(binding);
+  const entry = found === undefined ? binding.entry : undefined;
+  const differences = differencesOf({
+    kind,
+    leaves,
+    entry,
+    record,
+    published,
+    adopting,
+    ignoreDrift: binding.resource.ignoreDrift,
+    fingerprints: facts.fingerprints,
+  });
+  if (facts.missing.length > 0 && differences.changes.length > 0) return waiting(facts, facts.missing);
+
+  const byHand = differences.changes.filter((change) => change.manual);
+  const fixed = differences.changes.filter((change) => ruleOf(kind, change.path).immutable);
+  const writable = differences.changes.length - byHand.length - fixed.length;
+  const outcome: Compared = { facts, record, published, differences, adopting, found, byHand };
+  if (fixed.length > 0) return replaced(outcome, fixed);
+  if (writable > 0) return updated(outcome);
+  return settledAs(outcome);
+}
+
+interface Compared {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+  readonly found: string | undefined;
+  readonly byHand: readonly PlannedChange[];
+}
+
+/** Fields that no update reaches differ: another record is needed, or nothing can be done. */
+function replaced({ facts, record, differences }: Compared, fixed: readonly PlannedChange[]): Decision {
+  const { binding, kind, namesake } = facts;
+  const fields = fixed.map((change) => change.path).join(', ');
+  const { changes } = differences;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  if (!facts.mayReplace) {
+    const reason = `${fields} cannot be changed on an existing record`;
+    const steps = [
+      `To create another one and leave ${id} to be deleted by hand: set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}`,
+    ];
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
+    };
+  }
+  if (kind.create === undefined && namesake === undefined) {
+    const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
+    const reason = `${fields} names another record, which the workspace does not have`;
+    return {
+      ...without(facts, 'manual', reason),
+      planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
+    };
+  }
+  const reason = `${fields} cannot be changed on an existing record, so a new one takes its place; ${id} stays on the platform until you delete it`;
+  return {
+    planned: plannedAs(facts, 'replace', {
+      id,
+      reason,
+      changes,
+      desired: formsOf(facts.leaves),
+      ...digest(facts, record),
+    }),
+    id: namesake?.id,
+    settled: undefined,
+    warnings: [`${id}, which still works, goes on the orphan list: delete it in the dashboard`],
+  };
+}
+
+function updated({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
+  const { binding, kind, leaves } = facts;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const roots = new Set(
+    differences.changes.filter((change) => !change.manual).map((change) => rootOf(change.path)),
+  );
+  const carried = Object.fromEntries(
+    (kind.alwaysSent ?? []).map((field) => [field, leaves.has(field) ? 'given' : valueAt(record, field)]),
+  ) as JsonObject;
+  const lacking = record === undefined ? undefined : kind.missingForUpdate?.(carried);
+  if (lacking !== undefined) {
+    return {
+      ...without(facts, 'blocked', lacking),
+      planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
+    };
+  }
+  const steps = manualSteps(kind, byHand, { ...plainLeaves(leaves), ...(record as JsonObject | undefined) });
+  return {
+    planned: plannedAs(facts, 'update', {
+      id,
+      reason: [found, updateReason(differences.changes, adopting)].filter(Boolean).join('; '),
+      changes: differences.changes,
+      ...(adopting && { adopted: true as const }),
+      ...(steps.length > 0 && { steps }),
+      ...lookedAt(facts, record, differences),
+      ...digest(facts, record),
+      desired: formsOf(leaves),
+    }),
+    id: id ?? undefined,
+    settled: undefined,
+    warnings: updateWarnings({ facts, record, published, differences, adopting, roots }),
+  };
+}
+
+function settledAs({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
+  const { binding, kind, leaves } = facts;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const fresh = binding.entry === undefined || found !== undefined;
+  const steps = manualSteps(kind, byHand, { ...plainLeaves(leaves), ...(record as JsonObject | undefined) });
+  const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
+  const reason = fresh
+    ? (found ?? 'an existing record is taken under management')
+    : steps.length > 0
+      ? 'only the dashboard can change this'
+      : binding.previousAddress !== undefined
+        ? `renamed from ${binding.previousAddress}`
+        : 'in sync';
+  const settled =
+    record === undefined
+      ? undefined
+      : remember({
+          kind,
+          record,
+          settled: differences.settled,
+          foreign: differences.foreign,
+          kept: byHand.map((change) => change.path),
+          previous: found === undefined ? binding.entry : undefined,
+          adopted: binding.entry?.adopted === true || (fresh && found === undefined),
+          fingerprints: facts.fingerprints,
+        });
+  return {
+    planned: plannedAs(facts, action, {
+      id,
+      reason,
+      changes: differences.changes,
+      ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
+      ...(steps.length > 0 && { steps }),
+      ...lookedAt(facts, record, differences),
+    }),
+    id: id ?? undefined,
+    settled,
+    warnings: [
+      ...releaseWarnings(record, differences),
+      ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
+    ],
+  };
+}
+
+/** What every planned resource says of the record that was looked at. */
+function lookedAt(
+  facts: Facts,
+  record: ShownRecord | undefined,
+  differences: Differences,
+): Partial<PlannedResource> {
+  const notice = record === undefined ? undefined : facts.kind.notice?.(record);
+  return {
+    ...(differences.unverified.length > 0 && { unverified: [...differences.unverified] }),
+    ...(differences.released.length > 0 && { released: [...differences.released] }),
+    ...(notice !== undefined && { notices: [notice] }),
+  };
+}
+
+/** By which an apply of the saved plan sees whether the record still looks as it did. */
+function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
+  if (record === undefined) return {};
+  return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };
+}

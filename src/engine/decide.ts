@@ -1,0 +1,92 @@
+import type { Binding } from './bind.ts';
+import { decideShown } from './decide-shown.ts';
+import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
+import { creationOf } from './differences.ts';
+import { manualSteps } from './wording.ts';
+
+/** Decides what is to happen to one declared resource. Pure. */
+export function decide(facts: Facts): Decision {
+  const { binding, observation, holder } = facts;
+  if (observation.status === 'shown' && holder !== undefined) {
+    return without(facts, 'blocked', `the record ${observation.record.id} is already managed as ${holder}`);
+  }
+  if (binding.pending !== undefined) {
+    if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
+    return decideShown(
+      facts,
+      observation.record,
+      undefined,
+      'found by its natural key after its create had no answer',
+    );
+  }
+  switch (observation.status) {
+    case 'shown':
+      return decideShown(facts, observation.record, observation.published, undefined);
+    case 'remembered':
+      return decideShown(facts, undefined, undefined, undefined);
+    case 'gone':
+      return binding.resource.id === undefined || binding.entry?.id !== binding.resource.id
+        ? created(facts, goneReason(binding))
+        : without(
+            facts,
+            'blocked',
+            `its record ${binding.resource.id} is gone from the platform, and metadata.id still names it; remove metadata.id to create a new one`,
+          );
+    case 'absent':
+      return created(facts, 'the workspace has no such record yet');
+    default:
+      return observation satisfies never;
+  }
+}
+
+function goneReason({ entry, resource }: Binding): string {
+  return `its record ${entry?.id ?? resource.id} is gone from the platform`;
+}
+
+function created(facts: Facts, reason: string): Decision {
+  const { binding, kind, leaves } = facts;
+  if (binding.entry === undefined && binding.resource.id !== undefined && kind.get !== undefined) {
+    return without(
+      facts,
+      'blocked',
+      `metadata.id names the record ${binding.resource.id}, which the platform does not have; remove it to create a new record`,
+    );
+  }
+  if (facts.missing.length > 0) return waiting(facts, facts.missing);
+  const changes = creationOf(kind, leaves, facts.fingerprints);
+  if (kind.create === undefined) {
+    const step = kind.createByHand?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
+    return {
+      ...without(facts, 'manual', reason),
+      planned: plannedAs(facts, 'manual', { reason, changes, steps: [step] }),
+    };
+  }
+  const steps = manualSteps(
+    kind,
+    changes.filter((change) => change.manual),
+    plainLeaves(leaves),
+  );
+  return {
+    planned: plannedAs(facts, 'create', {
+      reason,
+      changes,
+      ...(steps.length > 0 && { steps }),
+      desired: formsOf(leaves),
+    }),
+    id: undefined,
+    settled: undefined,
+    warnings: [],
+  };
+}
+
+/** A create that had no answer, and whose record cannot be looked for: only a person can say. */
+function undecided(facts: Facts): Decision {
+  const { address } = facts.binding.resource;
+  const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
+  const reason = `a create sent at ${facts.binding.pending?.since} had no answer, so the record may or may not exist`;
+  const steps = [
+    `${looked}If you find it in the dashboard: voxform import ${address} ID`,
+    `If it is not there: voxform state resolve ${address} --not-created`,
+  ];
+  return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+}

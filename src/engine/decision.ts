@@ -1,0 +1,85 @@
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { ResourceEntry } from '../state/document.ts';
+import type { Fingerprints } from '../state/fingerprint.ts';
+import type { Json, JsonObject } from '../values/json.ts';
+import type { Leaves } from '../values/path.ts';
+import { isTainted, toForms } from '../values/value.ts';
+import type { Binding } from './bind.ts';
+import type { Action, PlannedResource } from './plan-document.ts';
+import type { Observation } from './read.ts';
+
+/** What is known of one resource when its action is decided. */
+export interface Facts {
+  readonly binding: Binding;
+  readonly kind: Kind;
+  readonly observation: Observation;
+  /** The managed leaves, with references turned into ids as far as they are known. */
+  readonly leaves: Leaves;
+  /** A sentence for each reference to something that only the dashboard can add. */
+  readonly missing: readonly string[];
+  /** The record with the natural key that the manifest now has, where it is not the remembered one. */
+  readonly namesake: ShownRecord | undefined;
+  /** Another declared resource that already holds the observed record. */
+  readonly holder: Address | undefined;
+  readonly mayReplace: boolean;
+  readonly fingerprints: Fingerprints;
+  readonly salt: string;
+}
+
+export interface Decision {
+  readonly planned: PlannedResource;
+  /** The record's id once applied, where it is known already. */
+  readonly id: string | undefined;
+  /** The state's entry if nothing is written: what an adoption, or mere bookkeeping, puts down. */
+  readonly settled: ResourceEntry | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** What a resource waits for when something that only the dashboard can add is missing. */
+export function waiting(facts: Facts, steps: readonly string[]): Decision {
+  const reason = 'it refers to something that the workspace lacks, and waits for it';
+  return {
+    ...without(facts, 'manual', reason),
+    planned: plannedAs(facts, 'manual', { reason, steps: [...steps] }),
+  };
+}
+
+export function without(facts: Facts, action: Action, reason: string): Decision {
+  const { binding } = facts;
+  return {
+    planned: plannedAs(facts, action, { reason }),
+    id: binding.entry?.id,
+    settled: undefined,
+    warnings: [],
+  };
+}
+
+type PlannedDetails = Partial<PlannedResource> & { readonly reason: string };
+
+export function plannedAs({ binding }: Facts, action: Action, details: PlannedDetails): PlannedResource {
+  const { resource, previousAddress, entry } = binding;
+  return {
+    address: resource.address,
+    kind: resource.kind,
+    action,
+    id: entry?.id ?? null,
+    source: resource.source,
+    changes: [],
+    depends_on: [],
+    ...(previousAddress !== undefined && { previous_address: previousAddress }),
+    ...(resource.ignoreDrift.length > 0 && action !== 'noop' && { ignore_drift: [...resource.ignoreDrift] }),
+    ...details,
+  };
+}
+
+export function formsOf(leaves: Leaves): Record<string, Json> {
+  return Object.fromEntries([...leaves].map(([path, value]) => [path, toForms(value)]));
+}
+
+/** The leaves that can be said aloud, for a sentence that names the record. */
+export function plainLeaves(leaves: Leaves): JsonObject {
+  return Object.fromEntries(
+    [...leaves].filter(([, value]) => !isTainted(value)).map(([path, value]) => [path, toForms(value)]),
+  );
+}

@@ -1,0 +1,147 @@
+import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { ResourceEntry } from '../state/document.ts';
+import { type Fingerprints, mask } from '../state/fingerprint.ts';
+import { isObject, type Json, setOwn } from '../values/json.ts';
+import { isUnder, type LeafPath, type Leaves, valueAt } from '../values/path.ts';
+import { isSpecial, isTainted, Reference, type Value } from '../values/value.ts';
+import { compareLeaf, isComplete, type Verdict } from './compare.ts';
+import { ruleOf, shownAt } from './field-rules.ts';
+import { baselineOf, isMasked, maskable, recordedOf } from './memory.ts';
+import type { PlannedChange } from './plan-document.ts';
+
+export interface Comparing {
+  readonly kind: Kind;
+  readonly leaves: Leaves;
+  readonly entry: ResourceEntry | undefined;
+  /** Undefined where memory stands in for it. */
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly adopting: boolean;
+  readonly ignoreDrift: readonly LeafPath[];
+  readonly fingerprints: Fingerprints;
+}
+
+export interface Differences {
+  readonly changes: readonly PlannedChange[];
+  /** In sync as far as memory tells: the platform does not show them. */
+  readonly unverified: readonly LeafPath[];
+  /** In sync, so that they now count as sent. */
+  readonly settled: Leaves;
+  /** Settled although someone else moved them, which they may. */
+  readonly foreign: ReadonlySet<LeafPath>;
+  /** Recorded, and no longer in the manifest. */
+  readonly released: readonly LeafPath[];
+}
+
+/** Compares every managed leaf of a record that exists. */
+export function differencesOf(facts: Comparing): Differences {
+  const changes: PlannedChange[] = [];
+  const unverified: LeafPath[] = [];
+  const settled = new Map<LeafPath, Value>();
+  const foreign = new Set<LeafPath>();
+  for (const path of [...facts.leaves.keys()].sort()) {
+    const desired = facts.leaves.get(path) as Value;
+    const observed = observedAt(facts, path);
+    const verdict = compareLeaf({
+      rule: ruleOf(facts.kind, path),
+      desired,
+      masked: isComplete(desired) ? mask(desired, facts.fingerprints) : null,
+      recorded: recordedOf(facts.entry, path),
+      observed,
+      baseline: baselineOf(facts.entry, path),
+      ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
+      adopting: facts.adopting,
+      published:
+        facts.published === undefined ? undefined : shownAt(facts.kind, facts.published.record, path),
+      fingerprintOf: (shown) => facts.fingerprints.of(maskable(shown)),
+    });
+    if (!verdict.inSync) changes.push(changeOf(facts, path, verdict));
+    else {
+      settled.set(path, desired);
+      if (verdict.because === 'ignored') foreign.add(path);
+      if (!verdict.verified) unverified.push(path);
+    }
+  }
+  const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
+  return { changes, unverified, settled, foreign, released: released.sort() };
+}
+
+/** Without a fresh look, what the platform showed after the last apply stands for what it shows. */
+function observedAt({ kind, record, entry }: Comparing, path: LeafPath): unknown {
+  if (record !== undefined) return shownAt(kind, record, path);
+  const remembered = baselineOf(entry, path);
+  return isMasked(remembered) ? undefined : remembered;
+}
+
+function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync: false }): PlannedChange {
+  const { kind, entry, fingerprints } = facts;
+  const desired = facts.leaves.get(path) as Value;
+  const rule = ruleOf(kind, path);
+  const recorded = recordedOf(entry, path);
+  const common = {
+    path,
+    cause: verdict.cause,
+    verified: verdict.verified,
+    ...(rule.manual && { manual: true as const }),
+  };
+  if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {
+    const before = fingerprintIn(recorded);
+    const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
+    return {
+      ...common,
+      sensitive: true,
+      fingerprints: { ...(before !== undefined && { before }), ...(after !== undefined && { after }) },
+    };
+  }
+  const shown = observedAt(facts, path) ?? valueAt(facts.published?.record, path) ?? recorded;
+  return {
+    ...common,
+    sensitive: false,
+    ...(shown !== undefined && { before: shown as Json }),
+    after: afterOf(desired),
+  };
+}
+
+/** A create shows every leaf that it sends, and those that a person must set afterwards. */
+export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprints): PlannedChange[] {
+  return [...leaves.keys()].sort().map((path) => {
+    const desired = leaves.get(path) as Value;
+    const rule = ruleOf(kind, path);
+    const common = {
+      path,
+      cause: 'manifest' as const,
+      verified: true,
+      ...(rule.notAtCreate && { manual: true as const }),
+    };
+    if (!isTainted(desired) && !rule.writeOnly)
+      return { ...common, sensitive: false, after: afterOf(desired) };
+    const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
+    return { ...common, sensitive: true, ...(after !== undefined && { fingerprints: { after } }) };
+  });
+}
+
+/** The value as a plan shows it: an id that does not exist yet is named for what it will be. */
+export function afterOf(value: Value): Json {
+  if (value instanceof Reference) return { unknown_until_apply: value.address };
+  if (isSpecial(value)) return '(known after apply)';
+  if (Array.isArray(value)) return value.map(afterOf);
+  if (!isObject(value)) return value as Json;
+  const shown: Record<string, Json> = {};
+  for (const key of Object.keys(value)) setOwn(shown, key, afterOf(value[key] as Value));
+  return shown;
+}
+
+/** The fingerprint of a masked value, or one made of all that it holds. */
+function fingerprintIn(masked: Json | undefined): string | undefined {
+  if (masked === undefined) return undefined;
+  const found: string[] = [];
+  const visit = (value: Json): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item);
+    else if (isObject(value)) {
+      if (typeof value.$fingerprint === 'string') found.push(value.$fingerprint);
+      else for (const item of Object.values(value)) visit(item as Json);
+    }
+  };
+  visit(masked);
+  return found.length === 0 ? undefined : found.join('+');
+}

@@ -1,0 +1,28 @@
+import { createHmac } from 'node:crypto';
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import { canonicalJson, type Json } from '../values/json.ts';
+import type { LeafPath, Leaves } from '../values/path.ts';
+import { isTainted } from '../values/value.ts';
+import { ruleOf } from './field-rules.ts';
+
+/**
+ * A keyed digest of what a record shows of the fields that a manifest could manage: two looks with the same digest saw the
+ * same. What is shown of a secret is left out.
+ */
+export function digestOf(
+  kind: Kind,
+  { record, leaves, salt }: { record: ShownRecord; leaves: Leaves; salt: string },
+): string {
+  const secret = new Set([...leaves].filter(([, value]) => isTainted(value)).map(([path]) => path));
+  const strip = (value: unknown, path: LeafPath): unknown => {
+    if (secret.has(path) || ruleOf(kind, path).writeOnly) return undefined;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, strip(item, `${path}.${key}`)]),
+    );
+  };
+  const seen = Object.keys(kind.spec.shape).map((root) => [root, strip(record[root], root) ?? null]);
+  return createHmac('sha256', salt)
+    .update(canonicalJson(JSON.parse(JSON.stringify([record.id, seen])) as Json))
+    .digest('base64url');
+}

@@ -1,0 +1,60 @@
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { Guards } from '../project/project.ts';
+import type { Observed } from './observe.ts';
+import type { PlanDocument, PlannedResource } from './plan-document.ts';
+
+export interface Guarding {
+  readonly guards: Guards;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly observed: Observed;
+  /** Resources in the state. */
+  readonly managed: number;
+}
+
+/** The guards that an apply of these resources would trip, each with what would happen and the flag that lifts it. */
+export function trippedGuards(planned: readonly PlannedResource[], facts: Guarding): PlanDocument['guards'] {
+  return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
+}
+
+function* largeChange(
+  planned: readonly PlannedResource[],
+  { guards, managed }: Guarding,
+): Generator<PlanDocument['guards'][number]> {
+  if (managed < guards.minResources) return;
+  const changed = planned.filter(
+    ({ action }) => action === 'update' || action === 'replace' || action === 'forget',
+  ).length;
+  if (changed * 100 <= guards.maxChangedPercent * managed) return;
+  yield {
+    flag: '--allow-large-change',
+    message: `${changed} of ${managed} managed resources would change, more than the ${guards.maxChangedPercent} % that guards.max_changed_percent allows`,
+  };
+}
+
+function* ownerChanges(
+  planned: readonly PlannedResource[],
+  { kinds, observed }: Guarding,
+): Generator<PlanDocument['guards'][number]> {
+  for (const [name, records] of observed.lists) {
+    const isOwner = kinds.get(name)?.isOwner;
+    if (isOwner === undefined) continue;
+    const updates = new Map(
+      planned
+        .filter(({ kind, action }) => kind === name && action === 'update')
+        .map((each) => [each.id, each]),
+    );
+    const newRole = (record: ShownRecord) =>
+      updates.get(record.id)?.changes.find(({ path }) => path === 'role')?.after;
+    const owners = records.filter((record) => isOwner(record));
+    for (const owner of owners) {
+      if (newRole(owner) === undefined) continue;
+      yield {
+        flag: '--allow-owner-change',
+        message: `${updates.get(owner.id)?.address} is an owner of the workspace, and its role would change`,
+      };
+    }
+    if (owners.length > 0 && !records.some((record) => isOwner(record, newRole(record)))) {
+      yield { flag: '--allow-owner-change', message: 'the workspace would be left without an owner' };
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { ResourceEntry } from '../state/document.ts';
+import { type Fingerprints, mask } from '../state/fingerprint.ts';
+import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
+import type { LeafPath, Leaves } from '../values/path.ts';
+import { isTainted, revealed } from '../values/value.ts';
+import { ruleOf, shownAt } from './field-rules.ts';
+
+/** What the platform showed of a leaf right after the last apply; undefined where that is not known. */
+export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
+  if (entry === undefined) return undefined;
+  if (Object.hasOwn(entry.observed, path)) return entry.observed[path];
+  return entry.unobserved.includes(path) ? undefined : entry.recorded[path];
+}
+
+/** The recorded value of a leaf; undefined where nothing is recorded. */
+export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
+  return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
+}
+
+export interface Remembering {
+  readonly kind: Kind;
+  readonly record: ShownRecord;
+  /** What now counts as sent, with every reference an id. */
+  readonly settled: Leaves;
+  /** Leaves that keep what is recorded of them. */
+  readonly kept: Iterable<LeafPath>;
+  /** Settled leaves whose observed value is someone else's and must not become the baseline. */
+  readonly foreign: ReadonlySet<LeafPath>;
+  readonly previous: ResourceEntry | undefined;
+  readonly adopted: boolean;
+  readonly fingerprints: Fingerprints;
+}
+
+/** The state's entry for a record after a write, or after a look at it. Texts to be masked must have been prepared. */
+export function remember(facts: Remembering): ResourceEntry {
+  const { kind, record, previous, fingerprints } = facts;
+  const recorded: Record<LeafPath, Json> = {};
+  const observed: Record<LeafPath, Json> = {};
+  const unobserved: LeafPath[] = [];
+
+  for (const path of facts.kept) {
+    const value = recordedOf(previous, path);
+    if (value === undefined) continue;
+    recorded[path] = value;
+    copyBaseline(previous, path, { observed, unobserved });
+  }
+  for (const [path, value] of facts.settled) {
+    const masked = mask(value, fingerprints);
+    recorded[path] = masked;
+    const shown = facts.foreign.has(path) ? undefined : shownAt(kind, record, path);
+    if (shown !== undefined) {
+      if (!jsonEqual(revealed(value), shown)) {
+        observed[path] = isTainted(value)
+          ? { $fingerprint: fingerprints.of(maskable(shown)) }
+          : (shown as Json);
+      }
+    } else if (jsonEqual(recordedOf(previous, path), masked)) {
+      copyBaseline(previous, path, { observed, unobserved });
+    } else if (!facts.foreign.has(path) && ruleOf(kind, path).writeOnly !== true) {
+      unobserved.push(path);
+    }
+  }
+  return {
+    id: record.id,
+    ...(facts.adopted && { adopted: true as const }),
+    recorded,
+    observed,
+    unobserved: unobserved.sort(),
+  };
+}
+
+interface Baselines {
+  readonly observed: Record<LeafPath, Json>;
+  readonly unobserved: LeafPath[];
+}
+
+function copyBaseline(entry: ResourceEntry | undefined, path: LeafPath, into: Baselines): void {
+  const value = entry?.observed[path];
+  if (value !== undefined) into.observed[path] = value;
+  else if (entry?.unobserved.includes(path)) into.unobserved.push(path);
+}
+
+/**
+ * The texts that `remember` and the comparison will want fingerprints of, because the platform shows something where a
+ * secret is or was sent.
+ */
+export function* textsToMask(
+  kind: Kind,
+  { leaves, record, entry }: { leaves: Leaves; record: ShownRecord; entry: ResourceEntry | undefined },
+): Generator<string> {
+  for (const [path, value] of leaves) {
+    if (!isTainted(value) && !isMasked(baselineOf(entry, path))) continue;
+    const shown = shownAt(kind, record, path);
+    if (shown !== undefined) yield maskable(shown);
+  }
+}
+
+/** The one text that stands for a shown value in its fingerprint. */
+export function maskable(shown: unknown): string {
+  return typeof shown === 'string' ? shown : canonicalJson(shown as Json);
+}
+
+/** True where a remembered value holds a fingerprint, so that the value itself was secret. */
+export function isMasked(value: Json | undefined): boolean {
+  if (Array.isArray(value)) return value.some(isMasked);
+  if (!isObject(value)) return false;
+  return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
+}

@@ -1,0 +1,165 @@
+import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { State } from '../state/state.ts';
+import { references } from '../values/value.ts';
+import type { Binding } from './bind.ts';
+import { leavesOf, shownAt } from './field-rules.ts';
+import { kindNamed } from './kind-named.ts';
+import {
+  Counter,
+  collect,
+  eachConcurrently,
+  getRecord,
+  type Observation,
+  type ObserveOptions,
+} from './read.ts';
+
+/** What the platform showed, at one time, of everything a plan is about. */
+export interface Observed {
+  readonly records: ReadonlyMap<Address, Observation>;
+  /** All records of the kinds that were listed. */
+  readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
+  /** By lookup kind, then by name: the ids of that name. */
+  readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
+}
+
+/**
+ * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
+ * @throws PlatformError when a read fails for another reason than that the record is gone.
+ * @throws UserError when a record belongs to another workspace, or when everything that was recorded is gone.
+ */
+export async function observe(bindings: readonly Binding[], options: ObserveOptions): Promise<Observed> {
+  const progress = new Counter(options.onProgress?.bind(options));
+  const records = new Map<Address, Observation>();
+  const wanted: Binding[] = [];
+  for (const binding of bindings) {
+    if (options.refresh || binding.entry === undefined) wanted.push(binding);
+    else records.set(binding.resource.address, REMEMBERED);
+  }
+  const byKind = Map.groupBy(wanted, (binding) => binding.resource.kind);
+
+  const lists = new Map<string, readonly ShownRecord[]>();
+  const single: Binding[] = [];
+  const listing: Promise<void>[] = [];
+  for (const [name, members] of byKind) {
+    const kind = kindNamed(options.kinds, name);
+    if (kind.list === undefined) single.push(...members);
+    else {
+      const list = kind.list;
+      listing.push(
+        collect(() => list(options.client), { kind: name, options, progress }).then((shown) => {
+          lists.set(name, shown);
+          for (const [address, observation] of matchList(kind, members, shown))
+            records.set(address, observation);
+        }),
+      );
+    }
+  }
+  const lookups = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  for (const lookup of lookupsNeeded(bindings, options.lookups)) {
+    listing.push(
+      collect(() => lookup.list(options.client), { kind: lookup.name, options, progress }).then((shown) => {
+        lookups.set(lookup.name, idsByName(shown));
+      }),
+    );
+  }
+  const reading = eachConcurrently(single, options.concurrency, async (binding) => {
+    progress.expect(1);
+    records.set(binding.resource.address, await observeOne(binding, options));
+    progress.done(1);
+  });
+  await Promise.all([...listing, reading]);
+  if (options.refresh && !options.allowRecreate) refuseWhenAllGone(bindings, records, options.state);
+  return { records, lists, lookups };
+}
+
+/** Looks at one record that only its id leads to. */
+export async function observeOne(binding: Binding, options: ObserveOptions): Promise<Observation> {
+  const kind = kindNamed(options.kinds, binding.resource.kind);
+  if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
+  const seen = await getRecord(kind, { id: binding.id, options });
+  if (seen.status !== 'shown') return seen;
+  return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
+}
+
+/** One more read, for an adoption only, where the record hides something that the manifest has. */
+async function publishedOf(
+  kind: Kind,
+  { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
+): Promise<PublishedRecord | undefined> {
+  if (kind.published === undefined || !isAdopting(binding)) return undefined;
+  const hides = [...leavesOf(kind, binding.resource.spec).keys()].some(
+    (path) => shownAt(kind, record, path) === undefined,
+  );
+  return hides ? kind.published(options.client, record) : undefined;
+}
+
+/** True while nothing is recorded of a record that exists. */
+export function isAdopting({ entry }: Binding): boolean {
+  return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
+}
+
+function* matchList(
+  kind: Kind,
+  members: readonly Binding[],
+  shown: readonly ShownRecord[],
+): Generator<[Address, Observation]> {
+  const byId = new Map(shown.map((record) => [record.id, record]));
+  const byKey = Map.groupBy(shown, (record) => kind.recordKey?.(record));
+  const problems: string[] = [];
+  for (const { resource, id, pending } of members) {
+    if (id !== undefined && pending === undefined) {
+      const record = byId.get(id);
+      yield [resource.address, record ? { status: 'shown', record } : { status: 'gone' }];
+      continue;
+    }
+    const key = kind.naturalKey?.(resource.spec)?.key;
+    const [record, ...more] = key === undefined ? [] : (byKey.get(key) ?? []);
+    if (record === undefined) yield [resource.address, { status: 'absent' }];
+    else if (more.length === 0) yield [resource.address, { status: 'shown', record }];
+    else problems.push(ambiguity(resource, [record, ...more]));
+  }
+  if (problems.length === 0) return;
+  throw new UserError(problems.sort().join('\n'), {
+    hint: 'Say with metadata.id which of the records the manifest means.',
+  });
+}
+
+function ambiguity({ address, source }: Resource, records: readonly ShownRecord[]): string {
+  const ids = records.map((record) => record.id).sort();
+  return `${source.file}:${source.line}  ${address} may be any of ${ids.length} records: ${ids.join(', ')}`;
+}
+
+function* lookupsNeeded(
+  bindings: readonly Binding[],
+  lookups: ReadonlyMap<string, Lookup>,
+): Generator<Lookup> {
+  const names = new Set<string>();
+  for (const { resource } of bindings)
+    for (const reference of references(resource.spec)) names.add(reference.kind);
+  for (const lookup of lookups.values()) if (names.has(lookup.name)) yield lookup;
+}
+
+const FEWEST_TO_SUSPECT = 3;
+
+function refuseWhenAllGone(
+  bindings: readonly Binding[],
+  records: ReadonlyMap<Address, Observation>,
+  state: State,
+): void {
+  const read = bindings.filter((binding) => binding.entry !== undefined);
+  if (state.resources.size < FEWEST_TO_SUSPECT || read.length === 0) return;
+  if (read.some(({ resource }) => records.get(resource.address)?.status !== 'gone')) return;
+  throw new UserError(`none of the ${read.length} recorded records that were read exists any more`, {
+    hint: 'That looks like the wrong API key, base URL or state. If they were all deleted, --allow-recreate creates them again.',
+  });
+}
+
+function idsByName(shown: readonly { readonly id: string; readonly name: string }[]): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const { id, name } of shown) ids.set(name, [...(ids.get(name) ?? []), id].sort());
+  return ids;
+}
+
+const REMEMBERED: Observation = { status: 'remembered' };

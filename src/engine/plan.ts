@@ -1,0 +1,255 @@
+import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
+import type { Guards } from '../project/project.ts';
+import type { ResourceEntry } from '../state/document.ts';
+import type { Fingerprints } from '../state/fingerprint.ts';
+import type { State } from '../state/state.ts';
+import type { Leaves } from '../values/path.ts';
+import { references, Secret, specials, withReferences } from '../values/value.ts';
+import { type Binding, kindOf, recordKey, undeclaredHolders } from './bind.ts';
+import { decide } from './decide.ts';
+import type { Decision } from './decision.ts';
+import { leavesOf } from './field-rules.ts';
+import { trippedGuards } from './guards.ts';
+import { kindNamed } from './kind-named.ts';
+import { lookUp, missingSentence, refuseDoubledNames } from './lookups.ts';
+import type { Observed } from './observe.ts';
+import { dependenciesOf, inDependencyOrder } from './order.ts';
+import {
+  type Action,
+  actions,
+  PLAN_FORMAT_VERSION,
+  type PlanDocument,
+  type PlannedResource,
+  type PlanWarning,
+} from './plan-document.ts';
+
+export interface PlanInput {
+  /** Of everything that the manifests declare and that is in scope. */
+  readonly bindings: ReadonlyMap<Address, Binding>;
+  /** Everything that the manifests declare. */
+  readonly declared: ReadonlySet<Address>;
+  /** The addresses that may be planned; undefined for all. */
+  readonly scope: ReadonlySet<Address> | undefined;
+  readonly state: State;
+  readonly observed: Observed;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  /** Prepared for every secret of the resources and for what `textsToMask` gives. */
+  readonly fingerprints: Fingerprints;
+  readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+  readonly allowReplace: ReadonlySet<Address>;
+  readonly guards: Guards;
+  readonly version: string;
+}
+
+/** The plan as data, and what an apply needs beside it. */
+export interface Plan {
+  readonly document: PlanDocument;
+  /** State entries of resources that need no write: adoptions and bookkeeping. */
+  readonly settled: ReadonlyMap<Address, ResourceEntry>;
+  readonly observed: Observed;
+}
+
+/**
+ * What an apply would do, and why. A pure function: the same input, in any order, gives the same plan.
+ * @throws UserError when a reference names several records.
+ */
+export function makePlan(input: PlanInput): Plan {
+  const resources = [...input.bindings.values()].map((binding) => binding.resource);
+  refuseDoubledNames(resources, input.observed.lookups);
+  const dependencies = new Map(
+    resources.map((resource) => [resource.address, dependenciesOf(resource, input.declared)]),
+  );
+  const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
+  const planned = [...decisions.values()].map(({ planned }) => ({
+    ...planned,
+    depends_on: [...(dependencies.get(planned.address) ?? [])],
+  }));
+  const all = [...planned, ...undeclared(input, planned)].sort(byAddress);
+  const warnings = [...decisions.values()]
+    .flatMap(({ planned, warnings }) =>
+      warnings.map((message): PlanWarning => ({ address: planned.address, message })),
+    )
+    .sort((a, b) => compareText(`${a.address} ${a.message}`, `${b.address} ${b.message}`));
+
+  return {
+    document: {
+      format_version: PLAN_FORMAT_VERSION,
+      voxform_version: input.version,
+      workspace: input.workspace.name,
+      workspace_id: input.workspace.id,
+      base_url: input.workspace.baseUrl,
+      state: { lineage: input.state.lineage, serial: input.state.serial, salt: input.state.salt },
+      summary: summaryOf(all),
+      secrets: secretsOf(all, input),
+      resources: all,
+      guards: trippedGuards(all, {
+        guards: input.guards,
+        kinds: input.kinds,
+        observed: input.observed,
+        managed: input.state.resources.size,
+      }),
+      warnings,
+    },
+    settled: new Map(
+      [...decisions].flatMap(([address, { settled }]) => (settled === undefined ? [] : [[address, settled]])),
+    ),
+    observed: input.observed,
+  };
+}
+
+function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address, Decision> {
+  const decisions = new Map<Address, Decision>();
+  const holders = new Map(
+    [...input.state.resources].map(([address, entry]) => [recordKey(kindOf(address), entry.id), address]),
+  );
+  const leftBehind = undeclaredHolders(input.state, input.declared);
+  const namesakes = namesakesByKey(input);
+  for (const resource of ordered) {
+    const kind = kindNamed(input.kinds, resource.kind);
+    const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
+    const bound = input.bindings.get(resource.address) as Binding;
+    const shownId = observation.status === 'shown' ? observation.record.id : undefined;
+    const binding = rebound(bound, shownId, { leftBehind, state: input.state });
+    const holder = shownId === undefined ? undefined : holders.get(recordKey(resource.kind, shownId));
+    const { leaves, missing } = resolved(resource, { kind, decisions, input });
+    decisions.set(
+      resource.address,
+      decide({
+        binding,
+        kind,
+        observation,
+        leaves,
+        missing,
+        namesake: namesakes(resource, binding.entry?.id),
+        holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
+        mayReplace: resource.mayReplace || input.allowReplace.has(resource.address),
+        fingerprints: input.fingerprints,
+        salt: input.state.salt,
+      }),
+    );
+  }
+  return decisions;
+}
+
+/** A record found by its natural key may be one that the state knows under an address that nothing declares any more. */
+function rebound(
+  binding: Binding,
+  id: string | undefined,
+  { leftBehind, state }: { leftBehind: ReadonlyMap<string, Address>; state: State },
+): Binding {
+  const previousAddress = id === undefined ? undefined : leftBehind.get(recordKey(binding.resource.kind, id));
+  if (binding.entry !== undefined || previousAddress === undefined) return binding;
+  return { ...binding, previousAddress, entry: state.resources.get(previousAddress) };
+}
+
+interface Resolving {
+  readonly kind: Kind;
+  readonly decisions: ReadonlyMap<Address, Decision>;
+  readonly input: PlanInput;
+}
+
+function resolved(
+  resource: Resource,
+  { kind, decisions, input }: Resolving,
+): { leaves: Leaves; missing: readonly string[] } {
+  const missing = new Set<string>();
+  for (const reference of references(resource.spec)) {
+    const lookup = input.lookups.get(reference.kind);
+    if (lookup === undefined) continue;
+    if (lookUp(reference, input.observed.lookups) === undefined) {
+      missing.add(missingSentence(lookup.addByHand(reference.target), reference, input.observed.lookups));
+    }
+  }
+  const leaves = new Map(
+    [...leavesOf(kind, resource.spec)].map(([path, value]) => [
+      path,
+      withReferences(
+        value,
+        (reference) => lookUp(reference, input.observed.lookups) ?? decisions.get(reference.address)?.id,
+      ),
+    ]),
+  );
+  return { leaves, missing: [...missing].sort() };
+}
+
+/** Finds the listed record that has a resource's natural key and is not the one with the id that is remembered. */
+function namesakesByKey(
+  input: PlanInput,
+): (resource: Resource, id: string | undefined) => ShownRecord | undefined {
+  const indexes = new Map<string, ReadonlyMap<string, ShownRecord>>();
+  for (const [name, records] of input.observed.lists) {
+    const keyOf = kindNamed(input.kinds, name).recordKey;
+    if (keyOf !== undefined) indexes.set(name, new Map(records.map((record) => [keyOf(record), record])));
+  }
+  return (resource, id) => {
+    const key = kindNamed(input.kinds, resource.kind).naturalKey?.(resource.spec)?.key;
+    const record = key === undefined ? undefined : indexes.get(resource.kind)?.get(key);
+    return record?.id === id ? undefined : record;
+  };
+}
+
+/** What the state knows and no manifest declares: to be forgotten, or a create that is still open. */
+function undeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
+  const taken = new Set(
+    planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]),
+  );
+  const isOpen = (address: Address): boolean =>
+    !input.declared.has(address) && !taken.has(address) && (input.scope?.has(address) ?? true);
+  const base = (address: Address) => ({
+    address,
+    kind: kindOf(address),
+    source: null,
+    changes: [],
+    depends_on: [],
+  });
+  const forgotten = [...input.state.resources].filter(
+    ([address]) => isOpen(address) && !input.state.pending.has(address),
+  );
+  const pending = [...input.state.pending].filter(([address]) => isOpen(address));
+  return [
+    ...forgotten.map(([address, entry]) => ({
+      ...base(address),
+      action: 'forget' as const,
+      id: entry.id,
+      reason: `no manifest declares it any more: ${entry.id} stays on the platform, and goes on the orphan list`,
+    })),
+    ...pending.map(([address, { since }]) => ({
+      ...base(address),
+      action: 'unknown' as const,
+      id: input.state.resources.get(address)?.id ?? null,
+      reason: `a create sent at ${since} had no answer, so the record may or may not exist; no manifest declares it any more`,
+      steps: [
+        `If you find it in the dashboard: voxform import ${address} ID`,
+        `If it is not there: voxform state resolve ${address} --not-created`,
+      ],
+    })),
+  ];
+}
+
+function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {
+  const summary = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
+  for (const { action } of planned) summary[action] += 1;
+  return summary;
+}
+
+function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Record<string, string> {
+  const found = new Map<string, string>();
+  for (const { address, desired } of planned) {
+    const spec = input.bindings.get(address)?.resource.spec;
+    if (desired === undefined || spec === undefined) continue;
+    for (const special of specials(spec)) {
+      if (special instanceof Secret) found.set(special.name, input.fingerprints.of(special.reveal()));
+    }
+  }
+  return Object.fromEntries([...found].sort(([a], [b]) => compareText(a, b)));
+}
+
+function byAddress(a: PlannedResource, b: PlannedResource): number {
+  return compareText(a.address, b.address);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,165 @@
+import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { PlatformError } from '../platform/errors.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { State } from '../state/state.ts';
+import type { ReadProgress } from './report.ts';
+
+export interface ObserveOptions {
+  readonly client: PlatformClient;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  readonly workspaceId: string;
+  readonly state: State;
+  readonly concurrency: number;
+  /** False: recorded records are not read; only what is nowhere recorded is looked for. */
+  readonly refresh: boolean;
+  /** Do not take it for a wrong key when every recorded record is gone. */
+  readonly allowRecreate: boolean;
+  onProgress?(progress: ReadProgress): void;
+}
+
+export type Observation =
+  | {
+      readonly status: 'shown';
+      readonly record: ShownRecord;
+      readonly published?: PublishedRecord | undefined;
+    }
+  /** The record with the id that is remembered is not there. */
+  | { readonly status: 'gone' }
+  /** No id is known, and the platform's lists hold nothing of that natural key. */
+  | { readonly status: 'absent' }
+  /** Not read, because the caller wanted no refresh: memory stands in for it. */
+  | { readonly status: 'remembered' };
+
+/** Reads one record of a kind that cannot be listed. A record that is not there is an observation, not an error. */
+export async function getRecord(
+  kind: Kind,
+  { id, options }: { id: string; options: ObserveOptions },
+): Promise<Observation> {
+  try {
+    const record = await kind.get?.(options.client, id);
+    if (record === undefined) return { status: 'absent' };
+    refuseForeignRecord(record, kind.name, options.workspaceId);
+    return { status: 'shown', record };
+  } catch (error) {
+    if (error instanceof PlatformError && error.status === 404) return { status: 'gone' };
+    throw error;
+  }
+}
+
+/**
+ * Looks again at single records of any kind, by id. A kind that can only be listed is listed once for all that ask within
+ * `maxAgeMilliseconds`.
+ */
+export function createSecondLook(
+  options: ObserveOptions,
+  { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
+): (kind: Kind, id: string) => Promise<Observation> {
+  const lists = new Map<string, { readonly at: number; readonly byId: Promise<Map<string, ShownRecord>> }>();
+  const progress = new Counter(undefined);
+  return async (kind, id) => {
+    if (kind.get !== undefined) return getRecord(kind, { id, options });
+    const list = kind.list;
+    if (list === undefined) return { status: 'absent' };
+    let recent = lists.get(kind.name);
+    if (recent === undefined || now().getTime() - recent.at > maxAgeMilliseconds) {
+      const all = collect(() => list(options.client), { kind: kind.name, options, progress });
+      recent = {
+        at: now().getTime(),
+        byId: all.then((shown) => new Map(shown.map((each) => [each.id, each]))),
+      };
+      lists.set(kind.name, recent);
+    }
+    const record = (await recent.byId).get(id);
+    return record === undefined ? { status: 'gone' } : { status: 'shown', record };
+  };
+}
+
+export interface Collecting {
+  readonly kind: string;
+  readonly options: ObserveOptions;
+  readonly progress: Counter;
+}
+
+/** All records of a list, each checked to be of this workspace. */
+export async function collect<
+  T extends { readonly id: string; readonly workspace_id?: string | null | undefined },
+>(list: () => AsyncIterable<T>, { kind, options, progress }: Collecting): Promise<T[]> {
+  const all: T[] = [];
+  try {
+    for await (const record of list()) {
+      refuseForeignRecord(record, kind, options.workspaceId);
+      all.push(record);
+      progress.expect(1);
+      progress.done(1);
+    }
+  } catch (error) {
+    if (error instanceof PlatformError && (error.status === 404 || error.status === 403)) {
+      throw new UserError(`${error.message}: this key cannot see the workspace ${options.workspaceId}`, {
+        hint: 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
+        cause: error,
+      });
+    }
+    throw error;
+  }
+  return all;
+}
+
+/** An API key belongs to one workspace: a record of another one means that key and project do not belong together. */
+export function refuseForeignRecord(
+  record: { readonly id: string; readonly workspace_id?: string | null | undefined },
+  kind: string,
+  workspaceId: string,
+): void {
+  const actual = record.workspace_id ?? workspaceId;
+  if (actual === workspaceId) return;
+  throw new UserError(
+    `the ${kind} ${record.id} belongs to the workspace ${actual}, but this run is for ${workspaceId}; nothing was written`,
+    {
+      hint: 'Check workspace_id and api_key of the selected workspace: the key decides which workspace answers.',
+    },
+  );
+}
+
+/** At most `concurrency` at once; the first failure ends it. */
+export async function eachConcurrently<T>(
+  items: readonly T[],
+  concurrency: number,
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  let failed = false;
+  const worker = async (): Promise<void> => {
+    for (const item of queue) {
+      if (failed) return;
+      try {
+        await run(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, worker));
+}
+
+/** Counts reads for whoever shows the progress. */
+export class Counter {
+  #done = 0;
+  #total = 0;
+  readonly #tell: ((progress: ReadProgress) => void) | undefined;
+
+  constructor(tell: ((progress: ReadProgress) => void) | undefined) {
+    this.#tell = tell;
+  }
+
+  expect(count: number): void {
+    this.#total += count;
+  }
+
+  done(count: number): void {
+    this.#done += count;
+    this.#tell?.({ done: this.#done, total: this.#total });
+  }
+}

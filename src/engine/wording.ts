@@ -1,0 +1,86 @@
+import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { Json, JsonObject } from '../values/json.ts';
+import { rootOf, valueAt } from '../values/path.ts';
+import type { Facts } from './decision.ts';
+import type { Differences } from './differences.ts';
+import { isConfigObject } from './field-rules.ts';
+import type { PlannedChange } from './plan-document.ts';
+
+export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
+  const causes = new Set(changes.map((change) => change.cause));
+  if (adopting) return 'an existing record is taken under management and brought in line';
+  if (causes.has('both'))
+    return "the manifest changed, and so did the platform: someone else's change is overwritten";
+  if (causes.size === 2) return 'the manifest changed, and other fields drifted';
+  return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
+}
+
+export function manualSteps(kind: Kind, changes: readonly PlannedChange[], record: JsonObject): string[] {
+  return changes.map((change) => {
+    const facts = {
+      path: change.path,
+      record,
+      before: change.before,
+      after: spoken(change.after ?? '(secret)'),
+    };
+    return kind.changeByHand?.(facts) ?? `In the dashboard, set ${change.path}.`;
+  });
+}
+
+function spoken(after: Json): string {
+  if (typeof after === 'object' && after !== null && 'unknown_until_apply' in after) {
+    return `the agent ${String(after.unknown_until_apply)}`;
+  }
+  return after === null ? 'null' : JSON.stringify(after);
+}
+
+export const AHEAD_WARNING =
+  'hidden fields were compared with the published version, and the draft is newer than that: they may differ';
+
+export interface Updating {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+  readonly roots: ReadonlySet<string>;
+}
+
+export function updateWarnings({
+  facts,
+  record,
+  published,
+  differences,
+  adopting,
+  roots,
+}: Updating): string[] {
+  const warnings = releaseWarnings(record, differences);
+  if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
+  const managedByOthers = adopting || facts.binding.entry?.adopted === true;
+  for (const root of managedByOthers && record !== undefined ? roots : []) {
+    const unseen = hiddenParts(facts, record as ShownRecord, root);
+    if (unseen.length > 0) {
+      warnings.push(
+        `${root} is sent whole, and the platform does not show ${unseen.join(', ')}: what is set there and not in the manifest may be reset`,
+      );
+    }
+  }
+  return warnings;
+}
+
+/** The parts of a config object that exist on the platform, perhaps, and that neither it nor the manifest tells. */
+function hiddenParts({ kind, leaves }: Facts, record: ShownRecord, root: string): string[] {
+  const object = record[root];
+  if (object === undefined && isConfigObject(kind, root)) return ['it'];
+  return Object.keys(kind.fields).filter(
+    (path) => rootOf(path) === root && path !== root && kind.fields[path]?.writeOnly && !leaves.has(path),
+  );
+}
+
+export function releaseWarnings(record: ShownRecord | undefined, { released }: Differences): string[] {
+  const hidden = released.filter((path) => record === undefined || valueAt(record, path) === undefined);
+  return hidden.map(
+    (path) =>
+      `${path} left the manifest and the platform does not show it: it is not sent again, and the platform may reset it when ${rootOf(path)} changes`,
+  );
+}

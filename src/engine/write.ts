@@ -1,0 +1,227 @@
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { PlatformError } from '../platform/errors.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { Orphan, PendingCreate, ResourceEntry } from '../state/document.ts';
+import { type Fingerprints, mask } from '../state/fingerprint.ts';
+import type { StateSession } from '../state/session.ts';
+import type { Json } from '../values/json.ts';
+import { fromForms, type Secret, type Value, withReferences } from '../values/value.ts';
+import { unlikeSent } from './answer.ts';
+import { createBody, sentAtCreate, updateBody } from './body.ts';
+import { isComplete } from './compare.ts';
+import { digestOf } from './digest.ts';
+import { remember, textsToMask } from './memory.ts';
+import type { PlannedResource } from './plan-document.ts';
+import { type Observation, refuseForeignRecord } from './read.ts';
+import { MissingReference, UnsavedRecord } from './write-errors.ts';
+
+export interface Writing {
+  readonly client: PlatformClient;
+  readonly session: StateSession;
+  readonly fingerprints: Fingerprints;
+  readonly workspaceId: string;
+  readonly kind: Kind;
+  readonly planned: PlannedResource;
+  readonly observation: Observation | undefined;
+  /** Put down when nothing needs to be written. */
+  readonly settled: ResourceEntry | undefined;
+  secret(name: string): Secret;
+  /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
+  readonly lookAgain: (() => Promise<Observation>) | undefined;
+  now(): Date;
+  warn(message: string): void;
+}
+
+/**
+ * Carries out one planned resource: intent, request, outcome. Returns the record's id.
+ * @throws PlatformError, with the state telling whether the write may have happened.
+ * @throws MissingReference where something it refers to has no record.
+ * @throws UnsavedRecord where the platform has a record that the state could not take in.
+ */
+export async function write(facts: Writing): Promise<string | null> {
+  const { planned, session } = facts;
+  if (planned.previous_address !== undefined) {
+    await session.record({ type: 'renamed', from: planned.previous_address, to: planned.address });
+  }
+  switch (planned.action) {
+    case 'create':
+    case 'replace':
+      return create(facts);
+    case 'update':
+      return update(facts);
+    case 'adopt':
+      return adopt(facts);
+    case 'forget':
+      await session.record({
+        type: 'forgotten',
+        address: planned.address,
+        orphan: orphanOf(facts, 'forgotten'),
+      });
+      return planned.id;
+    case 'manual':
+    case 'blocked':
+    case 'unknown':
+    case 'noop':
+      return planned.id;
+    default:
+      return planned.action satisfies never;
+  }
+}
+
+async function create(facts: Writing): Promise<string> {
+  const { kind, planned, session, client } = facts;
+  const leaves = sentAtCreate(kind, desiredOf(facts));
+  const body = createBody(leaves);
+  const replaces = planned.action === 'replace' ? (planned.id ?? undefined) : undefined;
+  const orphan = replaces === undefined ? undefined : orphanOf(facts, 'replaced');
+  if (kind.create === undefined) throw new Error(`${planned.address} cannot be created`);
+
+  const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
+  const pending: PendingCreate = {
+    since: facts.now().toISOString(),
+    recorded: Object.fromEntries([...leaves].map(([path, value]) => [path, mask(value, facts.fingerprints)])),
+    ...(naturalKey !== undefined && { natural_key: naturalKey }),
+    ...(replaces !== undefined && { replaces }),
+  };
+  await session.record({ type: 'creating', address: planned.address, pending });
+  const record = await sent(facts, () => kind.create?.(client, body));
+  return saved(facts, { record, leaves, previous: undefined, adopted: false, orphan });
+}
+
+async function update(facts: Writing): Promise<string> {
+  const { kind, planned, session, client } = facts;
+  const leaves = desiredOf(facts);
+  const seen = await freshObservation(facts, leaves);
+  if (seen?.status !== 'shown') throw changedSince(planned.address);
+  const entry = session.state.resources.get(planned.address);
+  const changed = planned.changes.filter((change) => !change.manual).map((change) => change.path);
+  const body = updateBody({
+    kind,
+    leaves,
+    record: seen.record,
+    published: seen.published === undefined || seen.published.ahead ? undefined : seen.published.record,
+    entry,
+    changed,
+    ignoreDrift: planned.ignore_drift ?? [],
+  });
+  if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
+
+  await session.record({ type: 'updating', address: planned.address, paths: changed });
+  const record = await sent(facts, () => kind.update?.(client, seen.record.id, body));
+  const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
+  return saved(facts, {
+    record,
+    leaves: new Map([...leaves].filter(([path]) => !byHand.has(path))),
+    previous: entry,
+    adopted: entry === undefined || entry.adopted === true,
+    orphan: undefined,
+  });
+}
+
+async function adopt({ planned, session, settled }: Writing): Promise<string> {
+  if (settled === undefined) throw changedSince(planned.address);
+  await session.record({ type: 'saved', address: planned.address, entry: settled });
+  return settled.id;
+}
+
+/** Sends the one request, and puts down at once when it certainly did not happen. */
+async function sent(
+  { session, planned }: Writing,
+  request: () => Promise<ShownRecord> | undefined,
+): Promise<ShownRecord> {
+  try {
+    const answer = request();
+    if (answer === undefined) throw new Error(`${planned.address} cannot be written`);
+    return await answer;
+  } catch (error) {
+    if (error instanceof PlatformError && error.outcome === 'not-done') {
+      await session.record({ type: 'not-done', address: planned.address });
+    }
+    throw error;
+  }
+}
+
+interface Saving {
+  readonly record: ShownRecord;
+  readonly leaves: ReadonlyMap<string, Value>;
+  readonly previous: ResourceEntry | undefined;
+  readonly adopted: boolean;
+  readonly orphan: Orphan | undefined;
+}
+
+async function saved(facts: Writing, { record, leaves, previous, adopted, orphan }: Saving): Promise<string> {
+  const { kind, planned, session, fingerprints } = facts;
+  try {
+    await fingerprints.prepare(textsToMask(kind, { leaves, record, entry: previous }));
+    const entry = remember({
+      kind,
+      record,
+      settled: leaves,
+      kept: planned.changes
+        .filter((change) => change.manual && !leaves.has(change.path))
+        .map((change) => change.path),
+      foreign: new Set(),
+      previous,
+      adopted,
+      fingerprints,
+    });
+    await session.record({
+      type: 'saved',
+      address: planned.address,
+      entry,
+      ...(orphan !== undefined && { orphan }),
+    });
+  } catch (error) {
+    throw new UnsavedRecord(planned.address, record.id, error);
+  }
+  for (const warning of unlikeSent(kind, leaves, record)) facts.warn(warning);
+  refuseForeignRecord(record, planned.kind, facts.workspaceId);
+  return record.id;
+}
+
+/** What the platform shows now, refused where it is no longer what the plan was made from. */
+async function freshObservation(
+  { planned, kind, observation, lookAgain, session }: Writing,
+  leaves: ReadonlyMap<string, Value>,
+): Promise<Observation | undefined> {
+  if (lookAgain === undefined) return observation;
+  const seen = await lookAgain();
+  if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
+  const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
+  if (digest !== planned.observed_digest) throw changedSince(planned.address);
+  return seen;
+}
+
+function changedSince(address: Address): UserError {
+  return new UserError(`${address} no longer looks as it did when the plan was made`, {
+    hint: 'Plan again.',
+  });
+}
+
+/** The desired leaves with every reference an id, from what the plan says and what was applied since. */
+function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
+  const leaves = new Map<string, Value>();
+  for (const [path, forms] of Object.entries(planned.desired ?? {})) {
+    const value = withReferences(
+      fromForms(forms as Json, secret),
+      (reference) => session.state.resources.get(reference.address)?.id,
+    );
+    // A field that nothing sends may wait for its reference: a person will see to it.
+    if (!isComplete(value) && planned.changes.find((change) => change.path === path)?.manual) continue;
+    if (!isComplete(value)) throw new MissingReference(value);
+    leaves.set(path, value);
+  }
+  return leaves;
+}
+
+function orphanOf({ planned, now }: Writing, reason: Orphan['reason']): Orphan {
+  return {
+    kind: planned.kind,
+    id: planned.id ?? '',
+    address: planned.address,
+    reason,
+    since: now().toISOString(),
+  };
+}
