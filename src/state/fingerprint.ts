@@ -1,0 +1,96 @@
+import { randomBytes, scrypt } from 'node:crypto';
+import { isObject, type Json, setOwn } from '../values/json.ts';
+import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
+
+/*
+ * Tells whether two secrets are the same without keeping either. Keyed with the state's salt, and slow, so that a state in
+ * somebody else's hands does not give short secrets away.
+ */
+
+export interface Fingerprints {
+  /** Computes those that are not known yet: about 50 ms and 16 MiB each, two at once. */
+  prepare(values: Iterable<string>): Promise<void>;
+  /** Throws for a value that was not prepared. */
+  of(value: string): string;
+}
+
+const cost = { N: 2 ** 14, r: 8, p: 1 } as const;
+const bytes = 24;
+const atOnce = 2;
+
+/** A key for the fingerprints of one state. */
+export function newSalt(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+export function createFingerprints(salt: string): Fingerprints {
+  const known = new Map<string, string>();
+  const underWay = new Map<string, Promise<void>>();
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+
+  const compute = async (value: string): Promise<void> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((go) => waiting.push(go));
+    try {
+      known.set(value, await slowHash(value, salt));
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+      underWay.delete(value);
+    }
+  };
+
+  return {
+    async prepare(values) {
+      const needed: Promise<void>[] = [];
+      for (const value of new Set(values)) {
+        if (known.has(value)) continue;
+        const running = underWay.get(value) ?? compute(value);
+        underWay.set(value, running);
+        needed.push(running);
+      }
+      await Promise.all(needed);
+    },
+    of(value) {
+      const fingerprint = known.get(value);
+      if (fingerprint === undefined) throw new Error('a fingerprint was asked for before it was prepared');
+      return fingerprint;
+    },
+  };
+}
+
+/**
+ * The form in which a resolved value is kept: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator":
+ * "…" }`, and an object with a key of its own that begins with `$` as `{ "$literal": … }`. Different values have different
+ * forms. Throws for a reference or a variable that has no value yet, and for a secret that was not prepared.
+ */
+export function mask(value: Value, fingerprints: Fingerprints): Json {
+  if (value instanceof Secret) return { $fingerprint: fingerprints.of(value.reveal()) };
+  if (value instanceof Join) {
+    return { $join: value.parts.map((part) => mask(part, fingerprints)), separator: value.separator };
+  }
+  if (isSpecial(value)) throw new Error('a value without its references and variables cannot be recorded');
+  if (Array.isArray(value)) return value.map((item) => mask(item, fingerprints));
+  if (!isObject(value)) return value as Json;
+  const masked: Record<string, Json> = {};
+  for (const [key, item] of Object.entries(value)) setOwn(masked, key, mask(item, fingerprints));
+  return Object.keys(masked).some((key) => key.startsWith('$')) ? { $literal: masked } : masked;
+}
+
+/** The secrets whose fingerprints `mask` will need. Throws for one that is not set. */
+export function secretTexts(value: Value): string[] {
+  const texts = new Set<string>();
+  for (const special of specials(value)) if (special instanceof Secret) texts.add(special.reveal());
+  return [...texts];
+}
+
+function slowHash(value: string, salt: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    scrypt(value, salt, bytes, cost, (error, key) => {
+      if (error === null) resolve(key.toString('base64url'));
+      else reject(error);
+    });
+  });
+}
