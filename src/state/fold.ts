@@ -1,0 +1,210 @@
+import {
+  type Orphan,
+  type PendingCreate,
+  type ResourceEntry,
+  STATE_FORMAT_VERSION,
+  type StateDocument,
+} from './document.ts';
+import type { JournalEntry, JournalEvent } from './journal.ts';
+import type { FreshState, State } from './state.ts';
+
+/** What stood before a write whose outcome is not known yet. */
+type OpenWrite =
+  | { readonly type: 'creating'; readonly before: PendingCreate | undefined }
+  | { readonly type: 'updating'; readonly before: ResourceEntry | undefined };
+
+/**
+ * A state that journal events are worked into, one at a time and at a cost that does not grow with the state. Its maps are
+ * live: whoever holds them sees later events.
+ */
+export class FoldedState implements State {
+  readonly lineage: string;
+  readonly salt: string;
+  readonly workspaceId: string;
+  #serial: number;
+  readonly #resources: Map<string, ResourceEntry>;
+  readonly #pending: Map<string, PendingCreate>;
+  readonly #orphans: Map<string, Orphan>;
+  readonly #open = new Map<string, OpenWrite>();
+  #orphanList: readonly Orphan[] | undefined;
+
+  constructor(document: StateDocument) {
+    this.lineage = document.lineage;
+    this.salt = document.salt;
+    this.workspaceId = document.workspace_id;
+    this.#serial = document.serial;
+    this.#resources = new Map(Object.entries(document.resources));
+    this.#pending = new Map(Object.entries(document.pending));
+    this.#orphans = new Map(document.orphans.map((orphan) => [recordKey(orphan.kind, orphan.id), orphan]));
+  }
+
+  get serial(): number {
+    return this.#serial;
+  }
+
+  get resources(): ReadonlyMap<string, ResourceEntry> {
+    return this.#resources;
+  }
+
+  get pending(): ReadonlyMap<string, PendingCreate> {
+    return this.#pending;
+  }
+
+  /** In the order in which they were released. */
+  get orphans(): readonly Orphan[] {
+    this.#orphanList ??= [...this.#orphans.values()];
+    return this.#orphanList;
+  }
+
+  /** Says that a document with everything so far was written under this serial. */
+  committed(serial: number): void {
+    this.#serial = serial;
+  }
+
+  /** Never throws, whatever the order of the events. */
+  apply({ event, at }: Pick<JournalEntry, 'event' | 'at'>): void {
+    switch (event.type) {
+      case 'creating':
+        this.#open.set(event.address, { type: 'creating', before: this.#pending.get(event.address) });
+        this.#pending.set(event.address, event.pending);
+        return;
+      case 'updating':
+        this.#beginUpdate(event.address, event.paths);
+        return;
+      case 'not-done':
+        this.#undo(event.address);
+        return;
+      case 'saved':
+        this.#save(event);
+        return;
+      case 'forgotten':
+        this.#resources.delete(event.address);
+        if (this.#open.get(event.address)?.type === 'updating') this.#open.delete(event.address);
+        if (event.orphan !== undefined) this.#addOrphan(event.orphan);
+        return;
+      case 'renamed':
+        this.#rename(event.from, event.to, at);
+        return;
+      case 'resolved':
+        this.#pending.delete(event.address);
+        this.#open.delete(event.address);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  toDocument(serial: number, version: string): StateDocument {
+    return {
+      format_version: STATE_FORMAT_VERSION,
+      voxform_version: version,
+      lineage: this.lineage,
+      serial,
+      workspace_id: this.workspaceId,
+      salt: this.salt,
+      resources: Object.fromEntries(this.#resources),
+      pending: Object.fromEntries(this.#pending),
+      orphans: [...this.orphans],
+    };
+  }
+
+  #beginUpdate(address: string, paths: readonly string[]): void {
+    const before = this.#resources.get(address);
+    this.#open.set(address, { type: 'updating', before });
+    if (before !== undefined) this.#resources.set(address, withoutPaths(before, new Set(paths)));
+  }
+
+  #undo(address: string): void {
+    const open = this.#open.get(address);
+    if (open === undefined) return;
+    this.#open.delete(address);
+    if (open.type === 'updating') {
+      if (open.before !== undefined) this.#resources.set(address, open.before);
+    } else if (open.before === undefined) this.#pending.delete(address);
+    else this.#pending.set(address, open.before);
+  }
+
+  #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>): void {
+    this.#resources.set(address, entry);
+    // Saving the record that an unanswered create was to replace says nothing about the new one.
+    if (this.#pending.get(address)?.replaces !== entry.id) this.#pending.delete(address);
+    this.#open.delete(address);
+    if (orphan !== undefined) this.#addOrphan(orphan);
+    if (this.#orphans.delete(recordKey(kindOf(address), entry.id))) this.#orphanList = undefined;
+  }
+
+  #rename(from: string, to: string, at: string): void {
+    if (from === to) return;
+    const entry = this.#resources.get(from);
+    if (entry !== undefined) {
+      const displaced = this.#resources.get(to);
+      if (displaced !== undefined && displaced.id !== entry.id) {
+        this.#addOrphan({ kind: kindOf(to), id: displaced.id, address: to, reason: 'removed', since: at });
+      }
+      this.#resources.set(to, entry);
+      this.#resources.delete(from);
+    }
+    const pending = this.#pending.get(from);
+    if (pending !== undefined) {
+      this.#pending.set(to, pending);
+      this.#pending.delete(from);
+    }
+    const open = this.#open.get(from);
+    this.#open.delete(from);
+    if (open === undefined) this.#open.delete(to);
+    else this.#open.set(to, open);
+  }
+
+  #addOrphan(orphan: Orphan): void {
+    this.#orphans.set(recordKey(orphan.kind, orphan.id), orphan);
+    this.#orphanList = undefined;
+  }
+}
+
+/** The document with the entries worked in, in their order. Neither is changed. */
+export function fold(document: StateDocument, entries: Iterable<JournalEntry>): FoldedState {
+  const state = new FoldedState(document);
+  for (const entry of entries) state.apply(entry);
+  return state;
+}
+
+/** The document of a workspace that voxform has never written to. */
+export function emptyDocument(fresh: FreshState, workspaceId: string, version: string): StateDocument {
+  return {
+    format_version: STATE_FORMAT_VERSION,
+    voxform_version: version,
+    lineage: fresh.lineage,
+    serial: 0,
+    workspace_id: workspaceId,
+    salt: fresh.salt,
+    resources: {},
+    pending: {},
+    orphans: [],
+  };
+}
+
+/** The entry with nothing known about these paths and what lies under them. */
+function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): ResourceEntry {
+  const stays = (path: string): boolean => {
+    for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+      if (paths.has(path.slice(0, end))) return false;
+    }
+    return true;
+  };
+  const keep = (leaves: ResourceEntry['recorded']): ResourceEntry['recorded'] =>
+    Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
+  return {
+    ...entry,
+    recorded: keep(entry.recorded),
+    observed: keep(entry.observed),
+    unobserved: entry.unobserved.filter(stays),
+  };
+}
+
+function kindOf(address: string): string {
+  return address.slice(0, Math.max(0, address.indexOf('/')));
+}
+
+function recordKey(kind: string, id: string): string {
+  return `${kind}/${id}`;
+}

@@ -1,0 +1,19 @@
+import type { Orphan, PendingCreate, ResourceEntry } from './document.ts';
+
+/** What the project remembers of one workspace: the document with the journal worked in. */
+export interface State {
+  readonly lineage: string;
+  /** Of the document; the journal does not raise it. */
+  readonly serial: number;
+  readonly salt: string;
+  readonly workspaceId: string;
+  readonly resources: ReadonlyMap<string, ResourceEntry>;
+  readonly pending: ReadonlyMap<string, PendingCreate>;
+  readonly orphans: readonly Orphan[];
+}
+
+/** What a state begins with where there is none yet. */
+export interface FreshState {
+  readonly lineage: string;
+  readonly salt: string;
+}

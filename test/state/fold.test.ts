@@ -1,0 +1,310 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Orphan, PendingCreate, ResourceEntry, StateDocument } from '../../src/state/document.ts';
+import { emptyDocument, fold } from '../../src/state/fold.ts';
+import type { JournalEntry, JournalEvent } from '../../src/state/journal.ts';
+
+const at = '2030-01-01T00:00:00.000Z';
+const address = 'Agent/a';
+const empty = emptyDocument({ lineage: 'L', salt: 'S' }, 'W', '0');
+
+const entry = (id: string, recorded: ResourceEntry['recorded'] = {}): ResourceEntry => ({
+  id,
+  recorded,
+  observed: {},
+  unobserved: [],
+});
+const pending = (since = at): PendingCreate => ({ since, recorded: { name: 'A' } });
+const orphan = (id: string, reason: Orphan['reason'] = 'forgotten'): Orphan => ({
+  kind: 'Agent',
+  id,
+  address,
+  reason,
+  since: at,
+});
+
+function entriesOf(events: readonly JournalEvent[]): JournalEntry[] {
+  return events.map((event, index) => ({ lineage: 'L', serial: 0, sequence: index + 1, at, event }));
+}
+
+function documentAfter(...events: JournalEvent[]): StateDocument {
+  return fold(empty, entriesOf(events)).toDocument(0, '0');
+}
+
+const saved = (id: string, rest: Partial<Extract<JournalEvent, { type: 'saved' }>> = {}): JournalEvent => ({
+  type: 'saved',
+  address,
+  entry: entry(id),
+  ...rest,
+});
+
+interface Case {
+  readonly reason: string;
+  readonly events: readonly JournalEvent[];
+  readonly expected: Partial<StateDocument>;
+}
+
+const full: ResourceEntry = {
+  id: '1',
+  recorded: { name: 'n', 'tts.speed': 's', 'tts.speed_alpha': 1, 'tool.a.b': 2 },
+  observed: { 'tts.speed': 'S' },
+  unobserved: ['tts.speed', 'tts.speed_alpha'],
+};
+const whole: JournalEvent = { type: 'saved', address, entry: full };
+
+const cases: readonly Case[] = [
+  {
+    reason: 'a create without an outcome is pending',
+    events: [{ type: 'creating', address, pending: pending() }],
+    expected: { pending: { [address]: pending() }, resources: {} },
+  },
+  {
+    reason: 'an outcome ends the pending create',
+    events: [{ type: 'creating', address, pending: pending() }, saved('1')],
+    expected: { pending: {}, resources: { [address]: entry('1') } },
+  },
+  {
+    reason: 'a create that certainly did not happen leaves nothing',
+    events: [
+      { type: 'creating', address, pending: pending() },
+      { type: 'not-done', address },
+    ],
+    expected: { pending: {}, resources: {} },
+  },
+  {
+    reason: 'an earlier unanswered create is not lost by a later one that did not happen',
+    events: [
+      { type: 'creating', address, pending: pending('earlier') },
+      { type: 'creating', address, pending: pending('later') },
+      { type: 'not-done', address },
+    ],
+    expected: { pending: { [address]: pending('earlier') } },
+  },
+  {
+    reason: 'a replacement puts the old record on the orphan list',
+    events: [saved('1'), saved('2', { orphan: orphan('1', 'replaced') })],
+    expected: { resources: { [address]: entry('2') }, orphans: [orphan('1', 'replaced')] },
+  },
+  {
+    reason: 'saving the record that an unanswered replacement was for leaves the question open',
+    events: [saved('1'), { type: 'creating', address, pending: { ...pending(), replaces: '1' } }, saved('1')],
+    expected: { pending: { [address]: { ...pending(), replaces: '1' } } },
+  },
+  {
+    reason: 'during an update the named paths, and what lies under them, are unknown',
+    events: [whole, { type: 'updating', address, paths: ['tts.speed', 'tool.a'] }],
+    expected: {
+      resources: {
+        [address]: {
+          ...full,
+          recorded: { name: 'n', 'tts.speed_alpha': 1 },
+          observed: {},
+          unobserved: ['tts.speed_alpha'],
+        },
+      },
+    },
+  },
+  {
+    reason: 'an update that certainly did not happen restores what stood before',
+    events: [whole, { type: 'updating', address, paths: ['tts', 'name'] }, { type: 'not-done', address }],
+    expected: { resources: { [address]: full } },
+  },
+  {
+    reason: 'what an earlier update without outcome left unknown stays unknown',
+    events: [
+      whole,
+      { type: 'updating', address, paths: ['tts', 'tool'] },
+      { type: 'updating', address, paths: ['name'] },
+      { type: 'not-done', address },
+    ],
+    expected: {
+      resources: { [address]: { ...full, recorded: { name: 'n' }, observed: {}, unobserved: [] } },
+    },
+  },
+  {
+    reason: 'a not-done with nothing under way changes nothing',
+    events: [whole, { type: 'not-done', address }],
+    expected: { resources: { [address]: full } },
+  },
+  {
+    reason: 'forgetting releases the record and keeps a pending create of that address',
+    events: [
+      saved('1'),
+      { type: 'creating', address, pending: pending() },
+      { type: 'forgotten', address, orphan: orphan('1') },
+    ],
+    expected: { resources: {}, pending: { [address]: pending() }, orphans: [orphan('1')] },
+  },
+  {
+    reason: 'a forgotten record does not come back by the end of its update',
+    events: [
+      saved('1'),
+      { type: 'updating', address, paths: ['x'] },
+      { type: 'forgotten', address },
+      { type: 'not-done', address },
+    ],
+    expected: { resources: {}, orphans: [] },
+  },
+  {
+    reason: 'a record is on the orphan list once',
+    events: [
+      { type: 'forgotten', address, orphan: orphan('1') },
+      { type: 'forgotten', address: 'Agent/b', orphan: orphan('1', 'removed') },
+    ],
+    expected: { orphans: [orphan('1', 'removed')] },
+  },
+  {
+    reason: 'a record that is managed again leaves the orphan list',
+    events: [saved('1'), { type: 'forgotten', address, orphan: orphan('1') }, saved('1')],
+    expected: { resources: { [address]: entry('1') }, orphans: [] },
+  },
+  {
+    reason: 'a record of another kind with the same id stays on the orphan list',
+    events: [{ type: 'forgotten', address, orphan: { ...orphan('1'), kind: 'Webhook' } }, saved('1')],
+    expected: { orphans: [{ ...orphan('1'), kind: 'Webhook' }] },
+  },
+  {
+    reason: 'a rename moves record and pending create',
+    events: [
+      saved('1'),
+      { type: 'creating', address, pending: pending() },
+      { type: 'renamed', from: address, to: 'Agent/b' },
+    ],
+    expected: { resources: { 'Agent/b': entry('1') }, pending: { 'Agent/b': pending() } },
+  },
+  {
+    reason: 'a rename onto itself changes nothing',
+    events: [saved('1'), { type: 'renamed', from: address, to: address }],
+    expected: { resources: { [address]: entry('1') } },
+  },
+  {
+    reason: 'a record that a rename displaces goes to the orphan list',
+    events: [
+      saved('1'),
+      { type: 'saved', address: 'Agent/b', entry: entry('2') },
+      { type: 'renamed', from: address, to: 'Agent/b' },
+    ],
+    expected: {
+      resources: { 'Agent/b': entry('1') },
+      orphans: [{ kind: 'Agent', id: '2', address: 'Agent/b', reason: 'removed', since: at }],
+    },
+  },
+  {
+    reason: 'a person settles a pending create',
+    events: [
+      { type: 'creating', address, pending: pending() },
+      { type: 'resolved', address },
+    ],
+    expected: { pending: {}, resources: {} },
+  },
+];
+
+const someAddress = fc.constantFrom('Agent/a', 'Agent/b', 'Webhook/a');
+const someId = fc.constantFrom('1', '2', '3');
+const someOrphan = fc.record({
+  kind: fc.constantFrom('Agent', 'Webhook'),
+  id: someId,
+  address: someAddress,
+  reason: fc.constantFrom('forgotten' as const, 'replaced' as const),
+  since: fc.constant(at),
+});
+const someEvent: fc.Arbitrary<JournalEvent> = fc.oneof(
+  fc.record({
+    type: fc.constant('creating' as const),
+    address: someAddress,
+    pending: fc.constant(pending()),
+  }),
+  fc.record({
+    type: fc.constant('updating' as const),
+    address: someAddress,
+    paths: fc.subarray(['name', 'tts', 'tts.speed', 'tool.a']),
+  }),
+  fc.record({ type: fc.constant('not-done' as const), address: someAddress }),
+  fc.record(
+    {
+      type: fc.constant('saved' as const),
+      address: someAddress,
+      entry: someId.map((id) => ({ ...full, id })),
+      orphan: someOrphan,
+    },
+    { requiredKeys: ['type', 'address', 'entry'] },
+  ),
+  fc.record(
+    { type: fc.constant('forgotten' as const), address: someAddress, orphan: someOrphan },
+    { requiredKeys: ['type', 'address'] },
+  ),
+  fc.record({ type: fc.constant('renamed' as const), from: someAddress, to: someAddress }),
+  fc.record({ type: fc.constant('resolved' as const), address: someAddress }),
+);
+
+/** True where a write of the events still waits for its outcome: its `before` is in memory only. */
+function hasOpenWrite(events: readonly JournalEvent[]): boolean {
+  return events.some((event) => event.type === 'creating' || event.type === 'updating');
+}
+
+describe('fold', () => {
+  it.each(cases)('$reason', ({ events, expected }) => {
+    expect(documentAfter(...events)).toMatchObject(expected);
+    for (const key of ['resources', 'pending', 'orphans'] as const) {
+      if (expected[key] !== undefined) expect(documentAfter(...events)[key]).toEqual(expected[key]);
+    }
+  });
+
+  it('folds any prefix, and the rest on top of it gives the same as all at once', () => {
+    fc.assert(
+      fc.property(fc.array(someEvent, { maxLength: 30 }), fc.nat(30), (events, cut) => {
+        const entries = entriesOf(events);
+        const atOnce = fold(empty, entries).toDocument(1, '0');
+        const stepwise = fold(empty, entries.slice(0, cut));
+        // Looked at half-way, as an engine does.
+        expect(stepwise.orphans.length).toBe(new Set(stepwise.orphans.map((o) => `${o.kind}/${o.id}`)).size);
+        for (const entry of entries.slice(cut)) stepwise.apply(entry);
+        expect(stepwise.toDocument(1, '0')).toEqual(atOnce);
+        if (!hasOpenWrite(events.slice(0, cut))) {
+          const halfway = fold(empty, entries.slice(0, cut)).toDocument(1, '0');
+          expect(fold(halfway, entries.slice(cut)).toDocument(1, '0')).toEqual(atOnce);
+        }
+      }),
+    );
+  });
+
+  it('changes neither the document nor the entries', () => {
+    fc.assert(
+      fc.property(fc.array(someEvent, { maxLength: 30 }), (events) => {
+        const entries = entriesOf(events);
+        const document = documentAfter(whole, { type: 'creating', address: 'Agent/b', pending: pending() });
+        const copy = structuredClone({ document, entries });
+        fold(document, entries);
+        expect({ document, entries }).toEqual(copy);
+      }),
+    );
+  });
+
+  it('never loses the id of a record on the way of create, update, rename and forget', () => {
+    const careful = fc.array(
+      fc.oneof(
+        fc.record({
+          type: fc.constant('creating' as const),
+          address: someAddress,
+          pending: fc.constant(pending()),
+        }),
+        fc.record({
+          type: fc.constant('updating' as const),
+          address: someAddress,
+          paths: fc.constant(['name']),
+        }),
+        fc.record({ type: fc.constant('not-done' as const), address: someAddress }),
+        fc.record({ type: fc.constant('renamed' as const), from: someAddress, to: someAddress }),
+      ),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(careful, (events) => {
+        const start = documentAfter(saved('1'), { type: 'saved', address: 'Agent/b', entry: entry('2') });
+        const state = fold(start, entriesOf(events));
+        const ids = [...state.resources.values(), ...state.orphans].map(({ id }) => id);
+        expect(ids.sort()).toEqual(['1', '2']);
+      }),
+    );
+  });
+});
