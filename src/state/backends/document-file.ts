@@ -1,0 +1,130 @@
+import { basename, dirname, join, resolve } from 'node:path';
+import { UserError } from '../../problems/user-error.ts';
+import type { StateDocument } from '../document.ts';
+import { parseState, stateText } from '../document-text.ts';
+import {
+  errorCode,
+  type FailPoint,
+  type Files,
+  readIfThere,
+  shellWord,
+  syncFolderOf,
+  unlinkIfThere,
+  writeSynced,
+} from './files.ts';
+
+/** Earlier documents that are kept, beside a copy of the one in force. */
+const keptBackups = 5;
+
+interface Backup {
+  readonly path: string;
+  readonly serial: number;
+  readonly modified: number;
+}
+
+/** Where a path leads once symbolic links are followed, also to a file that does not exist yet. */
+export async function targetOf(files: Files, path: string): Promise<string> {
+  let target = path;
+  for (let links = 0; links < 40; links++) {
+    try {
+      return await files.realpath(target);
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error;
+    }
+    try {
+      target = resolve(dirname(target), await files.readlink(target));
+    } catch {
+      return target;
+    }
+  }
+  return target;
+}
+
+/**
+ * The document, or undefined where there is none and none has ever been.
+ * @throws UserError where it is damaged, of a newer format, or missing although its backups are there.
+ */
+export async function readDocument(files: Files, path: string): Promise<StateDocument | undefined> {
+  // Listed first: a backup of a first document is made just before the document itself appears.
+  const backup = (await backups(files, path))[0];
+  const hint = restoreHint(path, backup);
+  const bytes = await readIfThere(files, path);
+  if (bytes !== undefined) return parseState(bytes, path, hint);
+  if (backup === undefined) return undefined;
+  throw new UserError(`the state ${path} is missing, but its backup ${basename(backup.path)} is there`, {
+    hint,
+  });
+}
+
+/**
+ * Puts the document in the place of the earlier one, in one step; a copy stays beside it as `.backup-<serial>`. The copy is
+ * made first, so that deleting the document by mistake never leaves only older ones.
+ */
+export async function writeDocument(
+  files: Files,
+  { path, document, failPoint }: { path: string; document: StateDocument; failPoint(name: FailPoint): void },
+): Promise<void> {
+  const fresh = `${path}.tmp`;
+  await unlinkIfThere(files, fresh);
+  await writeSynced(files, fresh, stateText(document));
+  await keepBackup(files, fresh, backupPath(path, document.serial));
+  failPoint('before-rename');
+  await files.rename(fresh, path);
+  await syncFolderOf(files, path);
+}
+
+/** Makes sure that the document now in force has its backup, also when something else than voxform put it there. */
+export async function keepCurrent(files: Files, path: string, serial: number): Promise<void> {
+  try {
+    await files.stat(backupPath(path, serial));
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await keepBackup(files, path, backupPath(path, serial));
+  }
+}
+
+/** Removes all but the newest backups. */
+export async function pruneBackups(files: Files, path: string): Promise<void> {
+  for (const old of (await backups(files, path)).slice(keptBackups + 1)) await unlinkIfThere(files, old.path);
+}
+
+async function keepBackup(files: Files, path: string, backup: string): Promise<void> {
+  await unlinkIfThere(files, backup);
+  try {
+    await files.link(path, backup);
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '')) throw error;
+    await files.copyFile(path, backup);
+  }
+}
+
+function backupPath(path: string, serial: number): string {
+  return `${path}.backup-${serial}`;
+}
+
+/** Newest first: by when they were written, since a serial may have been set back by hand. */
+async function backups(files: Files, path: string): Promise<Backup[]> {
+  const prefix = `${basename(path)}.backup-`;
+  let names: string[];
+  try {
+    names = await files.readdir(dirname(path));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+  const found: Backup[] = [];
+  for (const name of names) {
+    const serial = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    if (!/^\d+$/.test(serial)) continue;
+    const file = join(dirname(path), name);
+    found.push({ path: file, serial: Number(serial), modified: (await files.stat(file)).mtimeMs });
+  }
+  return found.sort((a, b) => b.modified - a.modified || b.serial - a.serial);
+}
+
+function restoreHint(path: string, backup: Backup | undefined): string {
+  const other = 'from version control or another backup';
+  return backup === undefined
+    ? `Restore it ${other}, or rebuild it with: voxform recover`
+    : `Restore it ${other}, or from the newest copy that voxform kept: cp ${shellWord(backup.path)} ${shellWord(path)}`;
+}

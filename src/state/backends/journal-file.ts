@@ -1,0 +1,178 @@
+import { crc32 } from 'node:zlib';
+import { UserError } from '../../problems/user-error.ts';
+import { type JournalEntry, journalEntry } from '../journal.ts';
+import {
+  type FailPoint,
+  type FileHandle,
+  type Files,
+  fileProblem,
+  syncFolderOf,
+  writeFully,
+} from './files.ts';
+
+export interface JournalContent {
+  readonly entries: readonly JournalEntry[];
+  /** Bytes of the whole lines; what comes after them was being written when its writer died. */
+  readonly goodLength: number;
+}
+
+/** One line: a checksum of the JSON, the JSON. */
+export function journalLine(entry: JournalEntry): string {
+  const json = JSON.stringify(entry);
+  return `${checksum(json)} ${json}\n`;
+}
+
+/**
+ * Reads lines of `journalLine`. A last line that is not whole is left out: nobody was told that it was kept.
+ * @throws UserError naming the line, for damage anywhere else.
+ */
+export function parseJournal(bytes: Buffer, path: string): JournalContent {
+  const entries: JournalEntry[] = [];
+  let start = 0;
+  while (start < bytes.length) {
+    const end = bytes.indexOf(0x0a, start);
+    if (end === -1) break;
+    const json = contentOf(bytes.subarray(start, end));
+    if (json === undefined) {
+      if (end === bytes.length - 1) break;
+      throw damage(path, entries.length + 1, 'is damaged');
+    }
+    entries.push(parseEntry(json, path, entries.length + 1));
+    start = end + 1;
+  }
+  return { entries, goodLength: start };
+}
+
+/**
+ * Appends lines, those that are called for at the same time with one write and one sync. After a failure the file ends where
+ * it ended before, as far as the disk lets it, and every later append fails.
+ */
+export class JournalWriter {
+  readonly #files: Files;
+  readonly #path: string;
+  readonly #guards: WriterGuards;
+  #handle: FileHandle | undefined;
+  #length = 0;
+  #queue: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(files: Files, path: string, guards: WriterGuards) {
+    this.#files = files;
+    this.#path = path;
+    this.#guards = guards;
+  }
+
+  get failed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  append(entry: JournalEntry): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#queue.push({ line: journalLine(entry), resolve, reject });
+    this.#running ??= this.#run();
+    return promise;
+  }
+
+  /** Waits for what was appended, and lets go of the file. */
+  async close(): Promise<void> {
+    await this.#running;
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      try {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        await this.#write(Buffer.from(batch.map(({ line }) => line).join('')));
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        this.#failure ??= { error: fileProblem(error, 'write', this.#path) };
+        for (const { reject } of batch) reject(this.#failure.error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    await this.#guards.assertHeld();
+    this.#guards.failPoint('before-append');
+    this.#handle ??= await this.#open();
+    const handle = this.#handle;
+    try {
+      await writeFully(handle, bytes);
+      await handle.datasync();
+    } catch (error) {
+      await handle
+        .truncate(this.#length)
+        .then(() => handle.datasync())
+        .catch(() => undefined);
+      throw error;
+    }
+    // Whoever took the lock away meanwhile may have folded and removed the file before these lines were in it.
+    await this.#guards.assertHeld();
+    this.#length += bytes.length;
+    this.#guards.failPoint('after-append');
+  }
+
+  async #open(): Promise<FileHandle> {
+    const handle = await this.#files.open(this.#path, 'a', 0o600);
+    try {
+      await handle.chmod(0o600);
+      this.#length = (await handle.stat()).size;
+      await syncFolderOf(this.#files, this.#path);
+      return handle;
+    } catch (error) {
+      await handle.close().catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+interface WriterGuards {
+  /** Rejects where the lock is no longer ours. */
+  assertHeld(): Promise<void>;
+  failPoint(name: FailPoint): void;
+}
+
+interface Waiting {
+  readonly line: string;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** The JSON of a line, or undefined where the checksum does not fit. */
+function contentOf(line: Buffer): string | undefined {
+  const json = line.subarray(9);
+  const fits = line.length > 9 && line[8] === 0x20 && line.toString('latin1', 0, 8) === checksum(json);
+  return fits ? json.toString('utf8') : undefined;
+}
+
+function parseEntry(json: string, path: string, line: number): JournalEntry {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+    const parsed = journalEntry.safeParse(value);
+    if (parsed.success) return parsed.data;
+  } catch {
+    // Falls through: whole, but not an entry.
+  }
+  throw damage(path, line, 'is not an entry that this voxform knows; a newer one may have written it');
+}
+
+function damage(path: string, line: number, what: string): UserError {
+  return new UserError(`${path}:${line}  the journal of the state ${what}`, {
+    hint:
+      'Restore the journal from a backup. If there is none, keep a copy of it, cut the file before this line, ' +
+      'and take in the ids that the copy names from there on with: voxform import ADDRESS ID',
+  });
+}
+
+function checksum(json: string | Buffer): string {
+  return crc32(json).toString(16).padStart(8, '0');
+}

@@ -1,0 +1,167 @@
+import { UserError } from '../../problems/user-error.ts';
+import type { StateDocument } from '../document.ts';
+import type { JournalEntry } from '../journal.ts';
+import type { LockInfo, LockRequest, StateLease, StoredState } from '../store.ts';
+import { keepCurrent, pruneBackups, readDocument, writeDocument } from './document-file.ts';
+import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
+import { JournalWriter } from './journal-file.ts';
+import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
+import { isHeld, type LockSettings, releaseLock } from './lock-file.ts';
+
+export interface LocalLeaseParts {
+  readonly files: Files;
+  readonly path: string;
+  readonly location: string;
+  readonly info: LockInfo;
+  readonly lock: LockSettings;
+  readonly request: Pick<LockRequest, 'notice'>;
+  failPoint(name: FailPoint): void;
+}
+
+export class LocalLease implements StateLease {
+  readonly info: LockInfo;
+  readonly #parts: LocalLeaseParts;
+  #writer: JournalWriter | undefined;
+  /** Settles when the files are fit for what comes next: leftovers cleared away, a commit done. */
+  #ready: Promise<void> | undefined;
+  #released: Promise<void> | undefined;
+
+  constructor(parts: LocalLeaseParts) {
+    this.#parts = parts;
+    this.info = parts.info;
+  }
+
+  async read(): Promise<StoredState> {
+    this.#assertOpen();
+    await this.#whenReady();
+    const { stored } = await this.#reading();
+    return stored;
+  }
+
+  async append(entry: JournalEntry): Promise<void> {
+    this.#assertOpen();
+    await this.#whenReady();
+    const { files, path, failPoint } = this.#parts;
+    this.#writer ??= new JournalWriter(files, journalPathOf(path), {
+      assertHeld: () => this.#assertHeld(),
+      failPoint,
+    });
+    await this.#writer.append(entry);
+  }
+
+  async commit(document: StateDocument, expectedSerial: number | undefined): Promise<void> {
+    this.#assertOpen();
+    const done = this.#whenReady().then(() => this.#commit(document, expectedSerial));
+    this.#ready = done.catch(() => undefined);
+    try {
+      await done;
+    } catch (error) {
+      throw fileProblem(error, 'write', this.#parts.location);
+    }
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.#release();
+    return this.#released;
+  }
+
+  async #commit(document: StateDocument, expectedSerial: number | undefined): Promise<void> {
+    const { files, path, location, failPoint } = this.#parts;
+    await this.#writer?.close();
+    if (this.#writer?.failed) {
+      throw new Error('a journal that could not be written must stay for the next run to read');
+    }
+    await this.#assertHeld();
+    failPoint('before-fold');
+    const stored = await readDocument(files, path);
+    if (stored?.serial !== expectedSerial) throw movedOn(location, stored?.serial, expectedSerial);
+    if (stored !== undefined) await keepCurrent(files, path, stored.serial);
+    await writeDocument(files, { path, document, failPoint });
+    failPoint('after-rename');
+    this.#writer = undefined;
+    failPoint('before-truncate');
+    await unlinkIfThere(files, journalPathOf(path));
+    // Backups too many do no harm: not worth failing for.
+    await pruneBackups(files, path).catch(() => undefined);
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#ready?.catch(() => undefined);
+      await this.#writer?.close();
+    } finally {
+      await releaseLock(this.#parts.lock, this.info.id).catch((error: unknown) => {
+        throw fileProblem(error, 'lock', this.#parts.location);
+      });
+    }
+  }
+
+  #whenReady(): Promise<void> {
+    this.#ready ??= this.#clearLeftovers();
+    return this.#ready;
+  }
+
+  /** Cuts off a line that was never finished, and removes entries that the document already has. */
+  async #clearLeftovers(): Promise<void> {
+    const { stored, journalFile } = await this.#reading();
+    const { files, path, location, request, info } = this.#parts;
+    const journalPath = journalPathOf(path);
+    if (journalFile.size === 0) return;
+    try {
+      if (stored.journal.length > 0) {
+        if (journalFile.goodLength < journalFile.size)
+          await cutOff(files, journalPath, journalFile.goodLength);
+        return;
+      }
+      const unknown = stored.document === undefined ? [] : unknownTo(stored.document, journalFile.leftover);
+      if (unknown.length === 0) return await unlinkIfThere(files, journalPath);
+      const aside = `${journalPath}.aside-${info.id}`;
+      await files.rename(journalPath, aside);
+      await syncFolderOf(files, path);
+      request.notice(
+        `the journal of ${location} belonged to another state; it is kept as ${aside} and tells of what this state does not know: ${unknown.join(', ')}`,
+      );
+    } catch (error) {
+      throw fileProblem(error, 'write', location);
+    }
+  }
+
+  async #reading(): Promise<ReadResult> {
+    try {
+      return await readStored(this.#parts.files, this.#parts.path);
+    } catch (error) {
+      throw fileProblem(error, 'read', this.#parts.location);
+    }
+  }
+
+  async #assertHeld(): Promise<void> {
+    if (await isHeld(this.#parts.lock, this.info.id)) return;
+    throw new UserError(`the lock of ${this.#parts.location} was taken from this run while it worked`, {
+      hint: 'Somebody ended it with: voxform state unlock. Wait until no voxform works on this state, then plan again.',
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#released !== undefined) throw new Error('the lock of the state was given back already');
+  }
+}
+
+async function cutOff(files: Files, path: string, length: number): Promise<void> {
+  const handle = await files.open(path, 'r+');
+  try {
+    await handle.truncate(length);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function movedOn(location: string, found: number | undefined, expected: number | undefined): UserError {
+  const serial = (value: number | undefined): string => (value === undefined ? 'none' : `serial ${value}`);
+  return new UserError(
+    `the state ${location} changed while this run worked: ${serial(expected)} was expected, ${serial(found)} is there`,
+    {
+      hint: 'Nothing was overwritten; the journal still holds what this run did. Find out who wrote the state, then plan again.',
+    },
+  );
+}

@@ -1,0 +1,95 @@
+import { UserError } from '../../problems/user-error.ts';
+import type { StateDocument } from '../document.ts';
+import { fold } from '../fold.ts';
+import type { JournalEntry } from '../journal.ts';
+import type { StoredState } from '../store.ts';
+import { readDocument } from './document-file.ts';
+import { type Files, readIfThere } from './files.ts';
+import { parseJournal } from './journal-file.ts';
+
+export interface ReadResult {
+  readonly stored: StoredState;
+  readonly journalFile: {
+    readonly size: number;
+    /** Bytes of the whole lines. */
+    readonly goodLength: number;
+    /** Entries that belong to another document than the one in force. */
+    readonly leftover: readonly JournalEntry[];
+  };
+}
+
+export function journalPathOf(path: string): string {
+  return `${path}.journal`;
+}
+
+/**
+ * The document and the journal that goes with it. The journal is read first: one that is folded in between is then seen as
+ * the older, and never as missing.
+ * @throws UserError where either cannot be used, or where they do not belong together.
+ */
+export async function readStored(files: Files, path: string): Promise<ReadResult> {
+  const journalPath = journalPathOf(path);
+  const bytes = (await readIfThere(files, journalPath)) ?? Buffer.alloc(0);
+  const document = await readDocument(files, path);
+  if (document === undefined && bytes.length > 0) {
+    throw new UserError(`the state ${path} is missing, but its journal is there`, {
+      hint:
+        'Restore the state from version control or another backup, or rebuild it with: voxform recover. ' +
+        `Only if the journal belongs to nothing that exists, move ${journalPath} away.`,
+    });
+  }
+  const { entries, goodLength } = parseJournal(bytes, journalPath);
+  const journal = entries.filter((entry) => document !== undefined && belongs(entry, document, journalPath));
+  journal.forEach((entry, index) => {
+    if (entry.sequence !== index + 1) throw gap(journalPath, index + 1, entry.sequence);
+  });
+  return {
+    stored: { document, journal },
+    journalFile: {
+      size: bytes.length,
+      goodLength,
+      leftover: entries.filter((entry) => !journal.includes(entry)),
+    },
+  };
+}
+
+/** What the entries tell of and the document does not know: addresses, with their ids where there are any. */
+export function unknownTo(document: StateDocument, entries: readonly JournalEntry[]): string[] {
+  const managed = Object.values(document.resources).map((entry) => entry.id);
+  const known = new Set([...managed, ...document.orphans.map((orphan) => orphan.id)]);
+  const told = fold({ ...document, resources: {}, pending: {}, orphans: [] }, entries);
+  return [
+    ...[...told.resources]
+      .filter(([, { id }]) => !known.has(id))
+      .map(([address, { id }]) => `${address} (${id})`),
+    ...told.orphans.filter(({ id }) => !known.has(id)).map(({ address, id }) => `${address} (${id})`),
+    ...[...told.pending.keys()].filter(
+      (address) => !Object.hasOwn(document.pending, address) && !Object.hasOwn(document.resources, address),
+    ),
+  ];
+}
+
+/** An older entry is in the document already: a commit was cut short after it had replaced the document. */
+function belongs(entry: JournalEntry, document: StateDocument, journalPath: string): boolean {
+  if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
+  if (entry.serial === document.serial) return true;
+  throw new UserError(
+    `the journal ${journalPath} continues serial ${entry.serial}, but the state has serial ${document.serial}: an older state was put in its place`,
+    {
+      hint:
+        `Put the state with serial ${entry.serial} back, from version control or from its copy ending in .backup-${entry.serial}. ` +
+        'If that is lost, move the journal away and take in the ids that it names with: voxform import ADDRESS ID',
+    },
+  );
+}
+
+function gap(journalPath: string, expected: number, found: number): UserError {
+  return new UserError(
+    `the journal ${journalPath} is damaged: entry ${found} stands where ${expected} should`,
+    {
+      hint:
+        'Restore the journal from a backup. If there is none, move it away and take in the ids that it names with: ' +
+        'voxform import ADDRESS ID',
+    },
+  );
+}

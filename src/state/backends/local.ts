@@ -1,0 +1,89 @@
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StateStore } from '../store.ts';
+import { targetOf } from './document-file.ts';
+import { type FailPoint, type Files, fileProblem, nodeFiles } from './files.ts';
+import { LocalLease } from './local-lease.ts';
+import { readStored } from './local-read.ts';
+import { breakLock, type LockSettings, takeLock } from './lock-file.ts';
+
+export interface LocalStoreOptions {
+  /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
+  readonly path: string;
+  /** How messages call the state; the path where absent. */
+  readonly location?: string | undefined;
+  readonly host: string;
+  readonly user: string;
+  readonly pid: number;
+  /** Of voxform. */
+  readonly version: string;
+  now(): Date;
+  /** Whether a process of this host still runs; asks the system where absent. */
+  isAlive?: ((pid: number) => boolean) | undefined;
+  /** The file system; node's where absent. */
+  readonly files?: Files | undefined;
+  /** Called at `before-append`, `after-append`, `before-fold`, `before-rename`, `after-rename`, `before-truncate`. */
+  failPoint?: ((name: FailPoint) => void) | undefined;
+}
+
+export type { FailPoint, Files } from './files.ts';
+
+/** A state in files of this machine. */
+export function createLocalStore(options: LocalStoreOptions): StateStore {
+  const files = options.files ?? nodeFiles;
+  const location = options.location ?? options.path;
+  const failPoint = options.failPoint ?? (() => undefined);
+
+  const place = async (verb: 'read' | 'write' | 'lock'): Promise<string> => {
+    try {
+      return await targetOf(files, options.path);
+    } catch (error) {
+      throw fileProblem(error, verb, location);
+    }
+  };
+  const lockSettings = (path: string): LockSettings => ({
+    ...options,
+    files,
+    location,
+    path: `${path}.lock`,
+  });
+
+  return {
+    location,
+
+    async read() {
+      const path = await place('read');
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const { stored } = await readStored(files, path);
+          return stored;
+        } catch (error) {
+          // Without the lock, what looks damaged may be the middle of someone else's commit.
+          if (attempt === 3) throw fileProblem(error, 'read', location);
+          await delay(20);
+        }
+      }
+    },
+
+    async lock(request) {
+      const path = await place('lock');
+      try {
+        await files.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        const settings = lockSettings(path);
+        const info = await takeLock(settings, request);
+        return new LocalLease({ files, path, location, info, lock: settings, request, failPoint });
+      } catch (error) {
+        throw fileProblem(error, 'lock', location);
+      }
+    },
+
+    async unlock(id) {
+      const path = await place('lock');
+      try {
+        return await breakLock(lockSettings(path), id);
+      } catch (error) {
+        throw fileProblem(error, 'lock', location);
+      }
+    },
+  };
+}

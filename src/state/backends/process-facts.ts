@@ -1,0 +1,49 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+
+/** What tells a process from another of the same number, as far as the system says. */
+export interface ProcessFacts {
+  readonly machine?: string | undefined;
+  /** Changes with every start of the machine. */
+  readonly boot?: string | undefined;
+  /** Process numbers mean the same only within one namespace. */
+  readonly namespace?: string | undefined;
+  /** When the process started, in ticks since the machine did. */
+  readonly started?: string | undefined;
+}
+
+export function processFacts(pid: number): ProcessFacts {
+  return {
+    machine: attempt(() => readFileSync('/etc/machine-id', 'utf8').trim()),
+    boot: attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+    namespace: attempt(() => readlinkSync('/proc/self/ns/pid')),
+    started: statusOf(pid)?.started,
+  };
+}
+
+/** False only where it is certain that no such process runs here. */
+export function isAlive(pid: number): boolean {
+  const state = statusOf(pid)?.state;
+  if (state !== undefined) return state !== 'Z' && state !== 'X';
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+/** Fields 3 and 22 of proc(5)'s `stat`; the name in field 2 may hold anything, so they are counted from its end. */
+function statusOf(pid: number): { state: string | undefined; started: string | undefined } | undefined {
+  const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  if (text === undefined) return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0], started: fields[19] };
+}
+
+function attempt(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,49 @@
+import { UserError } from '../problems/user-error.ts';
+import { isObject, type Json, sortKeys } from '../values/json.ts';
+import { STATE_FORMAT_VERSION, type StateDocument, stateDocument } from './document.ts';
+
+/** The document as it is written: sorted keys, two spaces, a final newline. */
+export function stateText(document: StateDocument): string {
+  return `${JSON.stringify(sortKeys(document as unknown as Json), null, 2)}\n`;
+}
+
+/**
+ * Reads what `stateText` wrote.
+ * @param name how messages call it, e.g. its path.
+ * @param hint what to do about a damaged one.
+ * @throws UserError saying why it cannot be used.
+ */
+export function parseState(bytes: Uint8Array, name: string, hint: string): StateDocument {
+  const damaged = (reason: string, cause?: unknown): UserError =>
+    new UserError(`the state ${name} is damaged: ${reason}`, { hint, cause });
+  if (bytes.length === 0) throw damaged('it is empty');
+  let value: unknown;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (/^(<<<<<<<|>>>>>>>) /m.test(text)) throw damaged('it holds an unresolved merge conflict');
+    value = JSON.parse(text);
+  } catch (error) {
+    throw error instanceof UserError ? error : damaged('it is not JSON, or it was cut off', error);
+  }
+  if (
+    isObject(value) &&
+    typeof value.format_version === 'number' &&
+    value.format_version > STATE_FORMAT_VERSION
+  ) {
+    const writer = typeof value.voxform_version === 'string' ? ` by voxform ${value.voxform_version}` : '';
+    throw new UserError(
+      `the state ${name} was written${writer} in format ${value.format_version}; this voxform reads format ${STATE_FORMAT_VERSION}`,
+      { hint: 'Upgrade voxform.' },
+    );
+  }
+  let parsed: ReturnType<typeof stateDocument.safeParse>;
+  try {
+    parsed = stateDocument.safeParse(value);
+  } catch (error) {
+    throw damaged('it is nested too deeply', error);
+  }
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
+  throw damaged(`at ${place}: ${issue?.message ?? 'unexpected content'}`);
+}
