@@ -1,0 +1,179 @@
+import { UserError } from '../problems/user-error.ts';
+import { emptyDocument, type FoldedState, fold } from './fold.ts';
+import type { JournalEvent } from './journal.ts';
+import type { FreshState, State } from './state.ts';
+import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
+
+export interface StateSession {
+  /** Always the current state: what has been recorded shows in it at once. */
+  readonly state: State;
+  /** True once something was recorded. */
+  readonly changed: boolean;
+  /** True once an append or a commit failed: from then on nothing more may be written to the platform. */
+  readonly broken: boolean;
+  /**
+   * Resolves when the event would survive a loss of power; only then does `state` show it. When it rejects, the event may be
+   * lost and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
+   */
+  record(event: JournalEvent): Promise<void>;
+  /**
+   * Writes the document if anything was recorded, and gives the lock back in any case. A broken session leaves its journal
+   * as it is, for the next one to work in.
+   */
+  close(): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly lock: LockRequest;
+  readonly workspaceId: string;
+  /** Used where there is no state yet. */
+  readonly fresh: FreshState;
+  /** Of voxform, for the document. */
+  readonly version: string;
+  now(): Date;
+}
+
+/**
+ * The state as it is now, for commands that only read. Takes no lock and changes nothing.
+ * @throws UserError where the state cannot be read, or belongs to another workspace.
+ */
+export async function readState(
+  store: StateStore,
+  { workspaceId, fresh }: { readonly workspaceId: string; readonly fresh: FreshState },
+): Promise<State> {
+  const stored = await store.read();
+  checkWorkspace(stored, workspaceId, store.location);
+  return fold(stored.document ?? emptyDocument(fresh, workspaceId, ''), stored.journal);
+}
+
+/**
+ * Takes the lock and reads the state. A journal that a dead run left is worked into the document at once.
+ * @throws UserError as `StateStore` does, and where the state belongs to another workspace. The lock is then free again.
+ */
+export async function openSession(store: StateStore, options: SessionOptions): Promise<StateSession> {
+  const lease = await store.lock(options.lock);
+  try {
+    const stored = await lease.read();
+    checkWorkspace(stored, options.workspaceId, store.location);
+    const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
+    const state = fold(document, stored.journal);
+    if (stored.journal.length > 0) {
+      await lease.commit(state.toDocument(state.serial + 1, options.version), state.serial);
+      state.committed(state.serial + 1);
+    }
+    return new Session(lease, state, { ...options, isNew: stored.document === undefined });
+  } catch (error) {
+    await lease.release().catch(() => undefined);
+    throw error;
+  }
+}
+
+class Session implements StateSession {
+  readonly #lease: StateLease;
+  readonly #state: FoldedState;
+  readonly #options: Pick<SessionOptions, 'version' | 'now'>;
+  readonly #isNew: boolean;
+  #begun: Promise<void> | undefined;
+  /** Settles when everything recorded so far is worked in; never rejects. */
+  #tail: Promise<void> = Promise.resolve();
+  #sequence = 0;
+  #changed = false;
+  #failure: { readonly error: unknown } | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(
+    lease: StateLease,
+    state: FoldedState,
+    options: Pick<SessionOptions, 'version' | 'now'> & { readonly isNew: boolean },
+  ) {
+    this.#lease = lease;
+    this.#state = state;
+    this.#options = options;
+    this.#isNew = options.isNew;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get changed(): boolean {
+    return this.#changed;
+  }
+
+  get broken(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  record(event: JournalEvent): Promise<void> {
+    if (this.#closed !== undefined) return Promise.reject(new Error('the state session is closed'));
+    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
+    const mistake = mistakeIn(event, this.#state);
+    if (mistake !== undefined) return Promise.reject(new Error(mistake));
+    const appended = this.#append(event);
+    // Waited for below, in turn: not unhandled until then.
+    appended.catch(() => undefined);
+    const done = this.#tail.then(async () => {
+      const at = await appended;
+      if (this.#failure !== undefined) throw this.#failure.error;
+      this.#state.apply({ event, at });
+      this.#changed = true;
+    });
+    this.#tail = done.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+    return done;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #append(event: JournalEvent): Promise<string> {
+    // Lineage and salt must be on disk before anything refers to them; a session that records nothing writes nothing.
+    if (this.#isNew) {
+      this.#begun ??= this.#lease.commit(this.#state.toDocument(0, this.#options.version), undefined);
+      await this.#begun;
+    }
+    this.#sequence += 1;
+    const at = this.#options.now().toISOString();
+    const { lineage, serial } = this.#state;
+    await this.#lease.append({ lineage, serial, sequence: this.#sequence, at, event });
+    return at;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#tail;
+      if (!this.#changed || this.#failure !== undefined) return;
+      const { serial } = this.#state;
+      await this.#lease.commit(this.#state.toDocument(serial + 1, this.#options.version), serial);
+      this.#state.committed(serial + 1);
+    } catch (error) {
+      this.#failure ??= { error };
+      throw error;
+    } finally {
+      await this.#lease.release();
+    }
+  }
+}
+
+/** Events that would make an id or an unanswered create be forgotten: never right, whatever the caller meant. */
+function mistakeIn(event: JournalEvent, state: State): string | undefined {
+  if (event.type === 'creating' && state.pending.has(event.address)) {
+    return `${event.address} has an unanswered create, which must be settled before another`;
+  }
+  if (event.type !== 'renamed' || event.from === event.to) return undefined;
+  const taken = state.resources.has(event.to) || state.pending.has(event.to);
+  return taken ? `${event.from} cannot become ${event.to}, which is in the state already` : undefined;
+}
+
+function checkWorkspace({ document }: StoredState, workspaceId: string, location: string): void {
+  if (document === undefined || document.workspace_id === workspaceId) return;
+  throw new UserError(
+    `the state ${location} belongs to the workspace ${document.workspace_id}, but ${workspaceId} is configured`,
+    {
+      hint: 'Correct workspace_id, or give this workspace a state of its own: another `state.path` in the project file.',
+    },
+  );
+}

@@ -1,0 +1,195 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/problems/user-error.ts';
+import { openSession, readState } from '../../src/state/session.ts';
+import type { StateLease, StateStore } from '../../src/state/store.ts';
+import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
+
+const options = sessionOptions();
+
+/** What a process that dies leaves, but for its lock: the journal, and no commit. */
+async function dieAfter(store: StateStore, ...names: readonly string[]): Promise<void> {
+  const session = await openSession(store, options);
+  for (const name of names) await session.record(saved(name));
+  await store.unlock(JSON.parse(await readFile(`${store.location}.lock`, 'utf8')).id);
+  await expect(session.close()).rejects.toThrow('was taken from this run');
+}
+
+describe('a state session', () => {
+  it('keeps what was recorded, one serial later', async () => {
+    const store = storeAt(await statePath());
+    const first = await openSession(store, options);
+    expect(first.state).toMatchObject({ lineage: 'L1', salt: 'S1', serial: 0, workspaceId: 'W1' });
+    await first.record(creating('a'));
+    expect(first.state.pending.has('Agent/a')).toBe(true);
+    await first.record(saved('a'));
+    await first.close();
+    const second = await openSession(store, sessionOptions({ fresh: { lineage: 'L2', salt: 'S2' } }));
+    expect(second.state).toMatchObject({ lineage: 'L1', salt: 'S1', serial: 1 });
+    expect([...second.state.resources.keys()]).toEqual(['Agent/a']);
+    expect(second.state.pending.size).toBe(0);
+    await second.record(saved('b'));
+    await second.close();
+    expect((await readState(store, options)).serial).toBe(2);
+  });
+
+  it('writes nothing where nothing was recorded', async () => {
+    const path = await statePath();
+    const store = storeAt(path);
+    await (await openSession(store, options)).close();
+    expect(await readdir(dirname(path))).toEqual([]);
+    const session = await openSession(store, options);
+    await session.record(saved('a'));
+    await session.close();
+    const before = await stat(path);
+    const idle = await openSession(store, options);
+    expect(idle.changed).toBe(false);
+    await idle.close();
+    expect((await stat(path)).ino).toBe(before.ino);
+    expect((await readState(store, options)).serial).toBe(1);
+  });
+
+  it('works in the journal of a run that died, also of the very first one, and commits it at once', async () => {
+    const path = await statePath();
+    const store = storeAt(path);
+    await dieAfter(store, 'a', 'b');
+    const seen = await readState(store, options);
+    expect([seen.serial, ...seen.resources.keys()]).toEqual([0, 'Agent/a', 'Agent/b']);
+    const session = await openSession(store, sessionOptions({ fresh: { lineage: 'other', salt: 'other' } }));
+    expect(session.state).toMatchObject({ serial: 1, lineage: 'L1', salt: 'S1' });
+    expect(session.changed).toBe(false);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({
+      serial: 1,
+      resources: { 'Agent/b': {} },
+    });
+    await session.close();
+    expect((await readState(store, options)).serial).toBe(1);
+  });
+
+  it('shows events in the order in which they were recorded, however many overlap', async () => {
+    const store = storeAt(await statePath());
+    const session = await openSession(store, options);
+    const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
+    await Promise.all(names.map((name) => session.record(saved(name))));
+    expect([...session.state.resources.keys()]).toEqual(names.map((name) => `Agent/${name}`));
+    await session.close();
+  });
+
+  it('refuses the state of another workspace, naming both, and gives the lock back', async () => {
+    const store = storeAt(await statePath());
+    const session = await openSession(store, options);
+    await session.record(saved('a'));
+    await session.close();
+    const other = sessionOptions({ workspaceId: 'W2' });
+    for (const failing of [readState(store, other), openSession(store, other)]) {
+      const error = await failureOf(failing);
+      expect(error).toBeInstanceOf(UserError);
+      expect(error.message).toMatch(/W1.*W2/);
+    }
+    await (await openSession(store, options)).close();
+  });
+
+  it('refuses a create on top of an unanswered one, and a rename onto something', async () => {
+    const path = await statePath();
+    const session = await openSession(storeAt(path), options);
+    await session.record(creating('a'));
+    await expect(session.record(creating('a'))).rejects.toThrow('unanswered');
+    await session.record(saved('b'));
+    for (const to of ['Agent/a', 'Agent/b']) {
+      await session.record(saved('c'));
+      await expect(session.record({ type: 'renamed', from: 'Agent/c', to })).rejects.toThrow('already');
+    }
+    await session.record({ type: 'resolved', address: 'Agent/a' });
+    await session.record(creating('a'));
+    await session.close();
+    await expect(session.record(saved('d'))).rejects.toThrow('closed');
+  });
+
+  it('is broken by an append that fails: memory as it was, no commit, the journal left for the next run', async () => {
+    const path = await statePath();
+    let failing = false;
+    const store = storeAt(path, {
+      failPoint: (name) => {
+        if (failing && name === 'before-append') throw new Error('no more');
+      },
+    });
+    const session = await openSession(store, options);
+    await session.record(saved('a'));
+    failing = true;
+    const results = await Promise.allSettled(['b', 'c'].map((name) => session.record(saved(name))));
+    failing = false;
+    results.push(...(await Promise.allSettled([session.record(saved('d'))])));
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect([...session.state.resources.keys()]).toEqual(['Agent/a']);
+    expect(session.broken).toBe(true);
+    await session.close();
+    const seen = await readState(store, options);
+    expect([seen.serial, ...seen.resources.keys()]).toEqual([0, 'Agent/a']);
+    await (await openSession(store, options)).close();
+    expect((await readState(store, options)).serial).toBe(1);
+  });
+
+  it('gives the lock back even where the commit fails', async () => {
+    const path = await statePath();
+    let failing = false;
+    const store = storeAt(path, {
+      failPoint: (name) => {
+        if (failing && name === 'before-rename') throw new Error('no more');
+      },
+    });
+    const session = await openSession(store, options);
+    await session.record(saved('a'));
+    expect(session.broken).toBe(false);
+    failing = true;
+    await expect(session.close()).rejects.toThrow('no more');
+    expect(session.broken).toBe(true);
+    failing = false;
+    const next = await openSession(store, options);
+    expect([next.state.serial, ...next.state.resources.keys()]).toEqual([1, 'Agent/a']);
+    await next.close();
+  });
+
+  it('stops where another run ended its lock and went on', async () => {
+    const path = await statePath();
+    const store = storeAt(path);
+    const first = await openSession(store, options);
+    await first.record(saved('a'));
+    await store.unlock(JSON.parse(await readFile(`${path}.lock`, 'utf8')).id);
+    const second = await openSession(store, options);
+    await second.record(saved('b'));
+    const error = await failureOf(first.record(saved('lost')));
+    expect(error).toBeInstanceOf(UserError);
+    expect(error.message).toContain('was taken from this run');
+    await first.close();
+    await second.close();
+    expect([...(await readState(store, options)).resources.keys()]).toEqual(['Agent/a', 'Agent/b']);
+  });
+
+  it('opens for any store that keeps the contract', async () => {
+    const appended: unknown[] = [];
+    const lease: StateLease = {
+      info: { id: 'x', operation: '', who: '', host: '', pid: 1, since: '', voxform_version: '' },
+      read: () => Promise.resolve({ document: undefined, journal: [] }),
+      append: (entry) => Promise.resolve(void appended.push(entry)),
+      commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),
+      release: () => Promise.resolve(void appended.push('released')),
+    };
+    const store: StateStore = {
+      location: 'elsewhere',
+      read: lease.read,
+      lock: () => Promise.resolve(lease),
+      unlock: () => Promise.resolve(lease.info),
+    };
+    const session = await openSession(store, options);
+    await Promise.all([session.record(saved('a')), session.record(saved('b'))]);
+    await session.close();
+    expect(appended).toMatchObject([
+      [0, undefined],
+      { serial: 0, sequence: 1 },
+      { serial: 0, sequence: 2 },
+      [1, 0],
+      'released',
+    ]);
+  });
+});
