@@ -1,0 +1,100 @@
+import picocolors from 'picocolors';
+import type { Action } from '../engine/plan-document.ts';
+import { displayWidth, wrapWords } from './text-width.ts';
+import { visible } from './visible.ts';
+
+export type Format = (text: string) => string;
+
+/** How results look: what a colour means, and where prose wraps. Renderers name the meaning, never a colour. */
+export interface Style {
+  readonly color: boolean;
+  /** Columns. */
+  readonly width: number;
+  readonly bold: Format;
+  readonly dim: Format;
+  readonly good: Format;
+  readonly warn: Format;
+  readonly error: Format;
+  readonly added: Format;
+  readonly removed: Format;
+  readonly action: Readonly<Record<Action, Format>>;
+  /** Sentences as lines that fit the width, with everything unsafe for a terminal escaped. */
+  prose(text: string, layout?: ProseLayout): string;
+}
+
+export interface ProseLayout {
+  /** Columns left free before every line. */
+  readonly indent?: number;
+  /** Stands before the first line; further lines begin below its end. Already safe and formatted. */
+  readonly lead?: string;
+  readonly format?: Format;
+}
+
+export interface StyleOptions {
+  readonly color: boolean;
+  /** Columns. */
+  readonly width: number;
+}
+
+/** A style whose functions give the text back as it is where `color` is false. */
+export function createStyle({ color, width }: StyleOptions): Style {
+  const { bold, dim, green, yellow, red, magenta, cyan, blue } = formats(color);
+  return {
+    color,
+    width,
+    bold,
+    dim,
+    good: green,
+    warn: yellow,
+    error: red,
+    added: green,
+    removed: red,
+    action: {
+      create: green,
+      update: yellow,
+      replace: magenta,
+      adopt: cyan,
+      forget: red,
+      manual: blue,
+      blocked: red,
+      unknown: magenta,
+      noop: dim,
+    },
+    prose(text, { indent = 0, lead = '', format = String } = {}) {
+      const hang = indent + displayWidth(lead);
+      const [first = '', ...rest] = wrapWords(visible(text), Math.max(1, width - hang));
+      const margin = ' '.repeat(hang);
+      return [' '.repeat(indent) + lead + format(first), ...rest.map((line) => margin + format(line))].join(
+        '\n',
+      );
+    },
+  };
+}
+
+/** Nothing is nothing in any colour. */
+function formats(
+  color: boolean,
+): Record<'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'magenta' | 'cyan' | 'blue', Format> {
+  const colors = picocolors.createColors(color);
+  const careful =
+    (format: Format): Format =>
+    (text) =>
+      text === '' ? '' : format(text);
+  return {
+    bold: careful(colors.bold),
+    dim: careful(colors.dim),
+    green: careful(colors.green),
+    yellow: careful(colors.yellow),
+    red: careful(colors.red),
+    magenta: careful(colors.magenta),
+    cyan: careful(colors.cyan),
+    blue: careful(colors.blue),
+  };
+}
+
+/** Sentences on one line where they fit, else each on its own: a count is easier to find at the beginning of a line. */
+export function sentences(texts: readonly string[], style: Style, layout: ProseLayout = {}): string {
+  const together = texts.join(' ');
+  if (displayWidth(together) + (layout.indent ?? 0) <= style.width) return style.prose(together, layout);
+  return texts.map((text) => style.prose(text, layout)).join('\n');
+}

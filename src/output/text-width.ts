@@ -1,0 +1,77 @@
+const zeroWidth = /^[\p{M}\p{Cf}]$/u;
+const colourCode = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+
+/** Blocks whose characters fill two columns: East Asian wide and full-width forms, and the emoji. */
+const wideBlocks: readonly (readonly [number, number])[] = [
+  [0x1100, 0x115f],
+  [0x2e80, 0x303e],
+  [0x3041, 0x4dbf],
+  [0x4e00, 0xa4cf],
+  [0xa960, 0xa97f],
+  [0xac00, 0xd7a3],
+  [0xf900, 0xfaff],
+  [0xfe30, 0xfe6f],
+  [0xff01, 0xff60],
+  [0xffe0, 0xffe6],
+  [0x1f300, 0x1f64f],
+  [0x1f680, 0x1f6ff],
+  [0x1f900, 0x1f9ff],
+  [0x20000, 0x3fffd],
+];
+
+/** How many columns of a terminal the text fills. Colour codes count nothing. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text.replace(colourCode, '')) width += characterWidth(character);
+  return width;
+}
+
+/** The text with spaces after it (or before it), so that it fills `width` columns; as it is where it already fills them. */
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const spaces = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return align === 'left' ? text + spaces : spaces + text;
+}
+
+/** The text, cut to `width` columns with `…` as the last one where it is longer. */
+export function truncate(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const character of text) {
+    used += characterWidth(character);
+    if (used > width - 1) break;
+    kept += character;
+  }
+  return width < 1 ? '' : `${kept.trimEnd()}…`;
+}
+
+/**
+ * The lines of a text whose words are kept whole: a line is wider than `width` only where it is one word. The first line has
+ * `width - taken` columns.
+ */
+export function wrapWords(text: string, width: number, taken = 0): string[] {
+  const lines: string[] = [];
+  let line = '';
+  let used = taken;
+  for (const word of text.split(' ')) {
+    if (word === '') continue;
+    const wordWidth = displayWidth(word);
+    if (line !== '' && used + 1 + wordWidth > width) {
+      lines.push(line);
+      line = word;
+      used = wordWidth;
+    } else {
+      used += wordWidth + (line === '' ? 0 : 1);
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  lines.push(line);
+  return lines;
+}
+
+function characterWidth(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x300) return 1;
+  if (zeroWidth.test(character)) return 0;
+  return code >= 0x1100 && wideBlocks.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+}
