@@ -1,0 +1,106 @@
+import type { Action, PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+
+/** How an action is called and drawn, the same in every rendering. */
+export interface ActionWords {
+  /** As Terraform draws it, where Terraform has such an action. */
+  readonly symbol: string;
+  readonly heading: string;
+  /** What the heading leaves open. */
+  readonly explanation?: string;
+  /** In `Plan: 1 to create.` */
+  readonly count: string;
+  /** In `Applied: 1 created.` */
+  readonly done: string;
+}
+
+export const actionWords: Readonly<Record<Action, ActionWords>> = {
+  create: { symbol: '+', heading: 'Create', count: 'to create', done: 'created' },
+  adopt: {
+    symbol: '=',
+    heading: 'Adopt',
+    explanation: 'existing records, taken under management as they are',
+    count: 'to adopt',
+    done: 'adopted',
+  },
+  update: { symbol: '~', heading: 'Update', count: 'to update', done: 'updated' },
+  replace: {
+    symbol: '-/+',
+    heading: 'Replace',
+    explanation: 'the old records stay on the platform as orphans',
+    count: 'to replace',
+    done: 'replaced',
+  },
+  forget: {
+    symbol: '.',
+    heading: 'Forget',
+    explanation: 'no longer managed; the records stay on the platform as orphans',
+    count: 'to forget',
+    done: 'forgotten',
+  },
+  manual: {
+    symbol: '!',
+    heading: 'By hand',
+    explanation: 'nothing in the API does this; a person must',
+    count: 'manual',
+    done: 'done by hand',
+  },
+  blocked: {
+    symbol: 'x',
+    heading: 'Blocked',
+    explanation: 'left as they are until you decide',
+    count: 'blocked',
+    done: 'blocked',
+  },
+  unknown: {
+    symbol: '?',
+    heading: 'Unknown',
+    explanation: 'an answer was lost; nobody knows whether the record exists',
+    count: 'unknown',
+    done: 'unknown',
+  },
+  noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
+};
+
+/** What an apply does, in the order in which it is shown. */
+export const appliedActions = ['create', 'adopt', 'update', 'replace', 'forget'] as const satisfies Action[];
+/** What an apply leaves to a person. */
+export const pendingActions = ['manual', 'blocked', 'unknown'] as const satisfies Action[];
+/** The order of the groups. */
+export const shownActions: readonly Action[] = [...appliedActions, ...pendingActions];
+
+/** The resources of each action, in the plan's order. */
+export function byAction(
+  resources: readonly PlannedResource[],
+): (action: Action) => readonly PlannedResource[] {
+  const groups = Map.groupBy(resources, (resource) => resource.action);
+  return (action) => groups.get(action) ?? [];
+}
+
+/** `1 to create, 2 to update`; empty where there is nothing of these actions. */
+export function counts(summary: PlanDocument['summary'], actions: readonly Action[]): string {
+  return actions
+    .filter((action) => summary[action] > 0)
+    .map((action) => `${summary[action]} ${actionWords[action].count}`)
+    .join(', ');
+}
+
+/** The closing sentences of a plan, e.g. `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
+export function planSummary(plan: PlanDocument): string[] {
+  const { summary, resources } = plan;
+  const applied = counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']);
+  const rest = counts(summary, [...pendingActions, 'noop']);
+  if (applied !== '') return [`Plan: ${applied}.`, ...(rest === '' ? [] : [`${rest}.`])];
+  if (counts(summary, pendingActions) !== '') return ['No changes to apply.', `${rest}.`];
+  if (summary.noop === 0) return ['No changes.', 'No resources are declared.'];
+  const unverified = resources.reduce((sum, { unverified = [] }) => sum + unverified.length, 0);
+  const inSync = summary.noop === 1 ? '1 resource is in sync' : `${summary.noop} resources are in sync`;
+  return [
+    'No changes.',
+    `${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`,
+  ];
+}
+
+/** `1 field`, `2 fields`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,149 @@
+import { stringify } from 'yaml';
+import type { PlannedChange, PlannedResource } from '../engine/plan-document.ts';
+import type { Json } from '../values/json.ts';
+import { type DiffLine, diffTexts } from './text-diff.ts';
+import { valueText, withoutForms } from './value-text.ts';
+import { visible, visibleLines } from './visible.ts';
+
+/** One field of a plan as a person reads it; every text is safe to show. The renderers only lay it out. */
+export interface FieldView {
+  readonly path: string;
+  readonly body: FieldBody;
+  /** What else is to be said of it, a few words each. */
+  readonly notes: readonly string[];
+}
+
+export type FieldBody =
+  /** A value where there was none. */
+  | { readonly form: 'value'; readonly after: string }
+  | { readonly form: 'change'; readonly before: string; readonly after: string }
+  /** The beginning of a long text where there was none, or only `before`. */
+  | {
+      readonly form: 'text';
+      readonly before: string | undefined;
+      readonly lines: readonly string[];
+      /** How many lines are left out. */
+      readonly more: number;
+    }
+  | { readonly form: 'diff'; readonly lines: readonly DiffLine[] };
+
+export interface FieldViewOptions {
+  readonly secrets: SecretNumbers;
+  /** Long texts are shown whole. */
+  readonly verbose: boolean;
+}
+
+/** Gives each distinct fingerprint of a secret its number, from 1, in the order in which they are asked for. */
+export type SecretNumbers = (fingerprint: string) => number;
+
+export function createSecretNumbers(): SecretNumbers {
+  const numbers = new Map<string, number>();
+  return (fingerprint) => {
+    const number = numbers.get(fingerprint) ?? numbers.size + 1;
+    numbers.set(fingerprint, number);
+    return number;
+  };
+}
+
+/** Longer than this, in characters, a text is better compared than put beside another one. */
+const longText = 60;
+const shownLines = 4;
+const shownCharacters = 200;
+
+/** The fields of a resource, in the plan's order. */
+export function fieldViews(resource: PlannedResource, options: FieldViewOptions): FieldView[] {
+  const isNew = resource.action === 'create' || resource.id === null;
+  return resource.changes.map((change) => {
+    const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
+    return { path: visible(change.path), body, notes: notes(change, body) };
+  });
+}
+
+function secretBody(
+  { fingerprints }: PlannedChange,
+  isNew: boolean,
+  { secrets }: FieldViewOptions,
+): FieldBody {
+  const { before, after } = fingerprints ?? {};
+  const numbered = (fingerprint: string) => `(secret #${secrets(fingerprint)})`;
+  if (before === undefined) {
+    const shown = after === undefined ? '(secret)' : numbered(after);
+    return isNew ? { form: 'value', after: shown } : { form: 'change', before: '(unknown)', after: shown };
+  }
+  return {
+    form: 'change',
+    before: numbered(before),
+    after: after === undefined ? '(not set)' : numbered(after),
+  };
+}
+
+function plainBody({ before, after }: PlannedChange, isNew: boolean, options: FieldViewOptions): FieldBody {
+  const from = before === undefined ? undefined : long(before);
+  const to = after === undefined ? undefined : long(after);
+  if (from !== undefined && to !== undefined && comparable(from, to)) {
+    const lines = diffTexts(from.text, to.text, { whole: options.verbose });
+    if (lines.length > 0) return { form: 'diff', lines };
+  }
+  const was = before === undefined ? (isNew ? undefined : '(unknown)') : brief(before, options.verbose);
+  if (to?.isBlock) {
+    const lines = visibleLines(to.text);
+    const shown = options.verbose || lines.length <= shownLines + 1 ? lines.length : shownLines;
+    return {
+      form: 'text',
+      before: was,
+      lines: lines.slice(0, shown).map((line) => (options.verbose ? line : clipped(line))),
+      more: lines.length - shown,
+    };
+  }
+  const becomes =
+    after === undefined ? '(not set)' : options.verbose ? valueText(after) : clipped(valueText(after));
+  return was === undefined
+    ? { form: 'value', after: becomes }
+    : { form: 'change', before: was, after: becomes };
+}
+
+interface LongForm {
+  readonly text: string;
+  /** Needs lines of its own. */
+  readonly isBlock: boolean;
+}
+
+/** The text by lines of a value that has several of them or fills much of one; undefined for a value without such a form. */
+function long(value: Json): LongForm | undefined {
+  if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
+  if (typeof value !== 'object' || value === null || valueText(value).length <= longText) return undefined;
+  const text = stringify(withoutForms(value), { lineWidth: 0 }).trimEnd();
+  return { text, isBlock: text.includes('\n') };
+}
+
+function comparable(from: LongForm, to: LongForm): boolean {
+  return from.isBlock || to.isBlock || (from.text.length > longText && to.text.length > longText);
+}
+
+/** The value now, on one line. */
+function brief(value: Json, verbose: boolean): string {
+  if (typeof value === 'string' && value.includes('\n')) return `(text of ${value.split('\n').length} lines)`;
+  const text = valueText(value);
+  return verbose ? text : clipped(text);
+}
+
+function clipped(text: string): string {
+  const more = text.length - shownCharacters;
+  return more <= 40 ? text : `${text.slice(0, shownCharacters).toWellFormed()}… (${more} more characters)`;
+}
+
+function notes(change: PlannedChange, body: FieldBody): string[] {
+  const said: string[] = [];
+  if (change.manual) said.push('by hand');
+  if (change.cause === 'drift') {
+    said.push(
+      body.form === 'change' && body.before.length <= longText
+        ? `drifted: platform has ${body.before}`
+        : 'drifted',
+    );
+  }
+  if (change.cause === 'both') said.push("overwrites someone else's change");
+  const beforeIsUnknown = body.form === 'change' && body.before === '(unknown)';
+  if (!change.verified && body.form !== 'value' && !beforeIsUnknown) said.push('unverified');
+  return said;
+}

@@ -1,0 +1,68 @@
+import type { PlanDocument, PlanWarning } from '../engine/plan-document.ts';
+import type { Style } from './style.ts';
+
+/** How many addresses are named where one remark holds for many. */
+const named = 3;
+
+interface RemarkOptions {
+  readonly verbose: boolean;
+}
+
+/** What a plan says besides its changes: notes on unchanged resources, guards that would stop an apply, and warnings. */
+export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
+  return [
+    section('Notes', renderAll(noopNotes(plan), style, { ...options, lead: '- ' }), style.bold),
+    renderGuards(plan, style),
+    renderWarnings(plan.warnings, style, options),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Warnings under a heading; empty where there are none. */
+export function renderWarnings(
+  warnings: readonly PlanWarning[],
+  style: Style,
+  options: RemarkOptions,
+): string {
+  const lines = renderAll(warnings, style, { ...options, lead: `${style.warn('!')} ` });
+  return section('Warnings', lines, (heading) => style.bold(style.warn(heading)));
+}
+
+function renderGuards({ guards }: PlanDocument, style: Style): string {
+  const lines = guards.map(({ flag, message }) =>
+    style.prose(`${message} (${flag} lifts this)`, { lead: `${style.error('x')} `, indent: 2 }),
+  );
+  return section('Guards: an apply of this plan is refused', lines, (heading) =>
+    style.bold(style.error(heading)),
+  );
+}
+
+function noopNotes({ resources }: PlanDocument): PlanWarning[] {
+  return resources
+    .filter(({ action }) => action === 'noop')
+    .flatMap(({ address, notices = [], released = [] }) => [
+      ...notices.map((message) => ({ address, message })),
+      ...(released.length > 0 ? [{ address, message: `no longer managed: ${released.join(', ')}` }] : []),
+    ]);
+}
+
+/** One paragraph a message, with the addresses that it holds for before it. */
+function renderAll(
+  remarks: readonly PlanWarning[],
+  style: Style,
+  { verbose, lead }: RemarkOptions & { readonly lead: string },
+): string[] {
+  const byMessage = Map.groupBy(remarks, ({ message }) => message);
+  return [...byMessage].map(([message, sharing]) => {
+    const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [address]));
+    const shown = verbose || addresses.length <= named + 1 ? addresses : addresses.slice(0, named);
+    const rest = addresses.length - shown.length;
+    const who = shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+    return style.prose(who === '' ? message : `${who}: ${message}`, { indent: 2, lead });
+  });
+}
+
+function section(heading: string, lines: readonly string[], format: (heading: string) => string): string {
+  return lines.length === 0 ? '' : [format(heading), ...lines].join('\n');
+}

@@ -1,0 +1,83 @@
+import { isObject, type Json, setOwn } from '../values/json.ts';
+import { visible } from './visible.ts';
+
+/** A value on one line, close to YAML's flow form: strings are quoted only where they could be taken for something else. */
+export function valueText(value: Json): string {
+  return flow(value, false);
+}
+
+/** The value with each form that stands for something else turned into words in parentheses. */
+export function withoutForms(value: Json): Json {
+  const words = formWords(value);
+  if (words !== undefined) return words;
+  if (Array.isArray(value)) return value.map(withoutForms);
+  if (!isObject(value)) return value;
+  if (isLone(value, '$literal')) return value.$literal as Json;
+  const plain: Record<string, Json> = {};
+  for (const key of Object.keys(value)) setOwn(plain, key, withoutForms(value[key] as Json));
+  return plain;
+}
+
+function flow(value: Json, nested: boolean): string {
+  const words = formWords(value);
+  if (words !== undefined) return words;
+  if (typeof value === 'string') return quotedWhereNeeded(value, nested);
+  if (Array.isArray(value)) return `[${value.map((item) => flow(item, true)).join(', ')}]`;
+  if (!isObject(value)) return String(value);
+  if (isLone(value, '$literal')) return flow(value.$literal as Json, nested);
+  const entries = Object.keys(value).map(
+    (key) => `${quotedWhereNeeded(key, true)}: ${flow(value[key] as Json, true)}`,
+  );
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
+}
+
+/** What is shown in place of a form, or undefined for a plain value. Neither a secret nor its name is shown. */
+function formWords(value: Json): string | undefined {
+  if (!isObject(value)) return undefined;
+  if (isLone(value, '$secret') || isLone(value, '$fingerprint')) return '(secret)';
+  if (isLone(value, 'unknown_until_apply')) return idOf(value.unknown_until_apply);
+  if (isLone(value, '$ref')) return idOf(value.$ref);
+  if (isLone(value, '$env')) return '(from the environment)';
+  if (Array.isArray(value.$join)) {
+    return mentionsSecret(value.$join) ? '(secret)' : '(text, known after apply)';
+  }
+  return undefined;
+}
+
+function idOf(address: unknown): string {
+  return `(id of ${visible(String(address))}, known after apply)`;
+}
+
+function isLone(value: Readonly<Record<string, unknown>>, key: string): boolean {
+  return Object.hasOwn(value, key) && Object.keys(value).length === 1;
+}
+
+function mentionsSecret(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(mentionsSecret);
+  if (!isObject(value)) return false;
+  return Object.keys(value).some(
+    (key) => key === '$secret' || key === '$fingerprint' || mentionsSecret(value[key]),
+  );
+}
+
+/** An opening parenthesis is quoted because words in parentheses are ours, an arrow because it parts before from after. */
+const startsLikeSyntax = /^[-?:]$|^[-?:] |^[,[\]{}#&*!|>'"%@`(~=<]/;
+const containsSyntax = /: |:$| #|->|\\|^\s|\s$/;
+const looksTyped =
+  /^(true|false|null|yes|no|on|off|[-+]?\.(inf|nan)|[-+]?[\d._]+(e[-+]?\d+)?|0[xob][\da-f_]+)$/i;
+
+/** Texts that stand for a value which is not shown; from another source they would look the same and do no harm. */
+const standIns: readonly string[] = ['(secret)', '(known after apply)'];
+
+function quotedWhereNeeded(text: string, nested: boolean): string {
+  if (standIns.includes(text)) return text;
+  const shown = visible(text);
+  const plain =
+    text !== '' &&
+    shown === text &&
+    !startsLikeSyntax.test(text) &&
+    !containsSyntax.test(text) &&
+    !looksTyped.test(text) &&
+    !(nested && /[,[\]{}]/.test(text));
+  return plain ? text : visible(JSON.stringify(text));
+}
