@@ -1,0 +1,62 @@
+import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import { actionWords, byAction, plural, shownActions } from './action-words.ts';
+import { type AnnotationLevel, githubCommand } from './github-command.ts';
+
+/** How many fields are named before the rest is counted. */
+const namedFields = 5;
+
+/**
+ * Annotations for GitHub Actions, a line each: what a plan does to each declared resource, beside its manifest, and the plan's
+ * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
+ */
+export function planGithub(plan: PlanDocument): string {
+  const of = byAction(plan.resources);
+  const sources = new Map(plan.resources.map(({ address, source }) => [address, source]));
+  const place = (address: string | null) => (address === null ? {} : (sources.get(address) ?? {}));
+  return [
+    ...plan.guards.map(({ flag, message }) =>
+      githubCommand('warning', { title: 'voxform: guard' }, `${message} (${flag} lifts this)`),
+    ),
+    ...shownActions.flatMap(of).filter(needsPerson).map(annotation),
+    ...plan.warnings.map(({ address, message }) =>
+      githubCommand('warning', { ...place(address), title: 'voxform: warning' }, about(address, message)),
+    ),
+    ...shownActions
+      .flatMap(of)
+      .filter((resource) => !needsPerson(resource))
+      .map(annotation),
+  ].join('');
+}
+
+function needsPerson({ action }: PlannedResource): boolean {
+  return action === 'manual' || action === 'blocked' || action === 'unknown';
+}
+
+/** Nothing for a resource that no manifest declares. */
+function annotation(resource: PlannedResource): string {
+  const { action, address, source, reason, changes, steps = [] } = resource;
+  if (source === null) return '';
+  const level: AnnotationLevel = needsPerson(resource) || action === 'replace' ? 'warning' : 'notice';
+  const paths = changes.map(({ path }) => path);
+  const rest = paths.length - namedFields;
+  const fields =
+    action === 'create' || paths.length === 0
+      ? []
+      : [
+          `${plural(paths.length, 'field')}: ${paths.slice(0, namedFields).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`,
+        ];
+  const message = [reason, ...fields, ...steps].filter((text) => text !== '').join('; ');
+  return githubCommand(
+    level,
+    {
+      file: source.file,
+      line: source.line,
+      title: `voxform: ${actionWords[action].heading.toLowerCase()} ${address}`,
+    },
+    message,
+  );
+}
+
+function about(address: string | null, message: string): string {
+  return address === null ? message : `${address}: ${message}`;
+}
