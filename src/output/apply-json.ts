@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { type PlannedResource, planDocument, plannedResource } from '../engine/plan-document.ts';
+import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import type { Immutable } from '../values/json.ts';
+
+export const appliedResource = plannedResource.extend({
+  result: z
+    .enum(['done', 'failed', 'skipped'])
+    .optional()
+    .describe(
+      'What became of it; absent where the plan left it to a person, and where nothing was to be done.',
+    ),
+  error: z.string().optional().describe('Why it failed.'),
+  hint: z.string().optional().describe('What may help.'),
+  because: z.string().optional().describe('Why it was not reached.'),
+});
+
+export const applyDocument = planDocument
+  .extend({
+    resources: z.array(appliedResource).describe('By address.'),
+    interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that ended the apply early.'),
+  })
+  .describe('A plan with what became of it');
+
+export type ApplyDocument = Immutable<z.infer<typeof applyDocument>>;
+type AppliedResource = Immutable<z.infer<typeof appliedResource>>;
+
+/** The plan's document with the result of each resource, the id of what was created, and the warnings of the answers. */
+export function applyJson({ plan, results, warnings, interrupted }: ApplyReport): ApplyDocument {
+  return {
+    ...plan,
+    resources: plan.resources.map((resource) => withResult(resource, results.get(resource.address))),
+    warnings,
+    ...(interrupted === undefined ? {} : { interrupted }),
+  };
+}
+
+function withResult(resource: PlannedResource, result: ResourceResult | undefined): AppliedResource {
+  if (result === undefined) return resource;
+  const { status } = result;
+  switch (status) {
+    case 'done':
+      return { ...resource, id: result.id ?? resource.id, result: status };
+    case 'failed': {
+      const { error, hint } = result;
+      return { ...resource, result: status, error, ...(hint === undefined ? {} : { hint }) };
+    }
+    case 'skipped':
+      return { ...resource, result: status, because: result.because };
+    default:
+      return status satisfies never;
+  }
+}

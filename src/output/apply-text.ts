@@ -1,0 +1,121 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
+import { renderWarnings } from './remarks-text.ts';
+import { type Style, sentences } from './style.ts';
+import { pad } from './text-width.ts';
+import { visible } from './visible.ts';
+
+interface Applied {
+  readonly resource: PlannedResource;
+  readonly result: ResourceResult;
+}
+
+/** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
+export function renderApply(report: ApplyReport, style: Style): string {
+  const of = byAction(report.plan.resources);
+  const applied = appliedActions.flatMap(of).flatMap((resource): Applied[] => {
+    const result = report.results.get(resource.address);
+    return result === undefined ? [] : [{ resource, result }];
+  });
+  const parts = [
+    applied.flatMap((entry) => renderDone(entry, style)).join('\n'),
+    list(
+      'Skipped',
+      applied.flatMap((entry) => renderSkipped(entry, style)),
+      style.bold,
+    ),
+    list(
+      'Failed',
+      applied.flatMap((entry) => renderFailed(entry, style)),
+      (text) => style.bold(style.error(text)),
+    ),
+    list(
+      'Left to do',
+      pendingActions.flatMap(of).map((resource) => renderPending(resource, style)),
+      style.bold,
+    ),
+    renderWarnings(report.warnings, style, { verbose: false }),
+    report.interrupted === undefined
+      ? ''
+      : style.prose(
+          `Interrupted by ${report.interrupted}. What was under way was finished; run apply again for the rest.`,
+          {
+            format: style.warn,
+          },
+        ),
+    closing(report, applied, style),
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function renderDone({ resource, result }: Applied, style: Style): string[] {
+  if (result.status !== 'done') return [];
+  const { symbol, done } = actionWords[resource.action];
+  const id = result.id ?? resource.id;
+  return [
+    `${style.action[resource.action](pad(symbol, 3, 'right'))} ${visible(resource.address)}  ${done}${
+      id === null ? '' : `  ${style.dim(visible(id))}`
+    }`,
+  ];
+}
+
+function renderSkipped({ resource, result }: Applied, style: Style): string[] {
+  if (result.status !== 'skipped') return [];
+  return [style.prose(`${resource.address}: ${result.because}`, { indent: 2, lead: '- ' })];
+}
+
+function renderFailed({ resource, result }: Applied, style: Style): string[] {
+  if (result.status !== 'failed') return [];
+  const { address, source } = resource;
+  const place = source === null ? '' : `  ${style.dim(`${visible(source.file)}:${source.line}`)}`;
+  return [
+    `  ${style.error('x')} ${style.bold(visible(address))}${place}`,
+    style.prose(result.error, { indent: 4 }),
+    ...(result.hint === undefined
+      ? []
+      : [style.prose(result.hint, { indent: 4, lead: style.dim('hint: ') })]),
+  ];
+}
+
+function renderPending(resource: PlannedResource, style: Style): string {
+  const { action, address, reason, steps = [] } = resource;
+  const { symbol, done } = actionWords[action];
+  const state = action === 'manual' ? '' : ` ${done}`;
+  const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(visible(address))}${state}`;
+  const why =
+    action === 'manual' && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
+  return [head, ...why, ...steps.map((step) => style.prose(step, { indent: 4, lead: '[ ] ' }))].join('\n');
+}
+
+function closing({ plan }: ApplyReport, applied: readonly Applied[], style: Style): string {
+  const number = (holds: (entry: Applied) => boolean) => applied.filter(holds).length;
+  const failed = number(({ result }) => result.status === 'failed');
+  const done = appliedActions.map(
+    (action) =>
+      [
+        number(({ resource, result }) => resource.action === action && result.status === 'done'),
+        actionWords[action].done,
+      ] as const,
+  );
+  const said = [
+    ...done,
+    [failed, 'failed'] as const,
+    [number(({ result }) => result.status === 'skipped'), 'skipped'] as const,
+  ]
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(', ');
+  const left = counts(plan.summary, pendingActions);
+  const texts = [
+    said === '' ? 'Nothing to apply.' : `Applied: ${said}.`,
+    ...(left === '' ? [] : [`${left}.`]),
+  ];
+  return sentences(texts, style, {
+    format: (line) => style.bold(failed > 0 ? style.error(line) : style.good(line)),
+  });
+}
+
+function list(heading: string, lines: readonly string[], format: (heading: string) => string): string {
+  return lines.length === 0 ? '' : [format(heading), ...lines].join('\n');
+}
