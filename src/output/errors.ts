@@ -1,0 +1,83 @@
+import { PlatformError } from '../platform/errors.ts';
+import { UserError } from '../problems/user-error.ts';
+import { VERSION } from '../version.ts';
+import { platformHint } from './platform-hints.ts';
+import type { Style } from './style.ts';
+import { visible, visibleLines } from './visible.ts';
+
+export interface ErrorOptions {
+  /** Shows the stack and the causes of every error. */
+  readonly verbose?: boolean;
+  /** The command that was run, for a report. */
+  readonly command?: string;
+  /** The page where problems are reported. */
+  readonly issues?: string;
+  /** Where the platform was looked for. */
+  readonly baseUrl?: string;
+}
+
+/** An error for a person: what is wrong and what may help; for a mistake of ours the stack, and what to report. */
+export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
+  if (error instanceof UserError) return expected(error, error.hint, style, options);
+  if (error instanceof PlatformError) {
+    const hint = platformHint(error, options.baseUrl);
+    const requestId = error.facts.requestId;
+    const text = expected(error, hint, style, options);
+    return requestId === undefined || error.message.includes(requestId)
+      ? text
+      : `${text}${style.dim(`request id: ${visible(requestId)}`)}\n`;
+  }
+  return unexpected(error, style, options);
+}
+
+function expected(error: Error, hint: string | undefined, style: Style, { verbose }: ErrorOptions): string {
+  const lines = [
+    labelled(style.error('error: '), error.message, style),
+    ...(hint === undefined ? [] : [labelled(style.dim('hint:  '), hint, style)]),
+    ...(verbose ? [style.dim(stackOf(error))] : []),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function unexpected(error: unknown, style: Style, { command, issues }: ErrorOptions): string {
+  const summary = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const where = issues === undefined ? 'Please report it' : `Please report it at ${issues}`;
+  return [
+    labelled(style.error('error: '), `this is a mistake in voxform itself: ${summary}`, style),
+    ...(error instanceof Error ? [style.dim(stackOf(error))] : []),
+    '',
+    style.prose(`${where} with the lines above; look through them first for anything private.`),
+    `  version: voxform ${VERSION}`,
+    ...(command === undefined ? [] : [`  command: ${visible(command)}`]),
+    '',
+  ].join('\n');
+}
+
+/** The paragraphs of a message; every line after the first is indented, so that none can pass for a line of ours. */
+function labelled(label: string, message: string, style: Style): string {
+  const [first = '', ...rest] = message.split('\n');
+  return [
+    style.prose(first, { lead: label }),
+    ...rest.map((line) => style.prose(line, { indent: 7 + indentOf(line) })),
+  ].join('\n');
+}
+
+function indentOf(line: string): number {
+  return Math.min(8, line.length - line.trimStart().length);
+}
+
+/** The stack and those of its causes, a line each frame. */
+function stackOf(error: Error): string {
+  const stacks: string[] = [];
+  const seen = new Set<unknown>();
+  for (let next: unknown = error; next !== undefined && !seen.has(next); ) {
+    seen.add(next);
+    const text = next instanceof Error ? (next.stack ?? String(next)) : String(next);
+    stacks.push((stacks.length === 0 ? '' : 'caused by: ') + text);
+    next = next instanceof Error ? next.cause : undefined;
+  }
+  return stacks
+    .flatMap(visibleLines)
+    .map((line) => `    ${line.trimStart()}`)
+    .join('\n');
+}
