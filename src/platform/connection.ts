@@ -1,0 +1,61 @@
+import { Pool } from 'undici';
+import { UserError } from '../problems/user-error.ts';
+import type { Secret } from '../values/value.ts';
+
+/**
+ * The address that all requests go to, which may have a path. Throws `UserError` for anything but a plain http or https
+ * address: credentials, a query or a fragment would be lost or sent where nobody expects them.
+ */
+export function parseBaseUrl(text: string): URL {
+  if (!URL.canParse(text)) throw invalidBaseUrl('is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw invalidBaseUrl('is neither http nor https');
+  if (url.username !== '' || url.password !== '') throw invalidBaseUrl('holds a user name or a password');
+  if (url.search !== '' || url.hash !== '') throw invalidBaseUrl('has a query or a fragment');
+  return url;
+}
+
+function invalidBaseUrl(problem: string): UserError {
+  return new UserError(`base_url ${problem}`, {
+    hint: 'It is the address of the platform without /api/v1, such as https://platform.example.com',
+  });
+}
+
+/** Value of the `Authorization` header. Throws `UserError`, which does not show the key, where no header could hold it. */
+export function bearer(apiKey: Secret): string {
+  const key = apiKey.reveal();
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new UserError(
+      `the API key ${apiKey.name} ${key === '' ? 'is empty' : 'holds blanks, line breaks or characters that no API key has'}`,
+      { hint: 'Set it to the key alone, as the dashboard shows it.' },
+    );
+  }
+  return `Bearer ${key}`;
+}
+
+/** One connection for each request that may run at once. */
+export function poolFor(origin: string, connections: number, connectMilliseconds: number): Pool {
+  return new Pool(origin, {
+    connections,
+    pipelining: 1,
+    // Over HTTP/2 a lost session can take many requests with it, and a stream may be sent a second time unasked.
+    allowH2: false,
+    connect: { timeout: connectMilliseconds },
+    // An exchange has one timer for everything.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** `?per_page=100&cursor=…`, or nothing. */
+export function queryText(query: Query = {}): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value).toWellFormed())}`],
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}

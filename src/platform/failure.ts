@@ -1,0 +1,188 @@
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
+import { readErrorBody } from './error-body.ts';
+import { type Outcome, PlatformError } from './errors.ts';
+import type { AttemptResult } from './exchange.ts';
+import { oneLine } from './plain-text.ts';
+import { errorCode, type Method } from './retry.ts';
+
+/** The request that failed, and what is known of all tries at it. */
+export interface FailedCall {
+  readonly method: Method;
+  readonly path: string;
+  readonly outcome: Outcome;
+  readonly tries: number;
+  /** Host and port, for messages. */
+  readonly host: string;
+  readonly timeoutSeconds: number;
+  readonly maxBodyBytes: number;
+  redact(text: string): string;
+}
+
+/** The error for a last attempt that did not succeed. */
+export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
+  if (result.type === 'answer') {
+    return result.status < 400 ? redirected(call, result) : refused(call, result);
+  }
+  const said = `${wordsFor(call, result)}${afterTries(call)}`;
+  return new PlatformError(
+    result.reason,
+    { method: call.method, path: call.path, outcome: call.outcome, status: result.status },
+    message(call, said),
+    result.error,
+  );
+}
+
+/** The error for a success whose body is not what the API promises. */
+export function malformed(
+  call: FailedCall,
+  answer: { status: number; requestId: string | undefined },
+  problem: string,
+): PlatformError {
+  return new PlatformError(
+    'malformed',
+    { method: call.method, path: call.path, outcome: call.outcome, ...answer },
+    message(call, `${answer.status}, but ${problem}${inBrackets([requestWords(answer.requestId)])}`),
+  );
+}
+
+/** The error for a request that a pause of the platform keeps from being sent. */
+export function tooLongAPause(call: FailedCall, seconds: number, maxWaitSeconds: number): PlatformError {
+  return new PlatformError(
+    'status',
+    { method: call.method, path: call.path, outcome: call.outcome, status: 429 },
+    message(
+      call,
+      `the platform limits the rate of requests and wants a pause of ${Math.ceil(seconds)} s more; at most ${maxWaitSeconds} s are waited for`,
+    ),
+  );
+}
+
+export function aborted(call: FailedCall): PlatformError {
+  return new PlatformError(
+    'aborted',
+    { method: call.method, path: call.path, outcome: call.outcome },
+    message(call, 'stopped'),
+  );
+}
+
+/** Id that the platform or something before it gave the request. */
+export function requestIdOf(
+  headers: IncomingHttpHeaders,
+  redact: (text: string) => string,
+): string | undefined {
+  for (const name of ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray']) {
+    const value = headers[name];
+    const id = oneLine(Array.isArray(value) ? (value[0] ?? '') : (value ?? ''), 100, redact);
+    if (id !== '') return id;
+  }
+  return undefined;
+}
+
+function refused(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
+  const { status } = result;
+  const { code, detail, field } = readErrorBody(result.body, call.redact);
+  const requestId = requestIdOf(result.headers, call.redact);
+  const words = [
+    keyWords(status),
+    detail ?? (keyWords(status) === undefined ? STATUS_CODES[status] : undefined),
+  ];
+  const said = words.filter((word) => word !== undefined).join(': ');
+  return new PlatformError(
+    'status',
+    { method: call.method, path: call.path, outcome: call.outcome, status, code, detail, field, requestId },
+    message(
+      call,
+      `${status}${said === '' ? '' : ` ${said}`}${inBrackets([
+        code === undefined ? undefined : `code ${code}`,
+        requestWords(requestId),
+        call.tries > 1 ? `after ${call.tries} tries` : undefined,
+      ])}`,
+    ),
+  );
+}
+
+function redirected(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
+  const requestId = requestIdOf(result.headers, call.redact);
+  const target = originOf(result.headers.location, call);
+  return new PlatformError(
+    'redirect',
+    { method: call.method, path: call.path, outcome: call.outcome, status: result.status, requestId },
+    message(
+      call,
+      `${result.status} sends elsewhere${target}; this is not followed, because it would carry the API key along: check base_url`,
+    ),
+  );
+}
+
+function originOf(location: string | undefined, call: FailedCall): string {
+  if (location === undefined || !/^https?:\/\//i.test(location) || !URL.canParse(location)) return '';
+  return ` (${oneLine(new URL(location).origin, 200, call.redact)})`;
+}
+
+function keyWords(status: number): string | undefined {
+  if (status === 401) {
+    return 'the API key is refused (check that it is complete, has not expired and belongs to this base_url)';
+  }
+  if (status === 403) {
+    return 'the API key is refused for this (check that it belongs to the workspace of workspace_id and what it may do)';
+  }
+  return undefined;
+}
+
+function wordsFor(call: FailedCall, result: AttemptResult & { type: 'failure' }): string {
+  switch (result.reason) {
+    case 'aborted':
+      return 'stopped';
+    case 'timeout':
+      return result.sent
+        ? `no complete answer within ${call.timeoutSeconds} s`
+        : `no connection to ${call.host} within ${call.timeoutSeconds} s`;
+    case 'too-large':
+      return `the answer is larger than ${call.maxBodyBytes} bytes`;
+    case 'network':
+      return networkWords(call, result.error);
+    default:
+      return result.reason satisfies never;
+  }
+}
+
+const NETWORK_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection',
+  ENOTFOUND: 'is not a known host name',
+  EAI_AGAIN: 'could not be looked up',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'did not answer the attempt to connect',
+  ETIMEDOUT: 'did not answer the attempt to connect',
+  ECONNRESET: 'broke the connection',
+  EPIPE: 'broke the connection',
+  UND_ERR_SOCKET: 'broke the connection',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'broke the connection in the middle of the answer',
+  UND_ERR_DESTROYED: 'was disconnected from',
+};
+
+function networkWords(call: FailedCall, error: Error | undefined): string {
+  const code = errorCode(error);
+  const known = code === undefined ? undefined : NETWORK_WORDS[code];
+  if (known !== undefined) return `${call.host} ${known}`;
+  const own = oneLine(error?.message ?? '', 200, call.redact);
+  return `no answer from ${call.host}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
+}
+
+function message(call: FailedCall, said: string): string {
+  const unknown = call.outcome === 'lost' ? '; whether it was carried out is not known' : '';
+  return `${call.method} ${call.path}: ${said}${unknown}`;
+}
+
+function afterTries({ tries }: FailedCall): string {
+  return tries > 1 ? ` (after ${tries} tries)` : '';
+}
+
+function requestWords(requestId: string | undefined): string | undefined {
+  return requestId === undefined ? undefined : `request id ${requestId}`;
+}
+
+function inBrackets(notes: readonly (string | undefined)[]): string {
+  const present = notes.filter((note) => note !== undefined);
+  return present.length === 0 ? '' : ` (${present.join(', ')})`;
+}

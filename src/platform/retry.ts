@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AttemptResult } from './exchange.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT';
+
+/** How often a request is sent at most. */
+const MOST_TRIES = 5;
+/** The same where every answer was a 429: it says that nothing happened, and that later it may. */
+const MOST_TRIES_THROTTLED = 6;
+
+const FIRST_BACKOFF = 500;
+const LONGEST_BACKOFF = 30_000;
+
+/** Whether the platform may have carried out what this attempt asked for. A read changes nothing. */
+export function mayHaveHappened(method: Method, result: AttemptResult): boolean {
+  if (method === 'GET') return false;
+  if (result.type === 'failure') return result.sent;
+  return !(result.status >= 400 && result.status < 500 && result.status !== 408);
+}
+
+/**
+ * Whether to send it once more. Reads and PUTs go again after whatever may pass; a POST only where it certainly did not
+ * happen, because the platform would carry it out twice.
+ */
+export function isRetried(method: Method, result: AttemptResult, tries: number): boolean {
+  if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
+  if (tries >= MOST_TRIES) return false;
+  if (result.type === 'answer') {
+    return method !== 'POST' && (result.status === 408 || result.status >= 500);
+  }
+  if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
+  return method !== 'POST' || !result.sent;
+}
+
+/** Milliseconds before try number `tries + 1`: they double, and half of each is chance, so that clients spread. */
+export function backoff(tries: number, random: () => number): number {
+  const full = Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1));
+  return full / 2 + (random() * full) / 2;
+}
+
+/** Milliseconds that `Retry-After` asks for, in seconds or as a date; undefined where it is absent, past or unreadable. */
+export function retryAfter(headers: IncomingHttpHeaders, now: number): number | undefined {
+  const text = single(headers['retry-after'])?.trim();
+  if (text === undefined || text === '') return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return positive(Number(text) * 1000);
+  const date = Date.parse(text);
+  if (Number.isNaN(date) || !/[a-z]/i.test(text)) return undefined;
+  // Measured from the platform's own clock where it tells it: ours may differ.
+  const sentAt = Date.parse(single(headers.date) ?? '');
+  return positive(date - (Number.isNaN(sentAt) ? now : sentAt));
+}
+
+function positive(milliseconds: number): number | undefined {
+  return milliseconds > 0 ? milliseconds : undefined;
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+/** Failures that the next try cannot but repeat: certificates, and a port that does not speak TLS. */
+export function isLasting(error: Error | undefined): boolean {
+  const code = errorCode(error);
+  return (
+    code !== undefined &&
+    /^(ERR_TLS|ERR_SSL|EPROTO$|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_)/.test(code)
+  );
+}
+
+export function errorCode(error: Error | undefined): string | undefined {
+  return error !== undefined && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,201 @@
+/** Waits; rejects as soon as the signal aborts. */
+export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+export interface ThrottleOptions {
+  /** Most requests at once. */
+  readonly concurrency: number;
+  /** Null for no limit. */
+  readonly requestsPerSecond: number | null;
+  /** Longest pause that is waited for, in milliseconds. */
+  readonly longestPause: number;
+  readonly signal: AbortSignal;
+  /** Milliseconds since 1970. */
+  now(): number;
+  readonly wait: Wait;
+}
+
+/** Why a turn was refused: the platform wants a longer pause than anyone will wait for. */
+export class PauseTooLong extends Error {
+  readonly milliseconds: number;
+
+  constructor(milliseconds: number) {
+    super('the pause is too long');
+    this.milliseconds = milliseconds;
+  }
+}
+
+interface Waiter {
+  resolve(burst: number): void;
+  reject(error: Error): void;
+}
+
+/** Successes between two steps up, at least; a wide-open limit takes one round of requests. */
+const SUCCESSES_PER_STEP = 10;
+
+/**
+ * Hands out turns: at most `concurrency` at once, spaced by the rate, none during a pause. Every burst of 429 halves the
+ * limit, and successes raise it again one by one. A turn is the number of the burst it was given in, which tells an answer
+ * of the burst that has been counted already from one of a new burst.
+ */
+export class Throttle {
+  readonly #options: ThrottleOptions;
+  readonly #interval: number;
+  readonly #fresh: Waiter[] = [];
+  readonly #again: Waiter[] = [];
+  #freshHead = 0;
+  #limit: number;
+  #running = 0;
+  #burst = 0;
+  #successes = 0;
+  #pausedUntil = 0;
+  #nextStart = 0;
+  #sleeping = false;
+  /** When the platform began to refuse everything; undefined while it does not. */
+  #refusingSince: number | undefined;
+  /** Bursts since the last success. */
+  #refusals = 0;
+
+  constructor(options: ThrottleOptions) {
+    this.#options = options;
+    this.#limit = options.concurrency;
+    this.#interval = options.requestsPerSecond === null ? 0 : 1000 / options.requestsPerSecond;
+    options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
+  }
+
+  /** How many requests may run at once now. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Bursts of 429 since the last success: how far the backoff has grown. */
+  get refusals(): number {
+    return this.#refusals;
+  }
+
+  /**
+   * A turn, at once where one is free. Who tries again goes before who comes first. Rejects with `PauseTooLong`, and with
+   * any error when the signal aborts.
+   */
+  take(again: boolean): number | Promise<number> {
+    if (this.#running < this.#limit && this.#isIdle() && this.#delay() <= 0) return this.#start();
+    const left = this.#hopelessFor();
+    if (left > 0) return Promise.reject(new PauseTooLong(left));
+    return new Promise((resolve, reject) => {
+      (again ? this.#again : this.#fresh).push({ resolve, reject });
+      this.#hand();
+    });
+  }
+
+  /** Gives the turn back; to be called exactly once for each turn, after what the answer meant has been said. */
+  release(): void {
+    this.#running--;
+    if (!this.#isIdle()) this.#hand();
+  }
+
+  /** An answer that shows that the platform keeps up. */
+  succeeded(): void {
+    this.#refusals = 0;
+    this.#refusingSince = undefined;
+    if (this.#limit >= this.#options.concurrency) return;
+    if (++this.#successes < Math.max(SUCCESSES_PER_STEP, this.#limit)) return;
+    this.#successes = 0;
+    this.#limit++;
+    this.#hand();
+  }
+
+  /** A 429 to the request of this turn. True for the first of its burst, which is the one that counts. */
+  refused(burst: number): boolean {
+    if (burst !== this.#burst) return false;
+    this.#burst++;
+    this.#refusals++;
+    this.#successes = 0;
+    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    this.#refusingSince ??= this.#options.now();
+    return true;
+  }
+
+  /**
+   * Nothing starts for so long. Where that, or the time for which the platform has done nothing but refuse, is more than
+   * the longest pause, everyone who waits is refused, and so is whoever comes before the pause is over.
+   */
+  pause(milliseconds: number): void {
+    const until = this.#options.now() + milliseconds;
+    if (until <= this.#pausedUntil) return;
+    this.#pausedUntil = until;
+    const left = this.#hopelessFor();
+    if (left > 0) this.#rejectAll(new PauseTooLong(left));
+  }
+
+  /** Milliseconds that are left of a pause that is not waited for; 0 where there is none. */
+  #hopelessFor(): number {
+    if (this.#pausedUntil === 0) return 0;
+    const { longestPause } = this.#options;
+    const now = this.#options.now();
+    const left = this.#pausedUntil - now;
+    const refusing = this.#pausedUntil - (this.#refusingSince ?? now);
+    return left > longestPause || (left > 0 && refusing > longestPause) ? left : 0;
+  }
+
+  #isIdle(): boolean {
+    return this.#again.length === 0 && this.#freshHead === this.#fresh.length;
+  }
+
+  #delay(): number {
+    if (this.#pausedUntil === 0 && this.#nextStart === 0) return 0;
+    return Math.max(this.#pausedUntil, this.#nextStart) - this.#options.now();
+  }
+
+  #start(): number {
+    this.#running++;
+    this.#pausedUntil = 0;
+    if (this.#interval > 0) this.#nextStart = this.#options.now() + this.#interval;
+    return this.#burst;
+  }
+
+  #hand(): void {
+    while (this.#running < this.#limit && !this.#isIdle()) {
+      const delay = this.#delay();
+      if (delay > 0) {
+        this.#sleep(delay);
+        return;
+      }
+      this.#next()?.resolve(this.#start());
+    }
+  }
+
+  #next(): Waiter | undefined {
+    const again = this.#again.shift();
+    if (again !== undefined) return again;
+    const next = this.#fresh[this.#freshHead++];
+    if (this.#freshHead > 1000 || this.#freshHead === this.#fresh.length) {
+      this.#fresh.splice(0, this.#freshHead);
+      this.#freshHead = 0;
+    }
+    return next;
+  }
+
+  #sleep(delay: number): void {
+    if (this.#sleeping) return;
+    this.#sleeping = true;
+    const target = Math.max(this.#pausedUntil, this.#nextStart);
+    this.#options.wait(Math.ceil(delay), this.#options.signal).then(
+      () => {
+        this.#sleeping = false;
+        // What was waited for is over, whatever a clock that was set back says.
+        if (this.#pausedUntil <= target) this.#pausedUntil = 0;
+        if (this.#nextStart <= target) this.#nextStart = 0;
+        this.#hand();
+      },
+      (error: unknown) => {
+        this.#sleeping = false;
+        this.#rejectAll(error instanceof Error ? error : new Error('aborted'));
+      },
+    );
+  }
+
+  #rejectAll(error: Error): void {
+    const waiting = [...this.#again.splice(0), ...this.#fresh.splice(0).slice(this.#freshHead)];
+    this.#freshHead = 0;
+    for (const waiter of waiting) waiter.reject(error);
+  }
+}

@@ -1,0 +1,298 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'undici';
+import { Redactor } from '../values/redactor.ts';
+import type { Secret } from '../values/value.ts';
+import { VERSION } from '../version.ts';
+import { decodeJson } from './answer.ts';
+import { bearer, parseBaseUrl, poolFor, type Query, queryText } from './connection.ts';
+import type { Outcome } from './errors.ts';
+import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
+import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
+import { backoff, isRetried, type Method, mayHaveHappened, retryAfter } from './retry.ts';
+import { PauseTooLong, Throttle, type Wait } from './throttle.ts';
+
+export interface TransportOptions {
+  /** http or https; may have a path. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret;
+  /** Most requests at once, which is the number of connections. */
+  readonly concurrency: number;
+  readonly requestsPerSecond: number | null;
+  /** For one try: from connecting to the last byte of the answer. */
+  readonly timeoutSeconds: number;
+  /** Longest pause that the platform may ask for; 300 by default. */
+  readonly maxWaitSeconds?: number | undefined;
+  /** Largest answer; 64 MiB by default. */
+  readonly maxBodyBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Removes secrets other than the API key, which is always removed, from what the platform says. */
+  readonly redact?: ((text: string) => string) | undefined;
+  /** Told after every try. */
+  readonly onRequest?: ((event: RequestEvent) => void) | undefined;
+  /** Told, in one line, when a pause of more than a minute begins. */
+  readonly onNotice?: ((text: string) => void) | undefined;
+  /** From 0 to 1: how pauses are spread. */
+  readonly random?: (() => number) | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+  readonly wait?: Wait | undefined;
+}
+
+export interface RequestEvent {
+  readonly method: Method;
+  readonly path: string;
+  readonly status?: number | undefined;
+  /** From 1. */
+  readonly attempt: number;
+  readonly milliseconds: number;
+  /** Why there is no complete answer: a reason of `PlatformError`. */
+  readonly error?: string | undefined;
+}
+
+export interface TransportRequest {
+  readonly method: Method;
+  /** Begins with `/api/v1`; its parts are percent-encoded. */
+  readonly path: string;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+}
+
+export interface TransportAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly requestId: string | undefined;
+}
+
+export interface Transport {
+  /** The parsed JSON of a 2xx answer. Throws `PlatformError` for everything else. */
+  send(request: TransportRequest): Promise<TransportAnswer>;
+  /** Ends the connections; requests under way and later ones fail as aborted. */
+  close(): Promise<void>;
+}
+
+/** A `Retry-After` longer than this is announced. */
+const ANNOUNCED_PAUSE = 60_000;
+
+/** Throws `UserError` for a base URL or a key that no request could carry. */
+export function createTransport(options: TransportOptions): Transport {
+  return new PoolTransport(options);
+}
+
+interface Call {
+  readonly method: Method;
+  readonly path: string;
+  readonly body: Buffer | undefined;
+}
+
+class PoolTransport implements Transport {
+  readonly #options: TransportOptions;
+  readonly #pool: Pool;
+  readonly #redact: (text: string) => string;
+  readonly #throttle: Throttle;
+  readonly #origin: string;
+  readonly #host: string;
+  readonly #basePath: string;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #headersWithBody: Readonly<Record<string, string>>;
+  readonly #limits: { readonly timeoutMilliseconds: number; readonly maxBodyBytes: number };
+  readonly #maxWaitSeconds: number;
+  readonly #stop = new AbortController();
+  readonly #underWay = new Set<Exchange>();
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #wait: Wait;
+  #announcedUntil = 0;
+
+  constructor(options: TransportOptions) {
+    const base = parseBaseUrl(options.baseUrl);
+    const redactor = new Redactor();
+    this.#options = options;
+    this.#origin = base.origin;
+    this.#host = base.host;
+    this.#basePath = base.pathname.replace(/\/+$/, '');
+    this.#headers = {
+      authorization: bearer(options.apiKey),
+      accept: 'application/json',
+      'user-agent': `voxform/${VERSION}`,
+    };
+    this.#headersWithBody = { ...this.#headers, 'content-type': 'application/json' };
+    redactor.add(options.apiKey.reveal());
+    this.#redact = (text) => redactor.redact(options.redact?.(text) ?? text);
+    this.#limits = {
+      timeoutMilliseconds: Math.max(1, Math.round(options.timeoutSeconds * 1000)),
+      maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
+    };
+    this.#maxWaitSeconds = options.maxWaitSeconds ?? 300;
+    // Monotonic, unlike Date.now: a clock that is set must not stretch a pause.
+    this.#now = options.now ?? (() => performance.timeOrigin + performance.now());
+    this.#random = options.random ?? Math.random;
+    this.#wait = options.wait ?? ((milliseconds, signal) => sleep(milliseconds, undefined, { signal }));
+    setMaxListeners(0, this.#stop.signal);
+    this.#throttle = new Throttle({
+      concurrency: options.concurrency,
+      requestsPerSecond: options.requestsPerSecond,
+      longestPause: this.#maxWaitSeconds * 1000,
+      signal: this.#stop.signal,
+      now: this.#now,
+      wait: this.#wait,
+    });
+    this.#pool = poolFor(base.origin, options.concurrency, this.#limits.timeoutMilliseconds);
+    if (options.signal?.aborted === true) this.#abort();
+    else options.signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  async send(request: TransportRequest): Promise<TransportAnswer> {
+    const call: Call = {
+      method: request.method,
+      path: request.path + queryText(request.query),
+      body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
+    };
+    let outcome: Outcome = 'not-done';
+    let asked = 0;
+    for (let tries = 1; ; tries++) {
+      const failed = (): FailedCall => this.#failed(call, outcome, tries);
+      const burst = await this.#turn(tries > 1, () => this.#failed(call, outcome, tries - 1));
+      const result = await this.#attempt(call, tries, burst);
+      if (mayHaveHappened(call.method, result)) outcome = 'lost';
+      if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(result, failed);
+      if (!isRetried(call.method, result, tries)) throw failureOf(failed(), result);
+      const pause =
+        result.type === 'answer' && isRefusal(result.status)
+          ? retryAfter(result.headers, this.#now())
+          : undefined;
+      asked += pause ?? 0;
+      if (asked > this.#maxWaitSeconds * 1000) {
+        throw tooLongAPause(failed(), (pause ?? 0) / 1000, this.#maxWaitSeconds);
+      }
+      // The throttle makes everyone wait for a pause; whoever met anything else waits alone.
+      const isThrottled = pause !== undefined || (result.type === 'answer' && result.status === 429);
+      if (!isThrottled) await this.#backOff(tries, failed);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#abort();
+    this.#options.signal?.removeEventListener('abort', this.#abort);
+    await this.#pool.destroy();
+  }
+
+  readonly #abort = (): void => {
+    this.#stop.abort();
+    for (const exchange of this.#underWay) exchange.abort();
+  };
+
+  async #turn(again: boolean, failed: () => FailedCall): Promise<number> {
+    if (this.#stop.signal.aborted) throw aborted(failed());
+    try {
+      return await this.#throttle.take(again);
+    } catch (error) {
+      if (error instanceof PauseTooLong) {
+        throw tooLongAPause(failed(), error.milliseconds / 1000, this.#maxWaitSeconds);
+      }
+      if (this.#stop.signal.aborted) throw aborted(failed());
+      throw error;
+    }
+  }
+
+  async #backOff(tries: number, failed: () => FailedCall): Promise<void> {
+    try {
+      await this.#wait(backoff(tries, this.#random), this.#stop.signal);
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
+    }
+    if (this.#stop.signal.aborted) throw aborted(failed());
+  }
+
+  async #attempt(call: Call, attempt: number, burst: number): Promise<AttemptResult> {
+    const startedAt = this.#now();
+    const exchange = new Exchange(this.#limits);
+    this.#underWay.add(exchange);
+    try {
+      // A signal may have come between the turn and here.
+      if (this.#stop.signal.aborted) exchange.abort();
+      else this.#dispatch(call, exchange);
+      const result = await exchange.result;
+      this.#learn(result, burst);
+      this.#options.onRequest?.({
+        method: call.method,
+        path: call.path,
+        status: result.status,
+        attempt,
+        milliseconds: this.#now() - startedAt,
+        error: result.type === 'failure' ? result.reason : undefined,
+      });
+      return result;
+    } finally {
+      this.#underWay.delete(exchange);
+      this.#throttle.release();
+    }
+  }
+
+  #dispatch(call: Call, exchange: Exchange): void {
+    this.#pool.dispatch(
+      {
+        origin: this.#origin,
+        path: this.#basePath + call.path,
+        method: call.method,
+        headers: call.body === undefined ? this.#headers : this.#headersWithBody,
+        body: call.body ?? null,
+      },
+      exchange,
+    );
+  }
+
+  /** Passes on what an answer says of the platform's load, before the turn is given back. */
+  #learn(result: AttemptResult, burst: number): void {
+    if (result.type !== 'answer') return;
+    const { status } = result;
+    const isFirstOfBurst = status === 429 && this.#throttle.refused(burst);
+    if (!isRefusal(status)) {
+      this.#throttle.succeeded();
+      return;
+    }
+    const asked = retryAfter(result.headers, this.#now());
+    if (asked !== undefined) {
+      this.#throttle.pause(asked);
+      if (asked > ANNOUNCED_PAUSE && asked <= this.#maxWaitSeconds * 1000) this.#announce(status, asked);
+    } else if (isFirstOfBurst) {
+      this.#throttle.pause(backoff(this.#throttle.refusals, this.#random));
+    }
+  }
+
+  #announce(status: number, milliseconds: number): void {
+    const until = this.#now() + milliseconds;
+    // Requests that were under way together are told the same, a moment apart.
+    if (until <= this.#announcedUntil + ANNOUNCED_PAUSE) return;
+    this.#announcedUntil = until;
+    this.#options.onNotice?.(
+      `the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`,
+    );
+  }
+
+  #succeed(result: AttemptResult & { type: 'answer' }, failed: () => FailedCall): TransportAnswer {
+    const { status } = result;
+    const requestId = requestIdOf(result.headers, this.#redact);
+    const decoded = decodeJson(result.body);
+    if ('problem' in decoded) throw malformed(failed(), { status, requestId }, decoded.problem);
+    return { status, body: decoded.value, requestId };
+  }
+
+  #failed(call: Call, outcome: Outcome, tries: number): FailedCall {
+    return {
+      method: call.method,
+      path: call.path,
+      outcome,
+      tries,
+      host: this.#host,
+      timeoutSeconds: this.#options.timeoutSeconds,
+      maxBodyBytes: this.#limits.maxBodyBytes,
+      redact: this.#redact,
+    };
+  }
+}
+
+/** Whether the answer says that the platform cannot keep up, or not now. */
+function isRefusal(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}

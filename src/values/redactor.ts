@@ -1,0 +1,109 @@
+/** Shorter texts are no secrets worth the name, and replacing them would spoil every other word. */
+const SHORTEST = 4;
+
+/** A line of a longer secret (a PEM key, say) is looked for on its own from this length on. */
+const SHORTEST_LINE = 16;
+
+/** Base64 of a secret inside a longer text, as in `user:secret`; below this it would match by chance. */
+const SHORTEST_INNER_BASE64 = 12;
+
+/** Finds known secrets in any text, in the spellings in which they travel, and replaces them by `(secret)`. */
+export class Redactor {
+  readonly #forms = new Set<string>();
+  #pattern: RegExp | undefined;
+
+  /** Texts shorter than four characters are ignored. */
+  add(secret: string): void {
+    const before = this.#forms.size;
+    for (const part of partsOf(secret)) {
+      for (const form of spellings(part)) this.#forms.add(form);
+    }
+    if (this.#forms.size !== before) this.#pattern = undefined;
+  }
+
+  /** The text with every occurrence of a known secret, overlapping ones included, replaced. */
+  redact(text: string): string {
+    if (this.#forms.size === 0) return text;
+    this.#pattern ??= oneOf(this.#forms);
+    const pattern = this.#pattern;
+    pattern.lastIndex = 0;
+    let match = pattern.exec(text);
+    if (match === null) return text;
+    let result = '';
+    let done = 0;
+    while (match !== null) {
+      const start = match.index;
+      let end = start + match[0].length;
+      pattern.lastIndex = start + 1;
+      match = pattern.exec(text);
+      while (match !== null && match.index < end) {
+        end = Math.max(end, match.index + match[0].length);
+        pattern.lastIndex = match.index + 1;
+        match = pattern.exec(text);
+      }
+      result += `${text.slice(done, start)}(secret)`;
+      done = end;
+    }
+    return result + text.slice(done);
+  }
+}
+
+/** The secret, the secret without the blanks around it, and its longer lines. */
+function partsOf(secret: string): Set<string> {
+  const parts = new Set([secret, secret.trim()].filter((part) => part.length >= SHORTEST));
+  const lines = secret.split(/\r?\n/);
+  if (lines.length > 1) {
+    for (const line of lines) if (line.trim().length >= SHORTEST_LINE) parts.add(line.trim());
+  }
+  return parts;
+}
+
+function* spellings(text: string): Generator<string> {
+  yield text;
+  yield* jsonSpellings(text);
+  yield* urlSpellings(text);
+  yield* base64Spellings(text);
+}
+
+function* jsonSpellings(text: string): Generator<string> {
+  const escaped = JSON.stringify(text).slice(1, -1);
+  const ascii = escaped.replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  for (const form of [escaped, ascii]) {
+    yield form;
+    yield form.replaceAll('/', '\\/');
+  }
+}
+
+function* urlSpellings(text: string): Generator<string> {
+  const wellFormed = text.toWellFormed();
+  const asQuery = new URLSearchParams({ s: wellFormed }).toString().slice(2);
+  for (const form of [encodeURIComponent(wellFormed), encodeURI(wellFormed), asQuery]) {
+    yield form;
+    yield form.replace(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase());
+  }
+}
+
+function* base64Spellings(text: string): Generator<string> {
+  const bytes = Buffer.from(text);
+  const forms = [bytes.toString('base64').replace(/=+$/, '')];
+  for (const offset of [0, 1, 2]) {
+    const shifted = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    // The characters at the seams also carry bits of the neighbours.
+    const first = Math.ceil((offset * 8) / 6);
+    const last = Math.floor(((offset + bytes.length) * 8) / 6);
+    if (last - first >= SHORTEST_INNER_BASE64) forms.push(shifted.slice(first, last));
+  }
+  for (const form of forms) {
+    yield form;
+    yield form.replaceAll('+', '-').replaceAll('/', '_');
+  }
+}
+
+/** Longest first: where one secret begins with another, the whole of it must go. */
+function oneOf(forms: ReadonlySet<string>): RegExp {
+  const sorted = [...forms].sort((a, b) => b.length - a.length);
+  return new RegExp(sorted.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
+}
