@@ -1,0 +1,64 @@
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { isObject } from '../values/json.ts';
+
+/** Keys and indices from the root of a YAML document. */
+export type DocumentPath = readonly (string | number)[];
+
+/** A place inside a parsed file, whose line and column are worked out only when somebody wants to see them. */
+export interface Place {
+  /** Index of the document in its file. */
+  readonly document: number;
+  readonly path: DocumentPath;
+  /** Which end of the last pair is meant. */
+  readonly at: 'key' | 'value';
+}
+
+/** A diagnostic on its way: one with a `place` still lacks its line and column. */
+export interface Finding extends Omit<Diagnostic, 'path'> {
+  readonly place?: Place;
+}
+
+/** What is wrong at a path, while the file that holds the path does not matter yet. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly path: DocumentPath;
+  readonly at: 'key' | 'value';
+}
+
+/** `spec.llm_config.tools[0].name` */
+export function formatPath(path: DocumentPath): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else text += text === '' ? part : `.${part}`;
+  }
+  return text;
+}
+
+/** True where `path` is `prefix` or lies under it. */
+export function isPathUnder(path: DocumentPath, prefix: DocumentPath): boolean {
+  return path.length >= prefix.length && prefix.every((part, index) => path[index] === part);
+}
+
+/** How many parts of the path exist in the value, and the value there. */
+export function follow(
+  root: unknown,
+  path: DocumentPath,
+): { readonly depth: number; readonly value: unknown } {
+  let value = root;
+  for (const [depth, part] of path.entries()) {
+    const has =
+      typeof part === 'number'
+        ? Array.isArray(value) && part < value.length
+        : isObject(value) && Object.hasOwn(value, part);
+    if (!has) return { depth, value };
+    value = (value as Readonly<Record<string | number, unknown>>)[part];
+  }
+  return { depth: path.length, value };
+}
+
+/** A text in quotes, for a message: on one line, and cut when it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
+}

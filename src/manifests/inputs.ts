@@ -1,0 +1,92 @@
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import { Secret, Unset, type Value } from '../values/value.ts';
+import { isInside, readTextFile, reasonOf } from './read-file.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface InputSources {
+  /** The real path of the project folder. */
+  readonly root: string;
+  readonly env: Environment;
+  /** Absolute path. */
+  readonly secretsDir: string | undefined;
+  readonly vars: Readonly<Record<string, Value>>;
+  /** True where a secret or variable that is not set is an error, rather than a stand-in for any text. */
+  readonly mustBeSet: boolean;
+}
+
+type Result<T> = { readonly value: T } | { readonly code: string; readonly message: string };
+
+/** What value forms read: environment, secrets and files, each once. Variables come from the workspace. */
+export class Inputs {
+  readonly sources: InputSources;
+  readonly #secrets = new Map<string, Result<Secret>>();
+  readonly #files = new Map<string, Result<string>>();
+
+  constructor(sources: InputSources) {
+    this.sources = sources;
+  }
+
+  /** From the environment, else from the file of that name in the secrets folder without its final newline. */
+  secret(name: string): Result<Secret> {
+    return remembered(this.#secrets, name, () => this.#findSecret(name));
+  }
+
+  variable(name: string, fallback: string | undefined): Result<string | Unset> {
+    const { env, mustBeSet } = this.sources;
+    const value = env[name] ?? fallback;
+    if (value !== undefined) return { value };
+    if (!mustBeSet) return { value: new Unset(name) };
+    return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
+  }
+
+  /** A file's text without its final newline. `folder` is what the path is relative to. */
+  file(folder: string, relative: string): Result<string> {
+    return remembered(this.#files, path.resolve(folder, relative), (file) => {
+      const outside = {
+        code: 'outside-project',
+        message: `$file: ${relative} lies outside the project folder`,
+      };
+      if (path.isAbsolute(relative) || !isInside(file, this.sources.root)) return outside;
+      try {
+        if (!isInside(realpathSync(file), this.sources.root)) return outside;
+      } catch (error) {
+        return { code: 'unreadable-file', message: `$file: ${relative} cannot be read: ${reasonOf(error)}` };
+      }
+      const read = readTextFile(file);
+      if ('text' in read) return { value: withoutFinalNewline(read.text) };
+      return { code: read.problem.code, message: `$file: ${relative}: ${read.problem.message}` };
+    });
+  }
+
+  #findSecret(name: string): Result<Secret> {
+    const { env, secretsDir, mustBeSet } = this.sources;
+    const fromEnvironment = env[name];
+    if (fromEnvironment !== undefined && fromEnvironment !== '')
+      return { value: new Secret(name, fromEnvironment) };
+    if (secretsDir !== undefined) {
+      const read = readTextFile(path.join(secretsDir, name));
+      if ('text' in read && withoutFinalNewline(read.text) !== '') {
+        return { value: new Secret(name, withoutFinalNewline(read.text)) };
+      }
+    }
+    if (!mustBeSet) return { value: new Secret(name, undefined) };
+    const state = fromEnvironment === '' ? 'is empty in the environment' : 'is not set in the environment';
+    const folder =
+      secretsDir === undefined ? '' : ` and secrets_dir holds no file of that name with a text in it`;
+    return { code: 'missing-secret', message: `the secret ${name} ${state}${folder}` };
+  }
+}
+
+function withoutFinalNewline(text: string): string {
+  return text.replace(/\r?\n$/, '');
+}
+
+function remembered<T>(memory: Map<string, T>, key: string, find: (key: string) => T): T {
+  const known = memory.get(key);
+  if (known !== undefined) return known;
+  const found = find(key);
+  memory.set(key, found);
+  return found;
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { didYouMean } from '../problems/suggest.ts';
+import { isObject } from '../values/json.ts';
+import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
+import { schemaAt, suggestField } from './schema-fields.ts';
+
+export interface Checked {
+  readonly schema: z.ZodType;
+  readonly value: unknown;
+}
+
+/** What a zod issue means for a person: what is wrong, and what would be right. */
+export function problemsOfIssue(issue: z.core.$ZodIssue, checked: Checked): Problem[] {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      code: 'unknown-field',
+      message: `unknown field ${quoted(key)}${suggestField(checked.schema, path, key)}`,
+      path: [...path, key],
+      at: 'key',
+    }));
+  }
+  const found = follow(checked.value, path);
+  const schema = schemaAt(checked.schema, path);
+  if (found.depth < path.length) {
+    const message = `${fieldName(path)} is missing: ${expectation(schema)}`;
+    return [{ code: 'missing-field', message, path, at: 'value' }];
+  }
+  return [{ ...judged(issue, { name: fieldName(path), value: found.value, schema }), path, at: 'value' }];
+}
+
+interface Field {
+  readonly name: string;
+  readonly value: unknown;
+  readonly schema: unknown;
+}
+
+function judged(issue: z.core.$ZodIssue, field: Field): { code: string; message: string } {
+  const { name, value, schema } = field;
+  switch (issue.code) {
+    case 'invalid_type':
+      return { code: 'wrong-type', message: wrongType(field) };
+    case 'invalid_value': {
+      const near = typeof value === 'string' ? didYouMean(value, issue.values.map(String)) : '';
+      return {
+        code: 'not-allowed',
+        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${near}`,
+      };
+    }
+    case 'too_small':
+    case 'too_big': {
+      const size =
+        typeof value === 'string' ? value.length : Array.isArray(value) ? value.length : shown(value);
+      return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, is ${size}` };
+    }
+    case 'invalid_format':
+    case 'custom':
+      return { code: 'bad-format', message: `${name}: ${issue.message}, is ${shown(value)}` };
+    case 'invalid_key': {
+      const reason = issue.issues[0]?.message ?? 'not a valid name';
+      return { code: 'bad-key', message: `${name}: ${reason}` };
+    }
+    case 'invalid_union':
+      return { code: 'wrong-type', message: `${name}: ${issue.message}` };
+    default:
+      return { code: 'invalid', message: `${name}: ${issue.message}` };
+  }
+}
+
+function wrongType({ name, value, schema }: Field): string {
+  const wanted = `${name} must be ${expectation(schema)}`;
+  if (value === null) return `${wanted}, is empty; leave the field out instead`;
+  const wantsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
+  if (wantsText && typeof value === 'number')
+    return `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
+  if (wantsText && typeof value === 'boolean')
+    return `${wanted}, is ${value}; put it in quotes if it is meant as text`;
+  const wantsPlain = schema instanceof z.ZodNumber || schema instanceof z.ZodBoolean;
+  const unquote = wantsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
+  return `${wanted}, is ${shown(value)}${unquote ? '; leave out the quotes' : ''}`;
+}
+
+/** What a schema wants, as the end of "must be …". */
+export function expectation(schema: unknown): string {
+  if (schema instanceof z.ZodNumber) {
+    return (schema.isInt ? 'a whole number' : 'a number') + bounds(schema.minValue, schema.maxValue);
+  }
+  if (schema instanceof z.ZodStringFormat && schema.format === 'url') return 'a URL';
+  if (schema instanceof z.ZodString) return `text${lengths(schema.minLength, schema.maxLength)}`;
+  if (schema instanceof z.ZodStringFormat) return 'text';
+  if (schema instanceof z.ZodBoolean) return 'true or false';
+  if (schema instanceof z.ZodArray) return `a list${lengths(null, null)}`;
+  if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'an object';
+  if (schema instanceof z.ZodEnum)
+    return `one of ${schema.options.map((option) => JSON.stringify(option)).join(', ')}`;
+  if (schema instanceof z.ZodLiteral)
+    return [...schema.values].map((value) => JSON.stringify(value)).join(' or ');
+  return 'a value';
+}
+
+/** ` between 0 and 10`; the bounds that stand for "any" are left out. */
+function bounds(min: number | null, max: number | null): string {
+  const low = min !== null && min > Number.MIN_SAFE_INTEGER ? min : undefined;
+  const high = max !== null && max < Number.MAX_SAFE_INTEGER ? max : undefined;
+  if (low !== undefined && high !== undefined) return ` between ${low} and ${high}`;
+  if (low !== undefined) return ` of at least ${low}`;
+  return high === undefined ? '' : ` of at most ${high}`;
+}
+
+function lengths(min: number | null, max: number | null): string {
+  if (min !== null && max !== null) return ` of ${min} to ${max} characters`;
+  if (max !== null) return ` of at most ${max} characters`;
+  return min === null || min === 1 ? '' : ` of at least ${min} characters`;
+}
+
+/** The last key of a path with the indices after it: `modules[0]`. */
+export function fieldName(path: DocumentPath): string {
+  const key = path.findLastIndex((part) => typeof part === 'string');
+  return formatPath(path.slice(Math.max(key, 0))) || 'the document';
+}
+
+/** A value as a message shows it. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return quoted(value);
+  if (Array.isArray(value)) return 'a list';
+  if (isObject(value)) return 'an object';
+  return String(value);
+}

@@ -1,0 +1,113 @@
+import { type Document, parseAllDocuments } from 'yaml';
+import type { Json } from '../values/json.ts';
+import { quoted } from './finding.ts';
+import { type OffsetProblem, plainValue } from './plain-value.ts';
+import { yamlOptions } from './yaml-options.ts';
+
+export interface ParsedDocument {
+  /** Index among all documents of the file, empty ones included. */
+  readonly index: number;
+  /** From 1: the line of the first content. */
+  readonly line: number;
+  /** Undefined where the document's problems leave nothing to use. */
+  readonly value: Json | undefined;
+}
+
+export interface ParseProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface ParsedFile {
+  /** Those with content. */
+  readonly documents: readonly ParsedDocument[];
+  readonly problems: readonly ParseProblem[];
+}
+
+/** The documents of a YAML or JSON text as plain data, and everything wrong with its syntax. Never throws. */
+export function parseDocuments(text: string): ParsedFile {
+  let yaml: readonly Document.Parsed[];
+  try {
+    const parsed = parseAllDocuments(text, yamlOptions);
+    yaml = 'empty' in parsed ? [] : parsed;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const message = 'values are nested too deeply to be read';
+    return { documents: [], problems: [{ code: 'too-deep', message, line: 1, column: 1 }] };
+  }
+  const documents: ParsedDocument[] = [];
+  const problems: ParseProblem[] = [];
+  const positions = new Positions(text);
+  for (const [index, document] of yaml.entries()) {
+    const syntax = syntaxProblems(document);
+    const usable = document.errors.every((error) => error.code === 'NON_STRING_KEY');
+    const offset = document.contents?.range?.[0] ?? 0;
+    if (document.contents !== null && !isEmpty(document)) {
+      const plain = usable ? plainValue(document.contents) : undefined;
+      documents.push({ index, line: positions.at(offset).line, value: plain?.value });
+      if (plain !== undefined) syntax.push(...plain.problems);
+    }
+    for (const { code, message, offset: at } of syntax) problems.push({ code, message, ...positions.at(at) });
+  }
+  return { documents, problems };
+}
+
+/** Line and column of offsets, cheap for offsets in rising order. */
+class Positions {
+  readonly #text: string;
+  #offset = 0;
+  #line = 1;
+  #lineStart = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  at(offset: number): { readonly line: number; readonly column: number } {
+    if (offset < this.#offset) {
+      this.#offset = 0;
+      this.#line = 1;
+      this.#lineStart = 0;
+    }
+    for (;;) {
+      const newline = this.#text.indexOf('\n', this.#offset);
+      if (newline === -1 || newline >= offset) break;
+      this.#offset = newline + 1;
+      this.#line++;
+      this.#lineStart = newline + 1;
+    }
+    return { line: this.#line, column: offset - this.#lineStart + 1 };
+  }
+}
+
+/** A syntax error makes the parser stumble on what follows, so only the first of a document is told. */
+function syntaxProblems(document: Document.Parsed): OffsetProblem[] {
+  const problems: OffsetProblem[] = [];
+  const error = document.errors.find(({ code }) => code !== 'NON_STRING_KEY');
+  if (error !== undefined) {
+    const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ')}`;
+    problems.push({ code: 'yaml-syntax', message, offset: error.pos[0] });
+  }
+  for (const warning of document.warnings) {
+    if (warning.code !== 'TAG_RESOLVE_FAILED') continue;
+    const tag = warning.message.replace(/^Unresolved tag: /, '').replace(/^tag:yaml\.org,2002:/, '!!');
+    problems.push({
+      code: 'unknown-tag',
+      message: `the YAML tag ${quoted(tag)} is not allowed`,
+      offset: warning.pos[0],
+    });
+  }
+  return problems;
+}
+
+function isEmpty(document: Document.Parsed): boolean {
+  const { contents } = document;
+  return (
+    contents !== null &&
+    'value' in contents &&
+    contents.value === null &&
+    contents.range[0] === contents.range[1]
+  );
+}

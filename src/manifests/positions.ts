@@ -1,0 +1,103 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseAllDocuments,
+} from 'yaml';
+import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import { type Finding, formatPath, type Place } from './finding.ts';
+import { readTextFile } from './read-file.ts';
+import { yamlOptions } from './yaml-options.ts';
+
+/**
+ * The findings as diagnostics, sorted and each once. Files with places are parsed again here, one after the other, because
+ * keeping the parsed form of every file would cost far more memory than the rare diagnostic is worth.
+ * @param absolute the path under which a diagnostic's file can be read.
+ */
+export function locate(findings: readonly Finding[], absolute: (file: string) => string): Diagnostic[] {
+  const located = new Map<string, Diagnostic>();
+  for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
+    const position = ofFile.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
+    for (const { place, ...finding } of ofFile) {
+      const diagnostic: Diagnostic = {
+        ...finding,
+        ...(place && position?.(place)),
+        ...(place && place.path.length > 0 && { path: formatPath(place.path) }),
+      };
+      const { line, column, code, message } = diagnostic;
+      located.set(JSON.stringify([file, line, column, code, message]), diagnostic);
+    }
+  }
+  return [...located.values()].sort(compareDiagnostics);
+}
+
+type Position = { readonly line: number; readonly column: number };
+
+function positionsOf(file: string): ((place: Place) => Position) | undefined {
+  const read = readTextFile(file);
+  if (!('text' in read)) return undefined;
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(read.text, { ...yamlOptions, lineCounter: lines });
+  if ('empty' in documents) return undefined;
+  return (place) => {
+    const document = documents[place.document];
+    const offset = document === undefined ? 0 : offsetAt(document, place);
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+}
+
+/** Where the place begins; as near as the text goes where a part of the path is not in it. */
+function offsetAt(document: Document.Parsed, place: Place): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const [index, part] of place.path.entries()) {
+    if (isAlias(node)) node = node.resolve(document);
+    let next: unknown;
+    if (typeof part === 'number') {
+      next = isSeq(node) ? node.items[part] : undefined;
+      if (next === undefined) return offset;
+      offset = startOf(next) ?? offset;
+    } else {
+      const pair = pairAt(node, part, document);
+      if (pair === undefined) return offset;
+      next = pair.value;
+      const last = index === place.path.length - 1;
+      const atKey = last && (place.at === 'key' || isEmptyScalar(next));
+      offset = (atKey || !last ? undefined : startOf(next)) ?? startOf(pair.key) ?? offset;
+    }
+    node = next;
+  }
+  return offset;
+}
+
+function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | undefined {
+  const map = isAlias(node) ? node.resolve(document) : node;
+  if (!isMap(map)) return undefined;
+  const own = map.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key);
+  if (own !== undefined) return own;
+  for (const { key: mergeKey, value } of map.items) {
+    if (!isScalar(mergeKey) || mergeKey.value !== '<<') continue;
+    for (const source of isSeq(value) ? value.items : [value]) {
+      const found = pairAt(source, key, document);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+function isEmptyScalar(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null && node.range?.[0] === node.range?.[1]);
+}
+
+function startOf(node: unknown): number | undefined {
+  const target = isPair(node) ? node.key : node;
+  return isAlias(target) || isScalar(target) || isMap(target) || isSeq(target)
+    ? target.range?.[0]
+    : undefined;
+}

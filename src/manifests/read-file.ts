@@ -1,0 +1,95 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/** Largest file that is read, in bytes. */
+export const MAX_FILE_BYTES = 1024 * 1024;
+
+export interface FileProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+export type ReadResult = { readonly text: string } | { readonly problem: FileProblem };
+
+/**
+ * The text of a file as UTF-8, without its byte order mark; or what is wrong with the file.
+ * @param inside the real path of the folder that must hold the real file; undefined where it may lie anywhere.
+ */
+export function readTextFile(file: string, inside?: string): ReadResult {
+  try {
+    if (inside !== undefined && !isInside(realpathSync(file), inside)) {
+      return problem(
+        'outside-project',
+        'the file lies outside the project folder, which a symbolic link must not leave',
+      );
+    }
+    const status = statSync(file);
+    if (status.isDirectory()) return problem('not-a-file', 'this is a folder, expected a file');
+    if (!status.isFile()) return problem('not-a-file', 'this is not a regular file');
+    if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
+    const bytes = readFileSync(file);
+    return bytes.length > MAX_FILE_BYTES ? tooLarge(bytes.length) : decode(bytes);
+  } catch (error) {
+    return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+/** True where `file` is `folder` or lies under it; both are real, absolute paths. */
+export function isInside(file: string, folder: string): boolean {
+  const relative = path.relative(folder, file);
+  return (
+    relative === '' ||
+    !(relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative))
+  );
+}
+
+/** Why the operating system refused, for a person. */
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'ENOENT':
+      return 'there is no such file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied';
+    case 'ELOOP':
+      return 'its symbolic links go round in a circle';
+    case 'ENAMETOOLONG':
+      return 'its name is too long';
+    case 'ENOTDIR':
+      return 'a part of its path is not a folder';
+    default:
+      return typeof code === 'string' ? code : 'the path is not valid';
+  }
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+const looseUtf8 = new TextDecoder('utf-8');
+
+function decode(bytes: Uint8Array): ReadResult {
+  try {
+    return { text: strictUtf8.decode(bytes) };
+  } catch {
+    const before = looseUtf8.decode(bytes).split('\uFFFD', 1)[0] ?? '';
+    const lines = before.split('\n');
+    return {
+      problem: {
+        code: 'invalid-utf8',
+        message: 'the file is not valid UTF-8; save it in that encoding',
+        line: lines.length,
+        column: (lines.at(-1) ?? '').length + 1,
+      },
+    };
+  }
+}
+
+function tooLarge(bytes: number): ReadResult {
+  const size = (bytes / MAX_FILE_BYTES).toFixed(1);
+  return problem('file-too-large', `the file is larger than 1 MiB (${size} MiB); split it`);
+}
+
+function problem(code: string, message: string): ReadResult {
+  return { problem: { code, message } };
+}

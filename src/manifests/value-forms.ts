@@ -1,0 +1,255 @@
+import { didYouMean, nearest } from '../problems/suggest.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
+import { type Problem, quoted } from './finding.ts';
+import type { Inputs } from './inputs.ts';
+import { parseAddress } from './resource.ts';
+
+export interface FormsContext {
+  readonly inputs: Inputs;
+  /** Absolute path of the folder that `$file` is relative to. */
+  readonly folder: string;
+  /** Names that a `$ref` may begin with. */
+  readonly refKinds: readonly string[];
+  /** False inside the variables themselves. */
+  readonly mayUseVars?: boolean;
+}
+
+export interface Evaluated {
+  readonly value: Value;
+  /** True where some leaf is a secret, a reference or another stand-in. */
+  readonly hasSpecials: boolean;
+  readonly problems: readonly Problem[];
+}
+
+/** `$secret` names a file too, so it must not be a path; `$env` names a variable. */
+const SECRET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Each form's keys beside its own. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  $ref: [],
+  $secret: [],
+  $env: ['default'],
+  $file: [],
+  $var: [],
+  $join: ['separator'],
+  $literal: [],
+};
+
+/** The value with its forms worked in. What has no form in it comes back as it is, not as a copy. Never throws. */
+export function evaluateForms(raw: Json, context: FormsContext): Evaluated {
+  const evaluator = new Evaluator(context);
+  const value = evaluator.value(raw);
+  return { value, hasSpecials: evaluator.hasSpecials, problems: evaluator.problems };
+}
+
+class Evaluator {
+  readonly problems: Problem[] = [];
+  hasSpecials = false;
+  readonly #context: FormsContext;
+  readonly #path: (string | number)[] = [];
+
+  constructor(context: FormsContext) {
+    this.#context = context;
+  }
+
+  value(raw: Json): Value {
+    if (typeof raw !== 'object' || raw === null) return raw;
+    if (Array.isArray(raw)) return this.#array(raw);
+    return isObject(raw) ? this.#object(raw) : raw;
+  }
+
+  #array(raw: readonly Json[]): Value {
+    let copy: Value[] | undefined;
+    for (const [index, item] of raw.entries()) {
+      const value = this.#under(index, item);
+      if (value !== item) {
+        copy ??= [...raw];
+        copy[index] = value;
+      }
+    }
+    return copy ?? raw;
+  }
+
+  #object(raw: JsonObject): Value {
+    let copy: Record<string, Value> | undefined;
+    for (const key of Object.keys(raw)) {
+      if (key.startsWith('$')) return this.#form(raw);
+      const item = raw[key] as Json;
+      const value = this.#under(key, item);
+      if (value !== item) {
+        copy ??= { ...raw };
+        copy[key] = value;
+      }
+    }
+    return copy ?? raw;
+  }
+
+  #under(part: string | number, item: Json): Value {
+    if (typeof item !== 'object' || item === null) return item;
+    this.#path.push(part);
+    const value = this.value(item);
+    this.#path.pop();
+    return value;
+  }
+
+  #form(raw: JsonObject): Value {
+    const keys = Object.keys(raw);
+    const forms = keys.filter((key) => key.startsWith('$'));
+    const unknown = forms.find((key) => !Object.hasOwn(FORMS, key));
+    if (unknown !== undefined) {
+      const near =
+        nearest(unknown, Object.keys(FORMS)) === undefined ? '' : didYouMean(unknown, Object.keys(FORMS));
+      const message = `unknown value form ${quoted(unknown)}${near || '; put the object under $literal if it is meant as it stands'}`;
+      return this.#fail('unknown-form', message, unknown);
+    }
+    const form = forms[0] ?? '';
+    const extra = keys.find((key) => key !== form && FORMS[form]?.includes(key) !== true);
+    if (extra !== undefined) {
+      return this.#fail('bad-form', `${form} stands alone: ${quoted(extra)} cannot be beside it`, extra);
+    }
+    const value = this.#evaluate(form, raw);
+    if (!this.hasSpecials && (isSpecial(value) || form === '$var')) this.hasSpecials = containsSpecial(value);
+    return value;
+  }
+
+  #evaluate(form: string, raw: JsonObject): Value {
+    const argument = raw[form];
+    if (form === '$literal') return argument as Json;
+    if (form === '$join') return this.#join(raw);
+    if (typeof argument !== 'string' || argument === '') {
+      return this.#fail(
+        'bad-form',
+        `${form} needs a text, such as { ${form}: ${EXAMPLES[form] ?? 'name'} }`,
+        form,
+      );
+    }
+    switch (form) {
+      case '$ref':
+        return this.#reference(argument);
+      case '$secret':
+        return this.#secret(argument);
+      case '$env':
+        return this.#variable(argument, raw.default);
+      case '$file':
+        return this.#taken(form, this.#context.inputs.file(this.#context.folder, argument));
+      default:
+        return this.#var(argument);
+    }
+  }
+
+  #reference(address: string): Value {
+    const { refKinds } = this.#context;
+    const parsed = parseAddress(address);
+    if (parsed === undefined) {
+      const hint = address.startsWith('#') ? '; put a JSON Schema under $literal' : '';
+      return this.#fail(
+        'bad-reference',
+        `$ref needs Kind/name, such as Agent/support-line, is ${quoted(address)}${hint}`,
+        '$ref',
+      );
+    }
+    if (!refKinds.includes(parsed.kind)) {
+      const message = `$ref names the unknown kind ${quoted(parsed.kind)}${didYouMean(parsed.kind, refKinds)}`;
+      return this.#fail('bad-reference', message, '$ref');
+    }
+    return new Reference(parsed.kind, parsed.name);
+  }
+
+  #secret(name: string): Value {
+    if (!SECRET_NAME.test(name)) {
+      const message = `$secret needs a name of letters, digits, "_", "-" and ".", is ${quoted(name)}`;
+      return this.#fail('bad-form', message, '$secret');
+    }
+    return this.#taken('$secret', this.#context.inputs.secret(name));
+  }
+
+  #variable(name: string, fallback: Json | undefined): Value {
+    if (!VARIABLE_NAME.test(name)) {
+      const message = `$env needs a name of letters, digits and "_", is ${quoted(name)}`;
+      return this.#fail('bad-form', message, '$env');
+    }
+    if (fallback !== undefined && typeof fallback !== 'string') {
+      return this.#fail('bad-form', 'default must be text, as the variable is; put it in quotes', 'default');
+    }
+    return this.#taken('$env', this.#context.inputs.variable(name, fallback));
+  }
+
+  #var(name: string): Value {
+    if (this.#context.mayUseVars === false) {
+      return this.#fail('bad-form', 'a variable cannot be made of another variable', '$var');
+    }
+    const { vars, mustBeSet } = this.#context.inputs.sources;
+    if (!Object.hasOwn(vars, name)) {
+      const near = didYouMean(name, Object.keys(vars));
+      return this.#fail(
+        'missing-var',
+        `the workspace has no variable ${quoted(name)} under vars${near}`,
+        '$var',
+      );
+    }
+    const value = vars[name] as Value;
+    if (mustBeSet) {
+      const missing = [...specials(value)].find(
+        (leaf) => leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet),
+      );
+      if (missing instanceof Secret)
+        return this.#fail('missing-secret', `the secret ${missing.name} is not set`, '$var');
+      if (missing instanceof Unset) {
+        return this.#fail('missing-variable', `the environment variable ${missing.name} is not set`, '$var');
+      }
+    }
+    return value;
+  }
+
+  #join(raw: JsonObject): Value {
+    const { $join: items, separator = '\n\n' } = raw;
+    if (!Array.isArray(items)) return this.#fail('bad-form', '$join needs a list of texts', '$join');
+    if (typeof separator !== 'string') return this.#fail('bad-form', 'separator must be text', 'separator');
+    this.#path.push('$join');
+    const parts = items.map((item: Json, index) => {
+      const part = this.#under(index, item);
+      if (part !== null && (typeof part !== 'object' || isSpecial(part))) return part;
+      this.#path.push(index);
+      const broken = this.#fail('bad-form', '$join can only join texts');
+      this.#path.pop();
+      return broken;
+    });
+    this.#path.pop();
+    return joined(parts, separator);
+  }
+
+  #taken<T extends Value>(
+    form: string,
+    result: { readonly value: T } | { code: string; message: string },
+  ): Value {
+    return 'value' in result ? result.value : this.#fail(result.code, result.message, form);
+  }
+
+  /** Reports, and stands in for the value so that the rest can be checked. */
+  #fail(code: string, message: string, key?: string): Value {
+    const path = key === undefined ? [...this.#path] : [...this.#path, key];
+    const at =
+      key === undefined || EXAMPLES[key] !== undefined || key === 'default' || key === 'separator'
+        ? 'value'
+        : 'key';
+    this.problems.push({ code, message, path, at });
+    this.hasSpecials = true;
+    return new Unset('');
+  }
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  $ref: 'Agent/support-line',
+  $secret: 'OPENAI_API_KEY',
+  $env: 'REGION',
+  $file: 'prompts/support.md',
+  $var: 'company',
+  $join: '[ … ]',
+  $literal: '…',
+};
+
+function containsSpecial(value: Value): boolean {
+  return value instanceof Join || specials(value).next().done !== true;
+}
