@@ -9,7 +9,7 @@ import { jsonEqual } from '../values/json.ts';
 import type { Secret } from '../values/value.ts';
 import { kindNamed } from './kind-named.ts';
 import type { Plan } from './plan.ts';
-import type { Action, PlannedResource, PlanWarning } from './plan-document.ts';
+import { type PlannedResource, type PlanWarning, writes } from './plan-document.ts';
 import { createSecondLook, type ObserveOptions } from './read.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from './report.ts';
 import { runGraph } from './schedule.ts';
@@ -35,8 +35,6 @@ export interface ApplyInput {
   onEvent?(event: ApplyEvent): void;
 }
 
-const WRITES: ReadonlySet<Action> = new Set(['create', 'update', 'replace', 'adopt', 'forget']);
-
 /** A record that was read longer ago than this is read again before it is written over. */
 const TRUSTED_MILLISECONDS = 60_000;
 
@@ -47,7 +45,7 @@ const TRUSTED_MILLISECONDS = 60_000;
 export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const { plan, session, stop } = input;
   const planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
-  const nodes = plan.document.resources.filter(({ action }) => WRITES.has(action));
+  const nodes = plan.document.resources.filter(({ action }) => writes.has(action));
   const warnings: PlanWarning[] = [...plan.document.warnings];
   const secondLook = createSecondLook(input.observing, {
     maxAgeMilliseconds: TRUSTED_MILLISECONDS,
@@ -112,7 +110,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
 
 /** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames. */
 async function keepBooks({ plan, session }: ApplyInput): Promise<void> {
-  const notes = plan.document.resources.filter(({ action }) => !WRITES.has(action));
+  const notes = plan.document.resources.filter(({ action }) => !writes.has(action));
   await Promise.all(
     notes.map(async ({ address, previous_address }) => {
       const entry = plan.settled.get(address);

@@ -15,10 +15,12 @@ export interface Binding {
 
 /**
  * Binds every resource to its memory: by its own address, by an earlier one that it names, or by the record that its
- * manifest names, when no other manifest claims that.
+ * manifest names, when no other manifest claims that. `declared` are the addresses of all manifests, these and others.
  */
-export function bindResources(resources: readonly Resource[], state: State): ReadonlyMap<Address, Binding> {
-  const declared = new Set(resources.map((resource) => resource.address));
+export function bindResources(
+  resources: readonly Resource[],
+  { state, declared }: { readonly state: State; readonly declared: ReadonlySet<Address> },
+): ReadonlyMap<Address, Binding> {
   const holders = undeclaredHolders(state, declared);
   const bindings = new Map<Address, Binding>();
   for (const resource of resources) {

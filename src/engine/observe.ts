@@ -48,18 +48,24 @@ export async function observe(bindings: readonly Binding[], options: ObserveOpti
     else {
       const list = kind.list;
       listing.push(
-        collect(() => list(options.client), { kind: name, options, progress }).then((shown) => {
-          lists.set(name, shown);
-          for (const [address, observation] of matchList(kind, members, shown))
-            records.set(address, observation);
-        }),
+        collect(() => list(options.client), { kind: name, workspaceId: options.workspaceId, progress }).then(
+          (shown) => {
+            lists.set(name, shown);
+            for (const [address, observation] of matchList(kind, members, shown))
+              records.set(address, observation);
+          },
+        ),
       );
     }
   }
   const lookups = new Map<string, ReadonlyMap<string, readonly string[]>>();
   for (const lookup of lookupsNeeded(bindings, options.lookups)) {
     listing.push(
-      collect(() => lookup.list(options.client), { kind: lookup.name, options, progress }).then((shown) => {
+      collect(() => lookup.list(options.client), {
+        kind: lookup.name,
+        workspaceId: options.workspaceId,
+        progress,
+      }).then((shown) => {
         lookups.set(lookup.name, idsByName(shown));
       }),
     );
@@ -78,7 +84,7 @@ export async function observe(bindings: readonly Binding[], options: ObserveOpti
 export async function observeOne(binding: Binding, options: ObserveOptions): Promise<Observation> {
   const kind = kindNamed(options.kinds, binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
-  const seen = await getRecord(kind, { id: binding.id, options });
+  const seen = await getRecord(kind, { ...options, id: binding.id });
   if (seen.status !== 'shown') return seen;
   return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
 }

@@ -99,6 +99,9 @@ export const planDocument = z
         salt: z.string().describe('Key of the fingerprints of secret values.'),
       })
       .describe('The state that the plan was made from.'),
+    refreshed: z
+      .boolean()
+      .describe('False where recorded records were not read, so that memory stood in for them.'),
     summary: z
       .strictObject(
         Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<
@@ -120,10 +123,19 @@ export const planDocument = z
       )
       .describe('Guards that stop an apply of this plan.'),
     warnings: z.array(z.strictObject({ address: z.string().nullable(), message: z.string() })),
+    digest: z
+      .string()
+      .optional()
+      .describe(
+        'Of everything else in the plan, so that a file that was edited is told from one that was not.',
+      ),
   })
   .describe('A voxform plan');
 
 export type Action = (typeof actions)[number];
+/** The actions that an apply carries out: they write to the platform, to the state, or to both. */
+export const writes: ReadonlySet<Action> = new Set(['create', 'update', 'replace', 'adopt', 'forget']);
+
 export type PlannedChange = Immutable<z.infer<typeof plannedChange>>;
 export type PlannedResource = Immutable<z.infer<typeof plannedResource>>;
 export type PlanDocument = Immutable<z.infer<typeof planDocument>>;

@@ -38,6 +38,8 @@ export interface PlanInput {
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */
   readonly fingerprints: Fingerprints;
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+  /** Whether recorded records were read. */
+  readonly refreshed: boolean;
   readonly allowReplace: ReadonlySet<Address>;
   readonly guards: Guards;
   readonly version: string;
@@ -81,6 +83,7 @@ export function makePlan(input: PlanInput): Plan {
       workspace_id: input.workspace.id,
       base_url: input.workspace.baseUrl,
       state: { lineage: input.state.lineage, serial: input.state.serial, salt: input.state.salt },
+      refreshed: input.refreshed,
       summary: summaryOf(all),
       secrets: secretsOf(all, input),
       resources: all,
@@ -228,7 +231,7 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
   ];
 }
 
-function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {
+export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {
   const summary = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
   for (const { action } of planned) summary[action] += 1;
   return summary;

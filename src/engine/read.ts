@@ -35,12 +35,12 @@ export type Observation =
 /** Reads one record of a kind that cannot be listed. A record that is not there is an observation, not an error. */
 export async function getRecord(
   kind: Kind,
-  { id, options }: { id: string; options: ObserveOptions },
+  { id, client, workspaceId }: { id: string } & Pick<ObserveOptions, 'client' | 'workspaceId'>,
 ): Promise<Observation> {
   try {
-    const record = await kind.get?.(options.client, id);
+    const record = await kind.get?.(client, id);
     if (record === undefined) return { status: 'absent' };
-    refuseForeignRecord(record, kind.name, options.workspaceId);
+    refuseForeignRecord(record, kind.name, workspaceId);
     return { status: 'shown', record };
   } catch (error) {
     if (error instanceof PlatformError && error.status === 404) return { status: 'gone' };
@@ -53,18 +53,18 @@ export async function getRecord(
  * `maxAgeMilliseconds`.
  */
 export function createSecondLook(
-  options: ObserveOptions,
+  { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
 ): (kind: Kind, id: string) => Promise<Observation> {
   const lists = new Map<string, { readonly at: number; readonly byId: Promise<Map<string, ShownRecord>> }>();
   const progress = new Counter(undefined);
   return async (kind, id) => {
-    if (kind.get !== undefined) return getRecord(kind, { id, options });
+    if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
     const list = kind.list;
     if (list === undefined) return { status: 'absent' };
     let recent = lists.get(kind.name);
     if (recent === undefined || now().getTime() - recent.at > maxAgeMilliseconds) {
-      const all = collect(() => list(options.client), { kind: kind.name, options, progress });
+      const all = collect(() => list(client), { kind: kind.name, workspaceId, progress });
       recent = {
         at: now().getTime(),
         byId: all.then((shown) => new Map(shown.map((each) => [each.id, each]))),
@@ -78,25 +78,25 @@ export function createSecondLook(
 
 export interface Collecting {
   readonly kind: string;
-  readonly options: ObserveOptions;
+  readonly workspaceId: string;
   readonly progress: Counter;
 }
 
 /** All records of a list, each checked to be of this workspace. */
 export async function collect<
   T extends { readonly id: string; readonly workspace_id?: string | null | undefined },
->(list: () => AsyncIterable<T>, { kind, options, progress }: Collecting): Promise<T[]> {
+>(list: () => AsyncIterable<T>, { kind, workspaceId, progress }: Collecting): Promise<T[]> {
   const all: T[] = [];
   try {
     for await (const record of list()) {
-      refuseForeignRecord(record, kind, options.workspaceId);
+      refuseForeignRecord(record, kind, workspaceId);
       all.push(record);
       progress.expect(1);
       progress.done(1);
     }
   } catch (error) {
     if (error instanceof PlatformError && (error.status === 404 || error.status === 403)) {
-      throw new UserError(`${error.message}: this key cannot see the workspace ${options.workspaceId}`, {
+      throw new UserError(`${error.message}: this key cannot see the workspace ${workspaceId}`, {
         hint: 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
         cause: error,
       });

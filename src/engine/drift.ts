@@ -1,0 +1,38 @@
+import { type Plan, summaryOf } from './plan.ts';
+import type { PlanDocument, PlannedChange, PlannedResource } from './plan-document.ts';
+
+/**
+ * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
+ * apply would restore; what only the manifests changed counts as nothing to do.
+ */
+export function driftOf({ document, observed }: Plan): PlanDocument {
+  const resources = document.resources.map((resource): PlannedResource => {
+    const changes = resource.changes.filter(isDrift);
+    const isGone = observed.records.get(resource.address)?.status === 'gone';
+    if (isGone || changes.length > 0) return { ...resource, changes: isGone ? [] : changes };
+    return withoutProposal(resource);
+  });
+  const addresses = new Set(
+    resources.filter(({ action }) => action !== 'noop').map(({ address }) => address),
+  );
+  return {
+    ...document,
+    resources,
+    summary: summaryOf(resources),
+    guards: [],
+    warnings: document.warnings.filter(({ address }) => address === null || addresses.has(address)),
+  };
+}
+
+/** Whether anything drifted. */
+export function hasDrift(drift: PlanDocument): boolean {
+  return drift.resources.some(({ action }) => action !== 'noop');
+}
+
+function isDrift({ cause }: PlannedChange): boolean {
+  return cause !== 'manifest';
+}
+
+function withoutProposal({ steps, desired, observed_digest, ...rest }: PlannedResource): PlannedResource {
+  return { ...rest, action: 'noop', changes: [], reason: 'no drift' };
+}

@@ -1,0 +1,117 @@
+import type { Kind, Lookup } from '../kinds/kind.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { Guards } from '../project/project.ts';
+import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
+import type { State } from '../state/state.ts';
+import { type Binding, bindResources } from './bind.ts';
+import { leavesOf } from './field-rules.ts';
+import { kindNamed } from './kind-named.ts';
+import { textsToMask } from './memory.ts';
+import { type Observed, observe } from './observe.ts';
+import { makePlan, type Plan } from './plan.ts';
+import type { ObserveOptions } from './read.ts';
+import type { ReadProgress } from './report.ts';
+import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
+
+/** What voxform is asked to bring about, and with what. */
+export interface Reconciling {
+  /** Everything that the manifests declare for the workspace. */
+  readonly desired: readonly Resource[];
+  readonly state: State;
+  readonly selection: Selection;
+  readonly client: PlatformClient;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+  readonly guards: Guards;
+  readonly concurrency: number;
+  readonly refresh: boolean;
+  readonly allowRecreate: boolean;
+  readonly allowReplace: readonly Address[];
+  readonly version: string;
+  now(): Date;
+  onProgress?(progress: ReadProgress): void;
+}
+
+/** A plan with all that `apply` needs to carry it out. */
+export interface Planned {
+  readonly plan: Plan;
+  readonly observing: ObserveOptions;
+  readonly observedAt: Date;
+  readonly fingerprints: Fingerprints;
+}
+
+/**
+ * The tool's idea: what is desired, what is remembered and what the platform shows, laid side by side. `apply` does the rest.
+ * Nothing is written.
+ */
+export async function reconcile(input: Reconciling): Promise<Planned> {
+  const { desired, state } = input;
+  const declared = new Set(desired.map(({ address }) => address));
+  const scope = scopeOf(input.selection, { resources: desired, state });
+  refuseUnknown(input.allowReplace, { known: declared, option: '--allow-replace' });
+  const inScope = desired.filter(({ address }) => scope?.has(address) ?? true);
+  const bindings = bindResources(inScope, { state, declared });
+
+  const observing = observeOptions(input);
+  const fingerprints = createFingerprints(state.salt);
+  const observedAt = input.now();
+  const [observed] = await Promise.all([
+    observe([...bindings.values()], observing),
+    fingerprints.prepare(inScope.flatMap(({ spec }) => secretTexts(spec))),
+  ]);
+  await fingerprints.prepare(shownSecrets({ bindings, observed, kinds: input.kinds }));
+
+  const plan = makePlan({
+    bindings,
+    declared,
+    scope,
+    state,
+    observed,
+    fingerprints,
+    kinds: input.kinds,
+    lookups: input.lookups,
+    workspace: input.workspace,
+    refreshed: input.refresh,
+    allowReplace: new Set(input.allowReplace),
+    guards: input.guards,
+    version: input.version,
+  });
+  return { plan, observing, observedAt, fingerprints };
+}
+
+function observeOptions(input: Reconciling): ObserveOptions {
+  return {
+    client: input.client,
+    kinds: input.kinds,
+    lookups: input.lookups,
+    workspaceId: input.workspace.id,
+    state: input.state,
+    concurrency: input.concurrency,
+    refresh: input.refresh,
+    allowRecreate: input.allowRecreate,
+    ...(input.onProgress !== undefined && { onProgress: input.onProgress }),
+  };
+}
+
+interface Shown {
+  readonly bindings: ReadonlyMap<Address, Binding>;
+  readonly observed: Observed;
+  readonly kinds: ReadonlyMap<string, Kind>;
+}
+
+/** What the platform shows where a secret is or was sent: compared by fingerprint, like the secret itself. */
+function* shownSecrets({ bindings, observed, kinds }: Shown): Generator<string> {
+  for (const [address, observation] of observed.records) {
+    const binding = bindings.get(address);
+    if (observation.status !== 'shown' || binding === undefined) continue;
+    const kind = kindNamed(kinds, binding.resource.kind);
+    const facts = {
+      leaves: leavesOf(kind, binding.resource.spec),
+      entry: binding.entry,
+      record: observation.record,
+    };
+    yield* textsToMask(kind, facts);
+  }
+}

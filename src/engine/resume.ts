@@ -1,0 +1,142 @@
+import type { Kind } from '../kinds/kind.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
+import { UserError } from '../problems/user-error.ts';
+import { createFingerprints } from '../state/fingerprint.ts';
+import type { State } from '../state/state.ts';
+import { jsonEqual } from '../values/json.ts';
+import { unflatten } from '../values/path.ts';
+import { fromForms, type Secret, type Value } from '../values/value.ts';
+import { type PlanDocument, type PlannedResource, writes } from './plan-document.ts';
+import { type Planned, type Reconciling, reconcile } from './reconcile.ts';
+
+export interface Resuming
+  extends Omit<
+    Reconciling,
+    'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'guards'
+  > {
+  readonly saved: PlanDocument;
+  /** The secret of that name, as it is now. Throws `UserError` where it is not set. */
+  secret(name: string): Secret;
+}
+
+/**
+ * Looks at the platform again for a saved plan, and gives back that very plan with what an apply needs beside it. Nothing is
+ * written.
+ * @throws UserError, a message of its own for each: made for another workspace, the state moved on, a secret changed, a
+ * record that it would change no longer looks as it did.
+ */
+export async function resume(input: Resuming): Promise<Planned> {
+  const { saved, workspace, state } = input;
+  refuseOtherWorkspace(saved, workspace);
+  refuseOtherState(saved, state);
+  await refuseOtherSecrets(input);
+
+  const written = saved.resources.filter(({ action }) => writes.has(action));
+  const planned = await reconcile({
+    ...input,
+    desired: [
+      ...written.filter(({ desired }) => desired !== undefined).map((each) => resourceOf(each, input)),
+      ...saved.resources.filter((each) => each.source !== null && !writes.has(each.action)).map(placeholder),
+    ],
+    selection: { targets: written.map(({ address }) => address), labels: {} },
+    refresh: saved.refreshed,
+    allowRecreate: true,
+    allowReplace: [],
+    guards: { maxChangedPercent: 100, minResources: 0 },
+  });
+  const now = new Map(planned.plan.document.resources.map((each) => [each.address, each]));
+  const moved = written.filter((each) => !isSame(each, now.get(each.address))).map(({ address }) => address);
+  if (moved.length > 0) {
+    throw new UserError(
+      `the plan is out of date: ${moved.join(', ')} no longer ${moved.length === 1 ? 'looks as it' : 'look as they'} did; nothing was written`,
+      { hint: 'Plan again, and look at what changed.' },
+    );
+  }
+  return { ...planned, plan: { ...planned.plan, document: saved } };
+}
+
+function refuseOtherWorkspace(saved: PlanDocument, workspace: Resuming['workspace']): void {
+  if (saved.workspace_id === workspace.id && saved.base_url === workspace.baseUrl) return;
+  throw new UserError(
+    `the plan is for the workspace ${saved.workspace_id} at ${saved.base_url} (${saved.workspace}), and ${workspace.id} at ${workspace.baseUrl} (${workspace.name}) is selected`,
+    { hint: `Select it: voxform apply --workspace ${saved.workspace} FILE` },
+  );
+}
+
+function refuseOtherState(saved: PlanDocument, state: State): void {
+  if (saved.state.lineage !== state.lineage) {
+    throw new UserError('the plan was made from another state than this one', {
+      hint: 'Check state in the project file, and plan again.',
+    });
+  }
+  if (saved.state.serial !== state.serial) {
+    throw new UserError(
+      `the state moved on since the plan was made: serial ${state.serial}, and the plan knows ${saved.state.serial}`,
+      { hint: 'Something was applied in between. Plan again.' },
+    );
+  }
+}
+
+async function refuseOtherSecrets({ saved, secret }: Resuming): Promise<void> {
+  const fingerprints = createFingerprints(saved.state.salt);
+  const texts = new Map(Object.keys(saved.secrets).map((name) => [name, secret(name).reveal()]));
+  await fingerprints.prepare(texts.values());
+  const changed = [...texts].filter(([name, text]) => fingerprints.of(text) !== saved.secrets[name]);
+  if (changed.length === 0) return;
+  throw new UserError(
+    `the value of ${changed.map(([name]) => name).join(', ')} is not the one that the plan was made with`,
+    { hint: 'Give apply the same secrets as plan, or plan again.' },
+  );
+}
+
+/** The manifest as far as the plan carries it. */
+function resourceOf(planned: PlannedResource, { kinds, state, secret }: Resuming): Resource {
+  const leaves = Object.entries(planned.desired ?? {}).map(([path, forms]): [string, Value] => [
+    path,
+    fromForms(forms, secret),
+  ]);
+  const known = [planned.address, planned.previous_address ?? planned.address];
+  const isNew = !known.some((address) => state.resources.has(address) || state.pending.has(address));
+  return {
+    ...placeholder(planned),
+    id: isNew && idLeadsToIt(planned, kinds) ? (planned.id ?? undefined) : undefined,
+    previousNames: planned.previous_address === undefined ? [] : [nameOf(planned.previous_address)],
+    ignoreDrift: planned.ignore_drift ?? [],
+    mayReplace: planned.action === 'replace',
+    spec: unflatten(leaves) as Resource['spec'],
+  };
+}
+
+/** A resource that the plan writes nothing of: only its address counts. */
+function placeholder({ address, kind, source }: PlannedResource): Resource {
+  return {
+    address,
+    kind,
+    name: nameOf(address),
+    labels: {},
+    id: undefined,
+    previousNames: [],
+    ignoreDrift: [],
+    mayReplace: false,
+    spec: {},
+    source: source ?? { file: '', line: 1 },
+  };
+}
+
+function idLeadsToIt({ action, kind }: PlannedResource, kinds: ReadonlyMap<string, Kind>): boolean {
+  return kinds.has(kind) && (action === 'adopt' || action === 'update');
+}
+
+function nameOf(address: Address): string {
+  return address.slice(address.indexOf('/') + 1);
+}
+
+function isSame(saved: PlannedResource, now: PlannedResource | undefined): boolean {
+  return (
+    now !== undefined &&
+    saved.action === now.action &&
+    saved.id === now.id &&
+    saved.observed_digest === now.observed_digest &&
+    jsonEqual(saved.changes, now.changes)
+  );
+}

@@ -1,0 +1,78 @@
+import type { Kind } from '../kinds/kind.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { StateSession } from '../state/session.ts';
+import { kindOf } from './bind.ts';
+import { Counter, collect, getRecord, type Observation } from './read.ts';
+
+export interface TakingIn {
+  readonly address: Address;
+  readonly id: string;
+  readonly kind: Kind;
+  readonly client: PlatformClient;
+  readonly workspaceId: string;
+  readonly session: StateSession;
+  now(): Date;
+}
+
+/**
+ * Takes an existing record under management, under an address: with it the state knows the id, and the next plan compares
+ * everything. It also answers what became of a create that had no answer.
+ * @returns `already` when the state had it so.
+ * @throws UserError where the record is not there, or the address or the record is taken.
+ */
+export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
+  const { address, id, session } = input;
+  const { state } = session;
+  const pending = state.pending.get(address);
+  const entry = state.resources.get(address);
+  if (entry?.id === id && pending === undefined) return 'already';
+  if (entry !== undefined && (pending === undefined || pending.replaces !== entry.id)) {
+    throw new UserError(`${address} is managed already, as ${entry.id}`, {
+      hint: 'Import the record under another address, or let this one be forgotten first.',
+    });
+  }
+  for (const [other, { id: held }] of state.resources) {
+    if (held === id && other !== address && kindOf(other) === input.kind.name) {
+      throw new UserError(`${id} is managed already, as ${other}`, {
+        hint: `To rename it, put the old name under metadata.previous_names of ${address}.`,
+      });
+    }
+  }
+  const seen = await lookFor(input);
+  if (seen.status !== 'shown') {
+    throw new UserError(`the platform has no ${input.kind.name} with the id ${id}`, {
+      hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
+    });
+  }
+  const replaced = entry !== undefined && entry.id !== id ? entry.id : undefined;
+  await session.record({
+    type: 'saved',
+    address,
+    entry: { id, adopted: true, recorded: {}, observed: {}, unobserved: [] },
+    ...(replaced !== undefined && {
+      orphan: {
+        kind: input.kind.name,
+        id: replaced,
+        address,
+        reason: 'replaced' as const,
+        since: input.now().toISOString(),
+      },
+    }),
+  });
+  return 'taken';
+}
+
+async function lookFor({ kind, id, client, workspaceId }: TakingIn): Promise<Observation> {
+  if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
+  const list = kind.list;
+  if (list === undefined) return { status: 'absent' };
+  const shown = await collect(() => list(client), {
+    kind: kind.name,
+    workspaceId,
+    progress: new Counter(undefined),
+  });
+  const record = shown.find((each) => each.id === id);
+  return record === undefined ? { status: 'absent' } : { status: 'shown', record };
+}
