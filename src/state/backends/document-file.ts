@@ -45,7 +45,7 @@ export async function targetOf(files: Files, path: string): Promise<string> {
  * @throws UserError where it is damaged, of a newer format, or missing although its backups are there.
  */
 export async function readDocument(files: Files, path: string): Promise<StateDocument | undefined> {
-  // Listed first: a backup of a first document is made just before the document itself appears.
+  // Listed first: a backup that is seen then had its document already.
   const backup = (await backups(files, path))[0];
   const hint = restoreHint(path, backup);
   const bytes = await readIfThere(files, path);
@@ -56,20 +56,29 @@ export async function readDocument(files: Files, path: string): Promise<StateDoc
   });
 }
 
+interface Writing {
+  readonly path: string;
+  readonly document: StateDocument;
+  /** False where there is none yet. */
+  readonly replaces: boolean;
+  failPoint(name: FailPoint): void;
+}
+
 /**
  * Puts the document in the place of the earlier one, in one step; a copy stays beside it as `.backup-<serial>`. The copy is
- * made first, so that deleting the document by mistake never leaves only older ones.
+ * made first, so that deleting the document by mistake never leaves only older ones; of a first document it is made
+ * afterwards, because a backup without a document is refused.
  */
-export async function writeDocument(
-  files: Files,
-  { path, document, failPoint }: { path: string; document: StateDocument; failPoint(name: FailPoint): void },
-): Promise<void> {
+export async function writeDocument(files: Files, writing: Writing): Promise<void> {
+  const { path, document, replaces, failPoint } = writing;
   const fresh = `${path}.tmp`;
+  const backup = backupPath(path, document.serial);
   await unlinkIfThere(files, fresh);
   await writeSynced(files, fresh, stateText(document));
-  await keepBackup(files, fresh, backupPath(path, document.serial));
+  if (replaces) await keepBackup(files, fresh, backup);
   failPoint('before-rename');
   await files.rename(fresh, path);
+  if (!replaces) await keepBackup(files, path, backup);
   await syncFolderOf(files, path);
 }
 

@@ -76,7 +76,7 @@ export class LocalLease implements StateLease {
     const stored = await readDocument(files, path);
     if (stored?.serial !== expectedSerial) throw movedOn(location, stored?.serial, expectedSerial);
     if (stored !== undefined) await keepCurrent(files, path, stored.serial);
-    await writeDocument(files, { path, document, failPoint });
+    await writeDocument(files, { path, document, replaces: stored !== undefined, failPoint });
     failPoint('after-rename');
     this.#writer = undefined;
     failPoint('before-truncate');

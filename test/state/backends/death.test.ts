@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { emptyDocument, fold } from '../../../src/state/fold.ts';
+import type { JournalEvent } from '../../../src/state/journal.ts';
+import { openSession, readState, type StateSession } from '../../../src/state/session.ts';
+import type { State } from '../../../src/state/state.ts';
+import { creating, saved, sessionOptions, statePath, storeAt } from '../temporary-state.ts';
+import { dyingFiles } from './dying-files.ts';
+
+const options = sessionOptions();
+const address = 'Agent/a';
+
+/** Two runs, one after the other. */
+const runs: readonly (readonly JournalEvent[])[] = [
+  [creating('a'), saved('a'), creating('b'), saved('b')],
+  [
+    { type: 'updating', address, paths: ['name'] },
+    { type: 'not-done', address },
+    creating('c'),
+    saved('c'),
+    {
+      type: 'forgotten',
+      address,
+      orphan: { kind: 'Agent', id: 'id-a', address, reason: 'forgotten', since: '2030' },
+    },
+  ],
+];
+const events = runs.flat();
+
+/** What the state holds once the first `count` events have happened. */
+function contentAfter(count: number): unknown {
+  const entries = events
+    .slice(0, count)
+    .map((event, index) => ({ lineage: 'L1', serial: 0, sequence: index + 1, at: '2030', event }));
+  return contentOf(fold(emptyDocument(options.fresh, 'W1', ''), entries));
+}
+
+function contentOf({ resources, pending, orphans }: State): unknown {
+  return {
+    resources: Object.fromEntries(resources),
+    pending: Object.fromEntries(pending),
+    orphans: [...orphans],
+  };
+}
+
+/** Runs until the process dies; the number of events that it was told are kept. */
+async function runUntilDeath(path: string, dying: ReturnType<typeof dyingFiles>): Promise<number> {
+  const store = storeAt(path, { files: dying.files, pid: 999_999_999, isAlive: () => false });
+  let kept = 0;
+  let session: StateSession | undefined;
+  try {
+    for (const run of runs) {
+      session = await openSession(store, options);
+      for (const event of run) {
+        await session.record(event);
+        kept += 1;
+      }
+      await session.close();
+    }
+  } catch (error) {
+    if (!dying.died) throw error;
+    await session?.close().catch(() => undefined);
+  }
+  return kept;
+}
+
+describe('a process that dies', () => {
+  it('in any operation on files loses nothing that it was told is kept, and leaves nothing to mend', async () => {
+    const whole = dyingFiles();
+    expect(await runUntilDeath(await statePath(), whole)).toBe(events.length);
+    expect(whole.count).toBeGreaterThan(100);
+    const deaths = Array.from({ length: whole.count }, (_, index) => index + 1);
+    const recoverInTurn = async () => {
+      for (let last = deaths.pop(); last !== undefined; last = deaths.pop()) await dieAndRecover(last);
+    };
+    await Promise.all(Array.from({ length: 16 }, recoverInTurn));
+  }, 30_000);
+});
+
+async function dieAndRecover(last: number): Promise<void> {
+  const path = await statePath();
+  const kept = await runUntilDeath(path, dyingFiles(last));
+  const store = storeAt(path, { isAlive: (pid) => pid !== 999_999_999 });
+  // The event under way may have reached the disk, too.
+  const allowed = [contentAfter(kept), contentAfter(Math.min(kept + 1, events.length))];
+  const reason = `died in operation ${last}, after ${kept} events`;
+  expect(allowed, `${reason}, read`).toContainEqual(contentOf(await readState(store, options)));
+  const session = await openSession(store, options);
+  expect(allowed, `${reason}, opened`).toContainEqual(contentOf(session.state));
+  await session.record(saved('z'));
+  await session.close();
+  expect((await readState(store, options)).resources.has('Agent/z'), reason).toBe(true);
+}
