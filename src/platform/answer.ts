@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
+import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 
-/** What an answer's body is, or, where it is not JSON, what it is instead. */
+/** What an answer's body is, or, where it is not JSON, what it is instead; not yet made fit for a terminal. */
 export type Decoded = { readonly value: unknown } | { readonly problem: string };
 
 /** Decodes the body of a success, whatever content type it claims. */
-export function decodeJson(body: Buffer): Decoded {
+export function decodeJson(body: Buffer, contentType: string | undefined): Decoded {
   if (body.length === 0) return { problem: 'the answer is empty' };
   // Replacement characters would come back to the platform with the next update.
   if (!isUtf8(body)) return { problem: 'the answer is not UTF-8' };
@@ -12,6 +13,17 @@ export function decodeJson(body: Buffer): Decoded {
   try {
     return { value: JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
   } catch {
-    return { problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' };
+    return { problem: whatItIs(text, contentType) };
   }
+}
+
+function whatItIs(text: string, contentType: string | undefined): string {
+  if (text.trim() === '') return 'the answer is empty';
+  if (looksLikeMarkup(text)) {
+    const says = textOfMarkup(text);
+    return `the answer is a page instead of JSON${says === '' ? '' : `: ${says}`}`;
+  }
+  const type = contentType?.split(';')[0]?.trim() ?? '';
+  if (/^\s*[[{]/.test(text)) return 'the answer is JSON that is damaged or breaks off';
+  return `the answer is not JSON${type === '' || /json/i.test(type) ? '' : ` but ${type}`}`;
 }

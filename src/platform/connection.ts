@@ -13,6 +13,7 @@ export function parseBaseUrl(text: string): URL {
     throw invalidBaseUrl('is neither http nor https');
   if (url.username !== '' || url.password !== '') throw invalidBaseUrl('holds a user name or a password');
   if (url.search !== '' || url.hash !== '') throw invalidBaseUrl('has a query or a fragment');
+  if (/\/api\/v1\/*$/.test(url.pathname)) throw invalidBaseUrl('ends in /api/v1');
   return url;
 }
 

@@ -28,14 +28,14 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
     result.reason,
     { method: call.method, path: call.path, outcome: call.outcome, status: result.status },
     message(call, said),
-    result.error,
+    causeOf(call, result.error),
   );
 }
 
 /** The error for a success whose body is not what the API promises. */
 export function malformed(
-  call: FailedCall,
-  answer: { status: number; requestId: string | undefined },
+  call: Pick<FailedCall, 'method' | 'path' | 'outcome'>,
+  answer: { readonly status: number; readonly requestId: string | undefined },
   problem: string,
 ): PlatformError {
   return new PlatformError(
@@ -109,7 +109,7 @@ function redirected(call: FailedCall, result: AttemptResult & { type: 'answer' }
     { method: call.method, path: call.path, outcome: call.outcome, status: result.status, requestId },
     message(
       call,
-      `${result.status} sends elsewhere${target}; this is not followed, because it would carry the API key along: check base_url`,
+      `${result.status} sends elsewhere${target}; redirects are not followed, because they would carry the API key along`,
     ),
   );
 }
@@ -121,10 +121,10 @@ function originOf(location: string | undefined, call: FailedCall): string {
 
 function keyWords(status: number): string | undefined {
   if (status === 401) {
-    return 'the API key is refused (check that it is complete, has not expired and belongs to this base_url)';
+    return 'the API key is refused';
   }
   if (status === 403) {
-    return 'the API key is refused for this (check that it belongs to the workspace of workspace_id and what it may do)';
+    return 'the API key is refused for this';
   }
   return undefined;
 }
@@ -169,7 +169,13 @@ function networkWords(call: FailedCall, error: Error | undefined): string {
   return `no answer from ${call.host}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
-function message(call: FailedCall, said: string): string {
+/** What undici or the system said, without the bytes of the answer and the socket that its errors may carry. */
+function causeOf(call: FailedCall, error: Error | undefined): Error | undefined {
+  if (error === undefined) return undefined;
+  return Object.assign(new Error(oneLine(error.message, 200, call.redact)), { code: errorCode(error) });
+}
+
+function message(call: Pick<FailedCall, 'method' | 'path' | 'outcome'>, said: string): string {
   const unknown = call.outcome === 'lost' ? '; whether it was carried out is not known' : '';
   return `${call.method} ${call.path}: ${said}${unknown}`;
 }

@@ -5,8 +5,8 @@ export type Method = 'GET' | 'POST' | 'PUT';
 
 /** How often a request is sent at most. */
 const MOST_TRIES = 5;
-/** The same where every answer was a 429: it says that nothing happened, and that later it may. */
-const MOST_TRIES_THROTTLED = 6;
+/** The same after a 429, which says that nothing happened and that later it may: the longest pause ends it before. */
+const MOST_TRIES_THROTTLED = 20;
 
 const FIRST_BACKOFF = 500;
 const LONGEST_BACKOFF = 30_000;
@@ -15,7 +15,17 @@ const LONGEST_BACKOFF = 30_000;
 export function mayHaveHappened(method: Method, result: AttemptResult): boolean {
   if (method === 'GET') return false;
   if (result.type === 'failure') return result.sent;
-  return !(result.status >= 400 && result.status < 500 && result.status !== 408);
+  return (
+    !DECLINES.has(result.status) && !(result.status >= 400 && result.status < 500 && result.status !== 408)
+  );
+}
+
+/** Redirects that mean: ask the same elsewhere. The others (302, 303) are also how some servers end what they have done. */
+const DECLINES: ReadonlySet<number> = new Set([301, 307, 308]);
+
+/** Whether the answer says that the platform cannot keep up, or not now. */
+export function isRefusal(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
 }
 
 /**
@@ -26,7 +36,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
   if (tries >= MOST_TRIES) return false;
   if (result.type === 'answer') {
-    return method !== 'POST' && (result.status === 408 || result.status >= 500);
+    return method !== 'POST' && isRefusal(result.status);
   }
   if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
   return method !== 'POST' || !result.sent;

@@ -2,59 +2,24 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'undici';
 import { Redactor } from '../values/redactor.ts';
-import type { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { decodeJson } from './answer.ts';
-import { bearer, parseBaseUrl, poolFor, type Query, queryText } from './connection.ts';
+import { bearer, parseBaseUrl, poolFor } from './connection.ts';
 import type { Outcome } from './errors.ts';
 import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
 import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
-import { backoff, isRetried, type Method, mayHaveHappened, retryAfter } from './retry.ts';
+import { Pace } from './pace.ts';
+import { oneLine } from './plain-text.ts';
+import { backoff, isRefusal, isRetried, type Method, mayHaveHappened, retryAfter } from './retry.ts';
 import { PauseTooLong, Throttle, type Wait } from './throttle.ts';
+import type { TransportOptions } from './transport-options.ts';
 
-export interface TransportOptions {
-  /** http or https; may have a path. */
-  readonly baseUrl: string;
-  readonly apiKey: Secret;
-  /** Most requests at once, which is the number of connections. */
-  readonly concurrency: number;
-  readonly requestsPerSecond: number | null;
-  /** For one try: from connecting to the last byte of the answer. */
-  readonly timeoutSeconds: number;
-  /** Longest pause that the platform may ask for; 300 by default. */
-  readonly maxWaitSeconds?: number | undefined;
-  /** Largest answer; 64 MiB by default. */
-  readonly maxBodyBytes?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Removes secrets other than the API key, which is always removed, from what the platform says. */
-  readonly redact?: ((text: string) => string) | undefined;
-  /** Told after every try. */
-  readonly onRequest?: ((event: RequestEvent) => void) | undefined;
-  /** Told, in one line, when a pause of more than a minute begins. */
-  readonly onNotice?: ((text: string) => void) | undefined;
-  /** From 0 to 1: how pauses are spread. */
-  readonly random?: (() => number) | undefined;
-  /** Milliseconds since 1970. */
-  readonly now?: (() => number) | undefined;
-  readonly wait?: Wait | undefined;
-}
-
-export interface RequestEvent {
-  readonly method: Method;
-  readonly path: string;
-  readonly status?: number | undefined;
-  /** From 1. */
-  readonly attempt: number;
-  readonly milliseconds: number;
-  /** Why there is no complete answer: a reason of `PlatformError`. */
-  readonly error?: string | undefined;
-}
+export type { RequestEvent, TransportOptions } from './transport-options.ts';
 
 export interface TransportRequest {
   readonly method: Method;
-  /** Begins with `/api/v1`; its parts are percent-encoded. */
+  /** Begins with `/api/v1`; its parts are percent-encoded, its query included. */
   readonly path: string;
-  readonly query?: Query | undefined;
   readonly body?: unknown;
 }
 
@@ -70,9 +35,6 @@ export interface Transport {
   /** Ends the connections; requests under way and later ones fail as aborted. */
   close(): Promise<void>;
 }
-
-/** A `Retry-After` longer than this is announced. */
-const ANNOUNCED_PAUSE = 60_000;
 
 /** Throws `UserError` for a base URL or a key that no request could carry. */
 export function createTransport(options: TransportOptions): Transport {
@@ -90,6 +52,7 @@ class PoolTransport implements Transport {
   readonly #pool: Pool;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
+  readonly #pace: Pace;
   readonly #origin: string;
   readonly #host: string;
   readonly #basePath: string;
@@ -102,7 +65,6 @@ class PoolTransport implements Transport {
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #wait: Wait;
-  #announcedUntil = 0;
 
   constructor(options: TransportOptions) {
     const base = parseBaseUrl(options.baseUrl);
@@ -137,6 +99,13 @@ class PoolTransport implements Transport {
       now: this.#now,
       wait: this.#wait,
     });
+    this.#pace = new Pace({
+      throttle: this.#throttle,
+      longestPause: this.#maxWaitSeconds * 1000,
+      now: this.#now,
+      random: this.#random,
+      onNotice: options.onNotice,
+    });
     this.#pool = poolFor(base.origin, options.concurrency, this.#limits.timeoutMilliseconds);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
@@ -145,7 +114,7 @@ class PoolTransport implements Transport {
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const call: Call = {
       method: request.method,
-      path: request.path + queryText(request.query),
+      path: request.path,
       body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
     };
     let outcome: Outcome = 'not-done';
@@ -213,7 +182,7 @@ class PoolTransport implements Transport {
       if (this.#stop.signal.aborted) exchange.abort();
       else this.#dispatch(call, exchange);
       const result = await exchange.result;
-      this.#learn(result, burst);
+      this.#pace.hear(result, burst);
       this.#options.onRequest?.({
         method: call.method,
         path: call.path,
@@ -242,39 +211,13 @@ class PoolTransport implements Transport {
     );
   }
 
-  /** Passes on what an answer says of the platform's load, before the turn is given back. */
-  #learn(result: AttemptResult, burst: number): void {
-    if (result.type !== 'answer') return;
-    const { status } = result;
-    const isFirstOfBurst = status === 429 && this.#throttle.refused(burst);
-    if (!isRefusal(status)) {
-      this.#throttle.succeeded();
-      return;
-    }
-    const asked = retryAfter(result.headers, this.#now());
-    if (asked !== undefined) {
-      this.#throttle.pause(asked);
-      if (asked > ANNOUNCED_PAUSE && asked <= this.#maxWaitSeconds * 1000) this.#announce(status, asked);
-    } else if (isFirstOfBurst) {
-      this.#throttle.pause(backoff(this.#throttle.refusals, this.#random));
-    }
-  }
-
-  #announce(status: number, milliseconds: number): void {
-    const until = this.#now() + milliseconds;
-    // Requests that were under way together are told the same, a moment apart.
-    if (until <= this.#announcedUntil + ANNOUNCED_PAUSE) return;
-    this.#announcedUntil = until;
-    this.#options.onNotice?.(
-      `the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`,
-    );
-  }
-
   #succeed(result: AttemptResult & { type: 'answer' }, failed: () => FailedCall): TransportAnswer {
     const { status } = result;
     const requestId = requestIdOf(result.headers, this.#redact);
-    const decoded = decodeJson(result.body);
-    if ('problem' in decoded) throw malformed(failed(), { status, requestId }, decoded.problem);
+    const decoded = decodeJson(result.body, result.headers['content-type']);
+    if ('problem' in decoded) {
+      throw malformed(failed(), { status, requestId }, oneLine(decoded.problem, 200, this.#redact));
+    }
     return { status, body: decoded.value, requestId };
   }
 
@@ -290,9 +233,4 @@ class PoolTransport implements Transport {
       redact: this.#redact,
     };
   }
-}
-
-/** Whether the answer says that the platform cannot keep up, or not now. */
-function isRefusal(status: number): boolean {
-  return status === 408 || status === 429 || status >= 500;
 }

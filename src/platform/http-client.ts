@@ -1,0 +1,105 @@
+import type { z } from 'zod';
+import { UserError } from '../problems/user-error.ts';
+import type { PlatformClient } from './client.ts';
+import { type Query, queryText } from './connection.ts';
+import { PER_PAGE, pages } from './pages.ts';
+import { type Asked, readItems, readPage, readRecord } from './read-answer.ts';
+import {
+  agentRecord,
+  apiKeyRecord,
+  callRecord,
+  invoiceRecord,
+  knowledgeBaseRecord,
+  numberRecord,
+  userRecord,
+  versionSummary,
+  webhookRecord,
+} from './records.ts';
+import type { Transport } from './transport.ts';
+
+export interface ClientOptions {
+  /** Closed with the client. */
+  readonly transport: Transport;
+  readonly workspaceId: string;
+}
+
+/** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
+export function createClient({ transport, workspaceId }: ClientOptions): PlatformClient {
+  const requests = requestsOver(transport);
+  const { get, write, list } = requests;
+  const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
+  const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
+  return {
+    agents: {
+      get: async (id) => get(agentRecord, agent(id)),
+      create: async (body) => write(agentRecord, { method: 'POST', path: '/api/v1/agents' }, body),
+      update: async (id, body) => write(agentRecord, { method: 'PUT', path: agent(id) }, body),
+      versions: (id) => list(versionSummary, `${agent(id)}/versions`),
+      version: async (id, version) => get(agentRecord, `${agent(id)}/versions/${segment(String(version))}`),
+      latestVersion: async (id) => get(agentRecord, `${agent(id)}/versions/latest`),
+    },
+    numbers: {
+      list: () => list(numberRecord, '/api/v1/numbers'),
+      create: async (body) => write(numberRecord, { method: 'POST', path: '/api/v1/numbers' }, body),
+    },
+    knowledgeBases: { list: () => list(knowledgeBaseRecord, '/api/v1/knowledge-bases') },
+    calls: {
+      list: (filter = {}) =>
+        pages(async (cursor) => {
+          const asked: Asked = { method: 'GET', path: '/api/v1/call-histories' };
+          const body = { ...filter, per_page: PER_PAGE, cursor };
+          return readPage(callRecord, asked, await transport.send({ ...asked, body }));
+        }),
+      get: async (id) => get(callRecord, `/api/v1/call-histories/${segment(id)}`),
+    },
+    webhooks: {
+      get: async (id) => get(webhookRecord, `/api/v1/webhooks/${segment(id)}`),
+      create: async (body) => write(webhookRecord, { method: 'POST', path: '/api/v1/webhooks' }, body),
+    },
+    users: {
+      list: () => list(userRecord, `${workspace()}/users`),
+      update: async (id, body) =>
+        write(userRecord, { method: 'PUT', path: `${workspace()}/users/${segment(id)}` }, body),
+    },
+    invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
+    apiKeys: { list: () => list(apiKeyRecord, '/api/v1/api-keys') },
+    close: () => transport.close(),
+  };
+}
+
+function requestsOver(transport: Transport) {
+  const ask = async (path: string, query: Query) => {
+    const asked: Asked = { method: 'GET', path: path + queryText(query) };
+    return { asked, answer: await transport.send(asked) };
+  };
+  return {
+    async get<T>(schema: z.ZodType<T>, path: string): Promise<T> {
+      const { asked, answer } = await ask(path, {});
+      return readRecord(schema, asked, answer);
+    },
+    async write<T>(schema: z.ZodType<T>, asked: Asked, body: unknown): Promise<T> {
+      return readRecord(schema, asked, await transport.send({ ...asked, body }));
+    },
+    list: <T>(schema: z.ZodType<T>, path: string) =>
+      pages(async (cursor) => {
+        const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
+        return readPage(schema, asked, answer);
+      }),
+    /**
+     * The cursor is the id of the last invoice. Nothing tells the last page, and the platform may give fewer than it was
+     * asked for, so only an empty page ends the list.
+     */
+    invoices: (path: string) =>
+      pages(async (cursor) => {
+        const { asked, answer } = await ask(path, { limit: PER_PAGE, starting_after: cursor });
+        const items = readItems(invoiceRecord, asked, answer);
+        return { items, next: items.at(-1)?.id, path: asked.path };
+      }),
+  };
+}
+
+/** A part of a path. Throws `UserError` for a text that would lead to another path than the one meant. */
+function segment(text: string): string {
+  if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" cannot be the id of a record`);
+  return encodeURIComponent(text.toWellFormed());
+}

@@ -1,0 +1,54 @@
+import type { AttemptResult } from './exchange.ts';
+import { backoff, isRefusal, retryAfter } from './retry.ts';
+import type { Throttle } from './throttle.ts';
+
+export interface PaceOptions {
+  readonly throttle: Throttle;
+  /** Longest pause that is waited for, in milliseconds. */
+  readonly longestPause: number;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly onNotice: ((text: string) => void) | undefined;
+}
+
+/** A pause longer than this is announced. */
+const ANNOUNCED_PAUSE = 60_000;
+
+/** Turns what answers say of the platform's load into pauses and limits for everyone. */
+export class Pace {
+  readonly #options: PaceOptions;
+  #announcedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+  }
+
+  /** To be called before the turn of the request is given back. */
+  hear(result: AttemptResult, burst: number): void {
+    if (result.type !== 'answer') return;
+    const { throttle, now, random } = this.#options;
+    if (!isRefusal(result.status)) {
+      throttle.succeeded();
+      return;
+    }
+    const isFirstOfBurst = result.status === 429 && throttle.refused(burst);
+    const asked = retryAfter(result.headers, now());
+    if (asked !== undefined) {
+      throttle.pause(asked);
+      this.#announce(result.status, asked);
+    } else if (isFirstOfBurst) {
+      throttle.pause(backoff(throttle.refusals, random));
+    }
+  }
+
+  #announce(status: number, milliseconds: number): void {
+    if (milliseconds <= ANNOUNCED_PAUSE || milliseconds > this.#options.longestPause) return;
+    const until = this.#options.now() + milliseconds;
+    // Requests that were under way together are told the same, a moment apart.
+    if (until <= this.#announcedUntil + ANNOUNCED_PAUSE) return;
+    this.#announcedUntil = until;
+    this.#options.onNotice?.(
+      `the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`,
+    );
+  }
+}

@@ -1,0 +1,43 @@
+import type { Secret } from '../values/value.ts';
+import type { Method } from './retry.ts';
+import type { Wait } from './throttle.ts';
+
+export interface TransportOptions {
+  /** http or https; may have a path. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret;
+  /** Most requests at once, which is the number of connections. */
+  readonly concurrency: number;
+  readonly requestsPerSecond: number | null;
+  /** For one try: from connecting to the last byte of the answer. */
+  readonly timeoutSeconds: number;
+  /** Longest pause that the platform may ask for; 300 by default. */
+  readonly maxWaitSeconds?: number | undefined;
+  /** Largest answer; 64 MiB by default. */
+  readonly maxBodyBytes?: number | undefined;
+  /** Stops everything at once, requests under way included. */
+  readonly signal?: AbortSignal | undefined;
+  /** Removes secrets other than the API key, which is always removed, from what the platform says. */
+  readonly redact?: ((text: string) => string) | undefined;
+  /** Told after every try. */
+  readonly onRequest?: ((event: RequestEvent) => void) | undefined;
+  /** Told, in one line, when a pause of more than a minute begins. */
+  readonly onNotice?: ((text: string) => void) | undefined;
+  /** From 0 to 1: how pauses are spread. */
+  readonly random?: (() => number) | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+  readonly wait?: Wait | undefined;
+}
+
+export interface RequestEvent {
+  readonly method: Method;
+  /** With its query, without the path of the base URL. */
+  readonly path: string;
+  readonly status?: number | undefined;
+  /** From 1. */
+  readonly attempt: number;
+  readonly milliseconds: number;
+  /** Why there is no complete answer: a reason of `PlatformError`. */
+  readonly error?: string | undefined;
+}
