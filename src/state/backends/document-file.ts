@@ -71,24 +71,22 @@ interface Writing {
  */
 export async function writeDocument(files: Files, writing: Writing): Promise<void> {
   const { path, document, replaces, failPoint } = writing;
-  const fresh = `${path}.tmp`;
-  const backup = backupPath(path, document.serial);
-  await unlinkIfThere(files, fresh);
-  await writeSynced(files, fresh, stateText(document));
-  if (replaces) await keepBackup(files, fresh, backup);
+  const copy = { path, serial: document.serial, text: stateText(document) };
+  if (replaces) await keepBackup(files, copy);
+  const fresh = await written(files, copy);
   failPoint('before-rename');
   await files.rename(fresh, path);
-  if (!replaces) await keepBackup(files, path, backup);
+  if (!replaces) await keepBackup(files, copy);
   await syncFolderOf(files, path);
 }
 
 /** Makes sure that the document now in force has its backup, also when something else than voxform put it there. */
-export async function keepCurrent(files: Files, path: string, serial: number): Promise<void> {
+export async function keepCurrent(files: Files, path: string, document: StateDocument): Promise<void> {
   try {
-    await files.stat(backupPath(path, serial));
+    await files.stat(backupPath(path, document.serial));
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
-    await keepBackup(files, path, backupPath(path, serial));
+    await keepBackup(files, { path, serial: document.serial, text: stateText(document) });
   }
 }
 
@@ -97,14 +95,24 @@ export async function pruneBackups(files: Files, path: string): Promise<void> {
   for (const old of (await backups(files, path)).slice(keptBackups + 1)) await unlinkIfThere(files, old.path);
 }
 
-async function keepBackup(files: Files, path: string, backup: string): Promise<void> {
-  await unlinkIfThere(files, backup);
-  try {
-    await files.link(path, backup);
-  } catch (error) {
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '')) throw error;
-    await files.copyFile(path, backup);
-  }
+interface Copy {
+  /** Of the document in force. */
+  readonly path: string;
+  readonly serial: number;
+  readonly text: string;
+}
+
+/** A file of its own, not a link: an editor that writes the document in place must not reach its copy. */
+async function keepBackup(files: Files, copy: Copy): Promise<void> {
+  await files.rename(await written(files, copy), backupPath(copy.path, copy.serial));
+}
+
+/** The text in a file beside the document, down to the disk, under a name that the next one reuses. */
+async function written(files: Files, { path, text }: Copy): Promise<string> {
+  const fresh = `${path}.tmp`;
+  await unlinkIfThere(files, fresh);
+  await writeSynced(files, fresh, text);
+  return fresh;
 }
 
 function backupPath(path: string, serial: number): string {

@@ -75,7 +75,7 @@ export class LocalLease implements StateLease {
     failPoint('before-fold');
     const stored = await readDocument(files, path);
     if (stored?.serial !== expectedSerial) throw movedOn(location, stored?.serial, expectedSerial);
-    if (stored !== undefined) await keepCurrent(files, path, stored.serial);
+    if (stored !== undefined) await keepCurrent(files, path, stored);
     await writeDocument(files, { path, document, replaces: stored !== undefined, failPoint });
     failPoint('after-rename');
     this.#writer = undefined;

@@ -1,0 +1,241 @@
+import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../../src/problems/user-error.ts';
+import type { StateDocument } from '../../../src/state/document.ts';
+import { emptyDocument } from '../../../src/state/fold.ts';
+import { openSession, readState } from '../../../src/state/session.ts';
+import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../temporary-state.ts';
+
+const options = sessionOptions();
+const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
+
+/** A state with one record, after as many commits. */
+async function written(commits = 1): Promise<string> {
+  const path = await statePath();
+  for (let count = 0; count < commits; count++) {
+    const session = await openSession(storeAt(path), options);
+    await session.record(saved('a', `id-${count}`));
+    await session.close();
+  }
+  return path;
+}
+
+const change = (path: string, edit: (document: Record<string, unknown>) => unknown) => async () =>
+  writeFile(path, JSON.stringify(edit(JSON.parse(await readFile(path, 'utf8')))));
+
+describe('a state in local files', () => {
+  it('reads well: sorted keys, two spaces, a final newline', async () => {
+    const path = await written();
+    expect(await readFile(path, 'utf8')).toBe(`{
+  "format_version": 1,
+  "lineage": "L1",
+  "orphans": [],
+  "pending": {},
+  "resources": {
+    "Agent/a": {
+      "id": "id-0",
+      "observed": {},
+      "recorded": {
+        "name": "id-0"
+      },
+      "unobserved": []
+    }
+  },
+  "salt": "S1",
+  "serial": 1,
+  "voxform_version": "0.0.0",
+  "workspace_id": "W1"
+}
+`);
+  });
+
+  it('is for its owner alone, as is everything beside it', async () => {
+    const path = await written(2);
+    const session = await openSession(storeAt(path), options);
+    await session.record(saved('b'));
+    const names = await readdir(dirname(path));
+    expect(names.sort()).toEqual(
+      ['', '.backup-0', '.backup-1', '.backup-2', '.journal', '.lock'].map(
+        (ending) => basename(path) + ending,
+      ),
+    );
+    for (const name of names) {
+      expect((await stat(join(dirname(path), name))).mode & 0o777, name).toBe(0o600);
+    }
+    expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+    await session.close();
+  });
+
+  it('is replaced only where the serial is still the expected one', async () => {
+    const path = await written();
+    const before = await readFile(path);
+    const lease = await storeAt(path).lock(lockRequest());
+    for (const expected of [undefined, 0, 2]) {
+      const error = await failureOf(lease.commit({ ...empty, serial: 3 }, expected));
+      expect(error).toBeInstanceOf(UserError);
+      expect(error.message).toMatch(/changed while this run worked.*serial 1 is there/);
+    }
+    expect(await readFile(path)).toEqual(before);
+    await lease.commit({ ...empty, serial: 2 }, 1);
+    expect((await lease.read()).document?.serial).toBe(2);
+    await lease.release();
+    await expect(lease.commit({ ...empty, serial: 3 }, 2)).rejects.toThrow('given back');
+  });
+
+  it('keeps the last good copies beside it, and no more than those', async () => {
+    const path = await written(9);
+    const backups = (await readdir(dirname(path))).filter((name) => name.includes('.backup-')).sort();
+    expect(backups).toEqual([4, 5, 6, 7, 8, 9].map((serial) => `${basename(path)}.backup-${serial}`));
+    expect(await readFile(`${path}.backup-9`)).toEqual(await readFile(path));
+    const earlier: StateDocument = JSON.parse(await readFile(`${path}.backup-4`, 'utf8'));
+    expect(earlier.resources['Agent/a']?.id).toBe('id-3');
+  });
+
+  const damages: readonly { reason: string; damage: (path: string) => Promise<unknown>; message: RegExp }[] =
+    [
+      { reason: 'empty', damage: (path) => writeFile(path, ''), message: /is damaged: it is empty/ },
+      {
+        reason: 'truncated',
+        damage: async (path) => writeFile(path, (await readFile(path)).subarray(0, 100)),
+        message: /it was cut off/,
+      },
+      { reason: 'of zeros', damage: (path) => writeFile(path, Buffer.alloc(300)), message: /is not JSON/ },
+      {
+        reason: 'no UTF-8',
+        damage: (path) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])),
+        message: /is not JSON/,
+      },
+      {
+        reason: 'in the middle of a merge',
+        damage: async (path) =>
+          writeFile(path, `<<<<<<< HEAD\n${await readFile(path, 'utf8')}=======\n{}\n>>>>>>> other\n`),
+        message: /unresolved merge conflict/,
+      },
+      {
+        reason: 'of a newer format',
+        damage: (path) =>
+          change(path, (state) => ({ ...state, format_version: 2, voxform_version: '9.0.0' }))(),
+        message: /written by voxform 9\.0\.0 in format 2; this voxform reads format 1/,
+      },
+      {
+        reason: 'another document',
+        damage: (path) => writeFile(path, '{"version":4,"terraform_version":"1.9.0"}'),
+        message: /is damaged: at format_version/,
+      },
+      {
+        reason: 'a record without an id',
+        damage: (path) =>
+          change(path, (state) => ({ ...state, resources: { 'Agent/a': { recorded: {} } } }))(),
+        message: /is damaged: at resources > Agent\/a > id/,
+      },
+      {
+        reason: 'nested beyond measure',
+        damage: (path) => writeFile(path, `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
+        message: /is damaged/,
+      },
+      {
+        reason: 'missing although backups are there',
+        damage: (path) => rm(path),
+        message: /is missing, but its backup staging\.state\.json\.backup-1 is there/,
+      },
+    ];
+
+  it.each(damages)('that is $reason is refused, with how to go on, and never overwritten', async (case_) => {
+    const path = await written();
+    const backup = await readFile(`${path}.backup-1`);
+    await case_.damage(path);
+    const damaged = await readFile(path).catch(() => undefined);
+    for (const failing of [
+      () => readState(storeAt(path), options),
+      () => openSession(storeAt(path), options),
+    ]) {
+      const error = await failureOf(failing());
+      expect(error).toBeInstanceOf(UserError);
+      expect(error.message).toMatch(case_.message);
+      expect(error.hint).toMatch(
+        case_.reason === 'of a newer format' ? /Upgrade/ : /cp \S+\.backup-1 \S+staging\.state\.json$/,
+      );
+    }
+    const lease = await storeAt(path).lock(lockRequest());
+    await expect(lease.commit({ ...empty, serial: 2 }, 1)).rejects.toThrow(UserError);
+    await lease.release();
+    expect(await readFile(path).catch(() => undefined)).toEqual(damaged);
+    expect(await readFile(`${path}.backup-1`)).toEqual(backup);
+  });
+
+  it('is whole again once the copy is put back as the hint says', async () => {
+    const path = await written(2);
+    await writeFile(path, '');
+    const error = await failureOf(readState(storeAt(path), options));
+    const [, from = '', to = ''] = /cp (\S+) (\S+)$/.exec(error.hint ?? '') ?? [];
+    await copyFile(from, to);
+    expect((await readState(storeAt(path), options)).resources.get('Agent/a')?.id).toBe('id-1');
+  });
+
+  it('that is missing while its journal is there is refused', async () => {
+    const path = await statePath();
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(`${path}.journal`, 'x');
+    const error = await failureOf(readState(storeAt(path), options));
+    expect(error.message).toMatch(/is missing, but its journal is there/);
+    expect(error.hint).toContain('voxform recover');
+  });
+
+  it('that a link leads to is written where it is', async () => {
+    const path = await statePath();
+    const target = join(dirname(path), '..', 'elsewhere.json');
+    await mkdir(dirname(path), { recursive: true });
+    await symlink('../elsewhere.json', path);
+    for (const name of ['a', 'b']) {
+      const session = await openSession(storeAt(path), options);
+      await session.record(saved(name));
+      await session.close();
+    }
+    expect(Object.keys(JSON.parse(await readFile(target, 'utf8')).resources)).toEqual(['Agent/a', 'Agent/b']);
+    expect(await readdir(dirname(path))).toEqual([basename(path)]);
+  });
+
+  it('is read whole while another run commits', async () => {
+    const path = await written();
+    const session = await openSession(storeAt(path), options);
+    let busy = true;
+    const reading = (async () => {
+      const serials: number[] = [];
+      while (busy) {
+        const state = await readState(storeAt(path), options);
+        expect(state.resources.has('Agent/a')).toBe(true);
+        serials.push(state.serial);
+      }
+      return serials;
+    })();
+    await session.record(saved('b'));
+    await session.close();
+    for (let count = 0; count < 10; count++) {
+      const next = await openSession(storeAt(path), options);
+      await next.record(saved(`n${count}`));
+      await next.close();
+    }
+    busy = false;
+    const serials = await reading;
+    expect(serials).toEqual(serials.toSorted((a, b) => a - b));
+  });
+
+  it.each([
+    {
+      reason: 'a folder in its place',
+      path: async () => dirname(await written()),
+      message: /a folder is in its place/,
+    },
+    {
+      reason: 'a file in the place of its folder',
+      path: async () => join(await written(), 'state.json'),
+      message: /a part of its path is a file/,
+    },
+  ])('says so where it meets $reason', async ({ path, message }) => {
+    const error = await failureOf(openSession(storeAt(await path()), options));
+    expect(error).toBeInstanceOf(UserError);
+    expect(error.message).toMatch(message);
+    expect(error.hint).toMatch(/state\.path/);
+  });
+});
