@@ -88,6 +88,11 @@ export async function syncFolderOf(files: Files, path: string): Promise<void> {
   }
 }
 
+/** True where a hard link failed because the file system has none. */
+export function hasNoLinks(error: unknown): boolean {
+  return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '');
+}
+
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,9 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { UserError } from '../../problems/user-error.ts';
 import type { LockInfo, LockRequest } from '../store.ts';
-import { errorCode, type Files, readIfThere, shellWord, unlinkIfThere, writeSynced } from './files.ts';
+import {
+  errorCode,
+  type Files,
+  hasNoLinks,
+  readIfThere,
+  shellWord,
+  unlinkIfThere,
+  writeSynced,
+} from './files.ts';
 import { isAlive, type ProcessFacts, processFacts } from './process-facts.ts';
 
 /*
@@ -47,6 +56,9 @@ const lockFile = z.object({
 type HeldLock = z.infer<typeof lockFile>;
 
 const pollMilliseconds = { least: 25, most: 500 };
+
+/** How often a lock file that cannot be understood is looked at, in case that it is just being written. */
+const attempts = 3;
 
 /** Takes the lock, waiting for its holder as the request allows. Rejects with the signal's reason when that fires. */
 export async function takeLock(settings: LockSettings, request: LockRequest): Promise<LockInfo> {
@@ -168,7 +180,7 @@ async function createWhole(files: Files, path: string, lock: HeldLock): Promise<
   const fresh = temporaryName(path, lock);
   try {
     await writeSynced(files, fresh, textOf(lock));
-    await files.link(fresh, path);
+    await linkOrCopy(files, fresh, path);
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
@@ -178,17 +190,34 @@ async function createWhole(files: Files, path: string, lock: HeldLock): Promise<
   }
 }
 
-async function readLock(settings: LockSettings, path: string): Promise<HeldLock | undefined> {
-  const bytes = await readIfThere(settings.files, path);
-  if (bytes === undefined) return undefined;
+/** Fails where there is a file of that name. A copy, for file systems without links, is seen unfinished for a moment. */
+async function linkOrCopy(files: Files, from: string, to: string): Promise<void> {
   try {
-    return lockFile.parse(JSON.parse(bytes.toString('utf8')));
+    await files.link(from, to);
   } catch (error) {
-    throw new UserError(`the lock file ${path} is damaged, so nobody can say who holds it`, {
-      hint: `Make sure that no voxform works on this state, then: rm ${shellWord(path)}`,
-      cause: error,
-    });
+    if (!hasNoLinks(error)) throw error;
+    await files.copyFile(from, to, constants.COPYFILE_EXCL);
   }
+}
+
+async function readLock(settings: LockSettings, path: string): Promise<HeldLock | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    const bytes = await readIfThere(settings.files, path);
+    if (bytes === undefined) return undefined;
+    try {
+      return lockFile.parse(JSON.parse(bytes.toString('utf8')));
+    } catch (error) {
+      if (attempt === attempts) throw damagedLock(path, error);
+    }
+    await delay(pollMilliseconds.least);
+  }
+}
+
+function damagedLock(path: string, cause: unknown): UserError {
+  return new UserError(`the lock file ${path} is damaged, so nobody can say who holds it`, {
+    hint: `Make sure that no voxform works on this state, then: rm ${shellWord(path)}`,
+    cause,
+  });
 }
 
 /** True only where the holder certainly runs no more: a lock from elsewhere is never judged. */

@@ -1,0 +1,193 @@
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { nodeFiles } from '../../../src/state/backends/files.ts';
+import type { LockRequest } from '../../../src/state/store.ts';
+import { failureOf, lockRequest, statePath, storeAt } from '../temporary-state.ts';
+
+const nobody = 999_999_999;
+
+/** A lock whose holder is a process that runs no more. */
+async function leftBehind(path: string): Promise<string> {
+  const lease = await storeAt(path, { pid: nobody }).lock(lockRequest({ operation: 'watch' }));
+  return lease.info.id;
+}
+
+describe('the lock', () => {
+  it('says who holds it, where, since when and for what, and is free once it is given back', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    expect(lease.info).toEqual({
+      id: expect.stringMatching(/^[\w-]{20,}$/),
+      operation: 'apply',
+      who: 'ann@here',
+      host: 'here',
+      pid: process.pid,
+      since: '2030-01-01T00:00:00.000Z',
+      voxform_version: '0.0.0',
+    });
+    const error = await failureOf(storeAt(path, { user: 'bob' }).lock(lockRequest()));
+    for (const said of ['ann@here', String(process.pid), '2030-01-01', 'for apply', lease.info.id, path]) {
+      expect(error.message).toContain(said);
+    }
+    expect(error.hint).toMatch(new RegExp(`--lock-timeout.*voxform state unlock ${lease.info.id}`));
+    await lease.release();
+    await lease.release();
+    await (await storeAt(path).lock(lockRequest())).release();
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
+  it('is readable by its owner alone', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    expect((await stat(`${path}.lock`)).mode & 0o777).toBe(0o600);
+    await lease.release();
+  });
+
+  it('is waited for, with one notice, by whoever has the time', async () => {
+    const path = await statePath();
+    const first = await storeAt(path).lock(lockRequest({ operation: 'plan' }));
+    const notices: string[] = [];
+    const second = await storeAt(path).lock(
+      lockRequest({
+        timeoutSeconds: 60,
+        notice: (text) => {
+          notices.push(text);
+          void first.release();
+        },
+      }),
+    );
+    expect(notices).toEqual([
+      expect.stringMatching(/^waiting for the lock of .* held by ann@here.*for plan/),
+    ]);
+    await second.release();
+  });
+
+  it('is not waited for longer than asked', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    const error = await failureOf(storeAt(path).lock(lockRequest({ timeoutSeconds: 0.05 })));
+    expect(error.message).toContain('is locked by');
+    await lease.release();
+  });
+
+  it('is waited for until the signal', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    const controller = new AbortController();
+    const request: LockRequest = lockRequest({
+      timeoutSeconds: 60,
+      signal: controller.signal,
+      notice: () => controller.abort(new Error('interrupted')),
+    });
+    await expect(storeAt(path).lock(request)).rejects.toThrow('interrupted');
+    await lease.release();
+  });
+
+  it('is needed by nobody who only reads', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    expect(await storeAt(path).read()).toEqual({ document: undefined, journal: [] });
+    await lease.release();
+  });
+
+  it.each([
+    { reason: 'a dead process of this host', options: {}, taken: true },
+    { reason: 'a process of another host', options: { host: 'elsewhere' }, taken: false },
+    { reason: 'a process that runs', options: { isAlive: () => true }, taken: false },
+  ])('of $reason: taken over is $taken', async ({ options, taken }) => {
+    const path = await statePath();
+    const id = await leftBehind(path);
+    const notices: string[] = [];
+    const locking = storeAt(path, options).lock(lockRequest({ notice: (text) => notices.push(text) }));
+    if (!taken) return expect((await failureOf(locking)).message).toContain(id);
+    const lease = await locking;
+    expect(notices).toEqual([
+      expect.stringMatching(new RegExp(`took over .* died: ann@here .*for watch.*${id}`)),
+    ]);
+    await lease.release();
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
+  it('of a process whose number another one has now is taken over', async () => {
+    const path = await statePath();
+    const id = await leftBehind(path);
+    const lock = JSON.parse(await readFile(`${path}.lock`, 'utf8'));
+    await writeFile(
+      `${path}.lock`,
+      JSON.stringify({ ...lock, pid: process.pid, process: { ...lock.process, started: '1' } }),
+    );
+    const locking = storeAt(path).lock(lockRequest());
+    // Only where the system says when a process started can the two be told apart.
+    if (process.platform !== 'linux') return expect((await failureOf(locking)).message).toContain(id);
+    await (await locking).release();
+  });
+
+  it('is never held by two, however many find the same dead holder', async () => {
+    const path = await statePath();
+    await leftBehind(path);
+    let holders = 0;
+    const visits = Array.from({ length: 12 }, async () => {
+      const lease = await storeAt(path).lock(lockRequest({ timeoutSeconds: 60 }));
+      holders += 1;
+      expect(holders).toBe(1);
+      await storeAt(path).read();
+      holders -= 1;
+      await lease.release();
+    });
+    await Promise.all(visits);
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
+  it('works where the file system has no links', async () => {
+    const path = await statePath();
+    const files = {
+      ...nodeFiles,
+      link: () => Promise.reject(Object.assign(new Error('no links'), { code: 'ENOTSUP' })),
+    };
+    const lease = await storeAt(path, { files }).lock(lockRequest());
+    expect((await failureOf(storeAt(path, { files }).lock(lockRequest()))).message).toContain(lease.info.id);
+    await lease.release();
+  });
+
+  it('that cannot be understood is refused, with what to do', async () => {
+    const path = await statePath();
+    await (await storeAt(path).lock(lockRequest())).release();
+    await writeFile(`${path}.lock`, '{"id":');
+    const error = await failureOf(storeAt(path).lock(lockRequest()));
+    expect([error.message, error.hint]).toEqual([
+      expect.stringContaining('is damaged'),
+      expect.stringContaining(`rm ${path}.lock`),
+    ]);
+  });
+});
+
+describe('unlock', () => {
+  it('ends the lock with that id, and says whose it was', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest());
+    const ended = await storeAt(path).unlock(lease.info.id);
+    expect(ended).toEqual(lease.info);
+    await (await storeAt(path).lock(lockRequest())).release();
+  });
+
+  it('refuses another id, and a state that is not locked', async () => {
+    const path = await statePath();
+    expect((await failureOf(storeAt(path).unlock('x'))).message).toContain('is not locked');
+    const lease = await storeAt(path).lock(lockRequest());
+    const error = await failureOf(storeAt(path).unlock('x'));
+    expect(error.message).toContain(lease.info.id);
+    await expect(storeAt(path).lock(lockRequest())).rejects.toThrow('is locked by');
+    await lease.release();
+  });
+
+  it('leaves the lock of the next holder alone when the first one gives its own back', async () => {
+    const path = await statePath();
+    const first = await storeAt(path).lock(lockRequest());
+    await storeAt(path).unlock(first.info.id);
+    const second = await storeAt(path).lock(lockRequest());
+    await first.release();
+    await expect(storeAt(path).lock(lockRequest())).rejects.toThrow(second.info.id);
+    await second.release();
+  });
+});
