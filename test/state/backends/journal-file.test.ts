@@ -1,0 +1,199 @@
+import { appendFile, open, readFile, writeFile } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type FileHandle, nodeFiles } from '../../../src/state/backends/files.ts';
+import { journalLine, parseJournal } from '../../../src/state/backends/journal-file.ts';
+import type { JournalEntry } from '../../../src/state/journal.ts';
+import { openSession, readState } from '../../../src/state/session.ts';
+import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../temporary-state.ts';
+
+const options = sessionOptions();
+
+function entriesNamed(names: readonly string[]): JournalEntry[] {
+  return names.map((name, index) => ({
+    lineage: 'L1',
+    serial: 0,
+    sequence: index + 1,
+    at: '2030-01-01T00:00:00Z',
+    event: saved(name),
+  }));
+}
+
+const linesOf = (entries: readonly JournalEntry[]) => Buffer.from(entries.map(journalLine).join(''));
+
+/** A state whose document knows of nothing, and whose journal has these lines. */
+async function withJournal(content: string | Uint8Array): Promise<string> {
+  const path = await statePath();
+  const store = storeAt(path);
+  const session = await openSession(store, options);
+  await session.record(saved('gone'));
+  await store.unlock(JSON.parse(await readFile(`${path}.lock`, 'utf8')).id);
+  await session.close().catch(() => undefined);
+  await writeFile(`${path}.journal`, content);
+  return path;
+}
+
+describe('the journal', () => {
+  it('cut anywhere gives the entries whose lines are whole', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 5 }), fc.nat(2000), (names, cut) => {
+        const entries = entriesNamed(names);
+        const bytes = linesOf(entries).subarray(0, cut);
+        const content = parseJournal(bytes, 'j');
+        const lines = bytes.filter((byte) => byte === 0x0a).length;
+        expect(content.entries).toEqual(entries.slice(0, lines));
+        expect(content.goodLength).toBe(linesOf(entries.slice(0, lines)).length);
+      }),
+    );
+  });
+
+  it.each([
+    { reason: 'half a line', tail: (line: string) => line.slice(0, line.length / 2) },
+    { reason: 'a line without its end', tail: (line: string) => line.slice(0, -1) },
+    { reason: 'a line of zeros, as after a loss of power', tail: (line: string) => '\0'.repeat(line.length) },
+    { reason: 'a last line whose sum is wrong', tail: (line: string) => line.replace('id-torn', 'id-tarn') },
+  ])('is read without $reason, which the next run cuts off', async ({ tail }) => {
+    const good = linesOf(entriesNamed(['a'])).toString();
+    const path = await withJournal(good + tail(linesOf(entriesNamed(['torn'])).toString()));
+    const before = await readFile(`${path}.journal`);
+    expect([...(await readState(storeAt(path), options)).resources.keys()]).toEqual(['Agent/a']);
+    expect(await readFile(`${path}.journal`), 'reading changed it').toEqual(before);
+    const session = await openSession(storeAt(path), options);
+    await session.record(saved('b'));
+    await session.close();
+    const { resources } = await readState(storeAt(path), options);
+    expect([...resources.keys()]).toEqual(['Agent/a', 'Agent/b']);
+  });
+
+  it('takes new lines after a torn one was cut off, where nothing was folded in', async () => {
+    const path = await withJournal('');
+    await appendFile(`${path}.journal`, 'deadbeef {"to');
+    const lease = await storeAt(path).lock(lockRequest());
+    await lease.read();
+    for (const entry of entriesNamed(['a', 'b'])) await lease.append(entry);
+    await lease.release();
+    expect((await storeAt(path).read()).journal).toHaveLength(2);
+  });
+
+  const three = entriesNamed(['a', 'b', 'c']);
+  it.each([
+    {
+      reason: 'a damaged line that is not the last',
+      content: linesOf(three).toString().replace('id-a', 'id-x'),
+      message: /journal:1 {2}.*damaged/,
+    },
+    {
+      reason: 'an entry that a newer voxform may have written',
+      content: lineOf('{"lineage":"L1","serial":0,"sequence":1,"at":"2030","event":{"type":"teleported"}}'),
+      message: /journal:1 {2}.*newer one/,
+    },
+    {
+      reason: 'an entry that is missing in the middle',
+      content: linesOf(three.filter(({ sequence }) => sequence !== 2)),
+      message: /entry 3 stands where 2 should/,
+    },
+    {
+      reason: 'a journal that goes with a later state than the one that is there',
+      content: linesOf(three.map((entry) => ({ ...entry, serial: 7 }))),
+      message: /continues serial 7, but the state has serial 0/,
+    },
+  ])('is refused with $reason, and left as it is', async ({ content, message }) => {
+    const path = await withJournal(content);
+    for (const failing of [
+      () => readState(storeAt(path), options),
+      () => openSession(storeAt(path), options),
+    ]) {
+      const error = await failureOf(failing());
+      expect(error.message).toMatch(message);
+      expect(error.hint).toMatch(/voxform import|version control/);
+    }
+    expect((await readFile(`${path}.journal`)).equals(Buffer.from(content))).toBe(true);
+  });
+
+  it('of another state is set aside, with a notice of what it tells', async () => {
+    const stranger = entriesNamed(['a']).map((entry) => ({ ...entry, lineage: 'L9' }));
+    const path = await withJournal(linesOf(stranger));
+    const notices: string[] = [];
+    const lock = lockRequest({ notice: (text) => notices.push(text) });
+    await (await openSession(storeAt(path), sessionOptions({ lock }))).close();
+    expect(notices.join()).toMatch(/belonged to another state.*Agent\/a \(id-a\)/);
+    const aside = /kept as (\S+) /.exec(notices.join())?.[1] ?? '';
+    expect(parseJournal(await readFile(aside), aside).entries).toEqual(stranger);
+  });
+
+  it('says that an entry is kept only after the disk has it', async () => {
+    const done: string[] = [];
+    const path = await statePath();
+    const files = { ...nodeFiles, open: observed(done) };
+    const session = await openSession(storeAt(path, { files }), options);
+    await session.record(saved('a'));
+    done.length = 0;
+    await session.record(saved('b')).then(() => done.push('kept'));
+    expect(done).toEqual(['write', 'datasync', 'kept']);
+    done.length = 0;
+    await Promise.all(Array.from({ length: 20 }, (_, index) => session.record(saved(`n${index}`))));
+    expect(done, 'entries of one moment share one sync').toEqual(['write', 'datasync']);
+    await session.close();
+  });
+
+  it('ends where it ended before when the disk is full, and the next run goes on from there', async () => {
+    const path = await statePath();
+    let full = false;
+    const files = { ...nodeFiles, open: filledUp(() => full) };
+    const session = await openSession(storeAt(path, { files }), options);
+    await session.record(saved('a'));
+    const size = (await readFile(`${path}.journal`)).length;
+    full = true;
+    const error = await failureOf(session.record(saved('b')));
+    expect([error.message, error.hint]).toEqual([
+      expect.stringContaining('the disk is full'),
+      expect.stringContaining('what was written before is kept'),
+    ]);
+    expect(session.broken).toBe(true);
+    full = false;
+    await session.close();
+    expect((await readFile(`${path}.journal`)).length).toBe(size);
+    const next = await openSession(storeAt(path), options);
+    expect([...next.state.resources.keys()]).toEqual(['Agent/a']);
+    await next.close();
+  });
+});
+
+/** A line whose sum is right, whatever it says. */
+function lineOf(json: string): string {
+  return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+}
+
+/** Opens files whose writes and syncs of content are noted. */
+function observed(done: string[]): typeof open {
+  return async (...args) =>
+    intercepted(await open(...args), (name, carryOut) => {
+      if (name === 'write' || name === 'datasync') done.push(name);
+      return carryOut();
+    });
+}
+
+/** Opens files of which, while `isFull` says so, a write gets only half-way. */
+function filledUp(isFull: () => boolean): typeof open {
+  return async (...args) => {
+    const handle = await open(...args);
+    return intercepted(handle, async (name, carryOut, [bytes]) => {
+      if (name !== 'write' || !isFull()) return carryOut();
+      if (bytes instanceof Uint8Array) await handle.write(bytes.subarray(0, bytes.length / 2));
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    });
+  };
+}
+
+type Intercept = (name: string | symbol, carryOut: () => unknown, args: readonly unknown[]) => unknown;
+
+function intercepted(handle: FileHandle, intercept: Intercept): FileHandle {
+  return new Proxy(handle, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]) => intercept(name, () => Reflect.apply(member, target, args), args);
+    },
+  });
+}
