@@ -1,0 +1,54 @@
+import { onTestFinished } from 'vitest';
+import { PlatformError } from '../../src/platform/errors.ts';
+import {
+  createTransport,
+  type RequestEvent,
+  type Transport,
+  type TransportOptions,
+} from '../../src/platform/transport.ts';
+import { Secret } from '../../src/values/value.ts';
+import { TestClock } from './clock.ts';
+
+export const API_KEY = 'vk_live_4f9c1e7ab2';
+export const BASE_URL = 'https://platform.example.com';
+
+export interface OpenTransport {
+  readonly transport: Transport;
+  readonly clock: TestClock;
+  readonly events: RequestEvent[];
+  readonly notices: string[];
+}
+
+/** A transport whose pauses take no time and are never spread; closed at the end of the test. */
+export function openTransport(overrides: Partial<TransportOptions> = {}): OpenTransport {
+  const clock = new TestClock();
+  const events: RequestEvent[] = [];
+  const notices: string[] = [];
+  const transport = createTransport({
+    baseUrl: BASE_URL,
+    apiKey: new Secret('PLATFORM_KEY', API_KEY),
+    concurrency: 4,
+    requestsPerSecond: null,
+    timeoutSeconds: 20,
+    onRequest: (event) => events.push(event),
+    onNotice: (text) => notices.push(text),
+    now: clock.now,
+    wait: clock.wait,
+    random: () => 1,
+    ...overrides,
+  });
+  onTestFinished(() => transport.close());
+  return { transport, clock, events, notices };
+}
+
+/** The `PlatformError` that a promise is rejected with. */
+export async function failureFrom(promise: Promise<unknown>): Promise<PlatformError> {
+  const error = await promise.then(
+    (value) => {
+      throw new Error(`expected a failure, got ${JSON.stringify(value)}`);
+    },
+    (reason: unknown) => reason,
+  );
+  if (error instanceof PlatformError) return error;
+  throw error;
+}

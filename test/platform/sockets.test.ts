@@ -1,0 +1,286 @@
+import { execFile } from 'node:child_process';
+import { inspect, promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { TransportRequest } from '../../src/platform/transport.ts';
+import { closedPort, listenHttp, listenTcp } from './listen.ts';
+import { API_KEY, failureFrom, openTransport } from './open-transport.ts';
+
+const GET: TransportRequest = { method: 'GET', path: '/api/v1/agents/01A' };
+const PUT: TransportRequest = { method: 'PUT', path: '/api/v1/agents/01A', body: { name: 'a' } };
+const POST: TransportRequest = { method: 'POST', path: '/api/v1/agents', body: { name: 'a' } };
+
+/** Starts an answer and breaks it off. */
+const PART =
+  'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 400\r\n\r\n{"data":{"id":"01';
+
+describe('over a socket', () => {
+  it('the body of a GET arrives', async () => {
+    const { url, seen } = await listenHttp((_request, response) => response.end('{"data":[]}'));
+    const { transport } = openTransport({ baseUrl: url });
+    const body = { per_page: 100, date_from: null, date_to: '2030-01-31' };
+    await transport.send({ method: 'GET', path: '/api/v1/call-histories', body });
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).toMatchObject({ method: 'GET', url: '/api/v1/call-histories' });
+    expect(JSON.parse(seen[0]?.body ?? '')).toEqual(body);
+    expect(seen[0]?.headers).toMatchObject({
+      authorization: `Bearer ${API_KEY}`,
+      'content-type': 'application/json',
+    });
+  });
+
+  it('no more requests run at once than allowed, and as many as allowed', async () => {
+    const held: (() => void)[] = [];
+    let most = 0;
+    const { url } = await listenHttp((_request, response) => {
+      held.push(() => response.end('{}'));
+      most = Math.max(most, held.length);
+      // Answers only when three are there, so fewer at once would never end.
+      if (held.length >= 3) for (const answer of held.splice(0)) answer();
+    });
+    const { transport } = openTransport({ baseUrl: url, concurrency: 3 });
+    await Promise.all(Array.from({ length: 12 }, () => transport.send(GET)));
+    expect(most).toBe(3);
+  });
+});
+
+describe('a connection that is cut', () => {
+  const cuts = [
+    { reason: 'before the answer', bytes: '' },
+    { reason: 'in the middle of the headers', bytes: 'HTTP/1.1 200 OK\r\ncontent-ty' },
+    { reason: 'in the middle of the body', bytes: PART },
+    {
+      reason: 'in the middle of a chunked body',
+      bytes: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"dat\r\n',
+    },
+  ];
+
+  it.each(cuts)('$reason loses a POST, which is not repeated', async ({ bytes }) => {
+    const { url } = await listenTcp((socket) => socket.once('data', () => socket.end(bytes)));
+    const { transport, events } = openTransport({ baseUrl: url });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'lost' });
+    expect(error.message).toMatch(/^POST \/api\/v1\/agents: .*; whether it was carried out is not known$/);
+    expect(events).toHaveLength(1);
+  });
+
+  it.each(cuts)('$reason has a GET and a PUT sent again', async ({ bytes }) => {
+    const { url } = await listenTcp((socket, count) =>
+      socket.once('data', () =>
+        socket.end(
+          count % 2 === 1 ? bytes : 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
+        ),
+      ),
+    );
+    const { transport, events } = openTransport({ baseUrl: url, concurrency: 1 });
+    expect((await transport.send(GET)).body).toEqual({});
+    expect((await transport.send(PUT)).body).toEqual({});
+    expect(events.map(({ attempt }) => attempt)).toEqual([1, 2, 1, 2]);
+  });
+
+  it('after the whole refusal has no effect on what it says', async () => {
+    const { url } = await listenTcp((socket) =>
+      socket.once('data', () =>
+        socket.end('HTTP/1.1 422 Unprocessable\r\ncontent-length: 400\r\n\r\n{"message":"too long"}'),
+      ),
+    );
+    const { transport } = openTransport({ baseUrl: url });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'status', status: 422, outcome: 'not-done' });
+    expect(error.message).toBe('POST /api/v1/agents: 422 too long');
+  });
+
+  it('with an answer that is not HTTP shows nothing of it', async () => {
+    const { url } = await listenTcp((socket) =>
+      socket.once('data', () => socket.end(`SSH-2.0 ${API_KEY}\r\n`)),
+    );
+    const { transport } = openTransport({ baseUrl: url });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'lost' });
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(API_KEY);
+  });
+});
+
+describe('a POST that certainly did not happen is sent again', () => {
+  it('when the connection is refused', async () => {
+    const port = await closedPort();
+    const { transport, events } = openTransport({ baseUrl: `http://127.0.0.1:${port}` });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
+    expect(error.message).toBe(
+      `POST /api/v1/agents: 127.0.0.1:${port} refused the connection (after 5 tries)`,
+    );
+    expect(events).toHaveLength(5);
+  });
+
+  it('when the name is not known', async () => {
+    const { transport, events } = openTransport({ baseUrl: 'http://platform.invalid' });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
+    expect(error.message).toMatch(/platform\.invalid (is not a known host name|could not be looked up)/);
+    expect(events).toHaveLength(5);
+  });
+
+  it('when TLS is cut before it stands', async () => {
+    const { port } = await listenTcp((socket) => socket.once('data', () => socket.destroy()));
+    const { transport, events } = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
+    expect(events).toHaveLength(5);
+  });
+
+  it('but not when the port does not speak TLS, which will not pass', async () => {
+    const { port } = await listenHttp((_request, response) => response.end('{}'));
+    const { transport, events } = openTransport({ baseUrl: `https://127.0.0.1:${port}` });
+    expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'network', outcome: 'not-done' });
+    expect(events).toHaveLength(1);
+  });
+});
+
+describe('a platform that is too slow', () => {
+  it.each([
+    { reason: 'that never answers', answers: false },
+    { reason: 'whose answer never ends', answers: true },
+  ])('$reason loses a POST', async ({ answers }) => {
+    const { url } = await listenTcp((socket) => {
+      let drip: NodeJS.Timeout | undefined;
+      socket.once('data', () => {
+        if (!answers) return;
+        socket.write(PART);
+        drip = setInterval(() => socket.write(' '), 5);
+      });
+      socket.on('close', () => clearInterval(drip));
+    });
+    const { transport, events } = openTransport({ baseUrl: url, timeoutSeconds: 0.1 });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'timeout', outcome: 'lost' });
+    expect(error.message).toBe(
+      'POST /api/v1/agents: no complete answer within 0.1 s; whether it was carried out is not known',
+    );
+    expect(events).toHaveLength(1);
+  });
+
+  it('is asked again by a GET', async () => {
+    const { url } = await listenHttp((_request, response, count) => {
+      if (count === 2) response.end('{}');
+    });
+    const { transport, events } = openTransport({ baseUrl: url, timeoutSeconds: 0.1 });
+    await transport.send(GET);
+    expect(events.map(({ error }) => error)).toEqual(['timeout', undefined]);
+  });
+});
+
+describe('a huge answer', () => {
+  it.each([
+    { reason: 'with its length announced', announced: true },
+    { reason: 'in chunks', announced: false },
+  ])('$reason is refused', async ({ announced }) => {
+    const { url } = await listenHttp((_request, response) => {
+      if (announced) response.setHeader('content-length', 100_000);
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(1000)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    });
+    const { transport, events } = openTransport({ baseUrl: url, maxBodyBytes: 50_000 });
+    const error = await failureFrom(transport.send(GET));
+    expect(error).toMatchObject({ reason: 'too-large', status: 200, outcome: 'not-done' });
+    expect(error.message).toBe('GET /api/v1/agents/01A: the answer is larger than 50000 bytes');
+    expect(events).toHaveLength(1);
+    expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'too-large', outcome: 'lost' });
+  });
+
+  it('of the allowed size is taken', async () => {
+    const text = JSON.stringify('x'.repeat(49_998));
+    const { url } = await listenHttp((_request, response) => response.end(text));
+    const { transport } = openTransport({ baseUrl: url, maxBodyBytes: 50_000 });
+    expect((await transport.send(GET)).body).toHaveLength(49_998);
+  });
+
+  it('that refuses is read only at its beginning', async () => {
+    const { url } = await listenHttp((_request, response) => {
+      response.writeHead(400);
+      response.write('no such agent ');
+      const more = (): void => {
+        while (!response.destroyed && response.write(' '.repeat(1000)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    });
+    const { transport } = openTransport({ baseUrl: url });
+    expect((await failureFrom(transport.send(GET))).message).toBe(
+      'GET /api/v1/agents/01A: 400 no such agent',
+    );
+  });
+});
+
+describe('a redirect', () => {
+  it('takes the key nowhere', async () => {
+    const elsewhere = await listenHttp((_request, response) => response.end('{}'));
+    const { url, seen } = await listenHttp((request, response) => {
+      response.writeHead(308, { location: elsewhere.url + request.url }).end();
+    });
+    const { transport } = openTransport({ baseUrl: url });
+    for (const request of [GET, PUT, POST]) {
+      expect(await failureFrom(transport.send(request))).toMatchObject({
+        reason: 'redirect',
+        outcome: 'not-done',
+      });
+    }
+    expect(seen).toHaveLength(3);
+    expect(elsewhere.seen).toEqual([]);
+  });
+});
+
+describe('stopping', () => {
+  it.each([
+    { request: GET, outcome: 'not-done' },
+    { request: POST, outcome: 'lost' },
+  ])('a $request.method under way ends it at once', async ({ request, outcome }) => {
+    const controller = new AbortController();
+    const { url, seen } = await listenHttp(() => controller.abort());
+    const { transport } = openTransport({ baseUrl: url, signal: controller.signal, concurrency: 1 });
+    const [underWay, waiting] = await Promise.all([
+      failureFrom(transport.send(request)),
+      failureFrom(transport.send(POST)),
+    ]);
+    expect(underWay).toMatchObject({ reason: 'aborted', outcome });
+    expect(waiting).toMatchObject({ reason: 'aborted', outcome: 'not-done' });
+    expect(seen).toHaveLength(1);
+  });
+
+  it('by closing ends what is under way and what comes', async () => {
+    let arrived = (): void => {};
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { url } = await listenHttp(() => arrived());
+    const { transport } = openTransport({ baseUrl: url });
+    const underWay = failureFrom(transport.send(POST));
+    await arrival;
+    await transport.close();
+    expect(await underWay).toMatchObject({ reason: 'aborted', outcome: 'lost' });
+    expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'aborted', outcome: 'not-done' });
+  });
+
+  it('by closing lets the process end', async () => {
+    const { url } = await listenHttp((_request, response) => response.end('{"data":1}'));
+    const program = `
+      import { createTransport } from './src/platform/transport.ts';
+      import { Secret } from './src/values/value.ts';
+      const transport = createTransport({
+        baseUrl: ${JSON.stringify(url)}, apiKey: new Secret('KEY', 'key'), concurrency: 4,
+        requestsPerSecond: null, timeoutSeconds: 600, signal: new AbortController().signal,
+      });
+      const { body } = await transport.send({ method: 'GET', path: '/api/v1/agents/01A' });
+      await transport.close();
+      console.log(JSON.stringify(body));
+    `;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', program],
+      { timeout: 20_000, cwd: new URL('../..', import.meta.url) },
+    );
+    expect(stdout).toBe('{"data":1}\n');
+  });
+});
