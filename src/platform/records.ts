@@ -197,11 +197,13 @@ export type CallFilter = z.infer<typeof callFilter>;
 
 /** ISO 8601 in UTC, with `+00:00` or with microseconds and `Z`; kept as the platform wrote it. */
 const timestamp = z.string();
+/** Shown or not, in whatever form. */
+const anything = z.unknown().optional();
 const configObject = z.record(z.string(), z.unknown()).nullish();
 
 export const agentRecord = z.looseObject({
   id: z.string().min(1),
-  name: z.unknown(),
+  name: anything,
   status: z.string().nullish(),
   version: z.number().nullish(),
   numbers: z.array(z.unknown()).nullish(),
@@ -222,7 +224,7 @@ export const numberRecord = z.looseObject({
   id: z.string().min(1),
   /** The platform may render it as a JSON number, which loses the plus. */
   number: z.union([z.string(), z.number().transform(String)]),
-  nickname: z.unknown(),
+  nickname: anything,
   inbound_agent_id: z.string().nullish(),
   outbound_agent_id: z.string().nullish(),
   telephony_trunk_id: z.string().nullish(),
@@ -260,17 +262,17 @@ export const callRecord = z.looseObject({
   workspace_id: z.string().nullish(),
   created_at: timestamp.nullish(),
   updated_at: timestamp.nullish(),
-  analysis: z.unknown(),
+  analysis: anything,
 });
 
 export const webhookRecord = z.looseObject({
   id: z.string().min(1),
-  url: z.unknown(),
-  payload: z.unknown(),
-  check_https: z.unknown(),
-  logging_enabled: z.unknown(),
-  retries: z.unknown(),
-  timeout: z.unknown(),
+  url: anything,
+  payload: anything,
+  check_https: anything,
+  logging_enabled: anything,
+  retries: anything,
+  timeout: anything,
   workspace_id: z.string().nullish(),
   created_at: timestamp.nullish(),
   updated_at: timestamp.nullish(),
@@ -278,7 +280,7 @@ export const webhookRecord = z.looseObject({
 
 export const userRecord = z.looseObject({
   id: z.string().min(1),
-  name: z.unknown(),
+  name: anything,
   email: z.string(),
   role: z.string().nullish(),
   is_owner: z.boolean().nullish(),

@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import type { PlatformClient } from '../../src/platform/client.ts';
+import { createClient } from '../../src/platform/http-client.ts';
+import { UserError } from '../../src/problems/user-error.ts';
+import { collect } from './collect.ts';
+import { listenHttp, type SeenRequest } from './listen.ts';
+import { failureFrom, openTransport } from './open-transport.ts';
+
+/** A client of a server that gives the answers one after another, and what the server was asked. */
+async function clientFor(...answers: readonly unknown[]) {
+  const { url, seen } = await listenHttp((_request, response, count) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answers[count - 1] ?? null));
+  });
+  const { transport } = openTransport({ baseUrl: url });
+  const client = createClient({ transport, workspaceId: 'ws 1' });
+  return { client, seen };
+}
+
+const lines = (seen: readonly SeenRequest[]) =>
+  seen.map(({ method, url, body }) => [method, url, body].filter((part) => part !== '').join(' '));
+
+const RECORD = { data: { id: '01A', number: '+4930123456', email: 'a@b.example' } };
+
+describe('an endpoint', () => {
+  it.each<{ line: string; call: (client: PlatformClient) => Promise<unknown> }>([
+    { line: 'GET /api/v1/agents/01A', call: (client) => client.agents.get('01A') },
+    { line: 'GET /api/v1/agents/a%2Fb%3Fc%20%25', call: (client) => client.agents.get('a/b?c %') },
+    { line: 'POST /api/v1/agents {"name":"a"}', call: (client) => client.agents.create({ name: 'a' }) },
+    {
+      line: 'PUT /api/v1/agents/01A {"name":"b"}',
+      call: (client) => client.agents.update('01A', { name: 'b' }),
+    },
+    { line: 'GET /api/v1/agents/01A/versions/3', call: (client) => client.agents.version('01A', 3) },
+    { line: 'GET /api/v1/agents/01A/versions/latest', call: (client) => client.agents.latestVersion('01A') },
+    {
+      line: 'POST /api/v1/numbers {"number":"+4930123456"}',
+      call: (client) => client.numbers.create({ number: '+4930123456' }),
+    },
+    { line: 'GET /api/v1/call-histories/01C', call: (client) => client.calls.get('01C') },
+    { line: 'GET /api/v1/webhooks/01W', call: (client) => client.webhooks.get('01W') },
+    {
+      line: 'POST /api/v1/webhooks {"url":"https://x.example"}',
+      call: (client) => client.webhooks.create({ url: 'https://x.example' }),
+    },
+    {
+      line: 'PUT /api/v1/workspaces/ws%201/users/01U {"role":"admin"}',
+      call: (client) => client.users.update('01U', { role: 'admin' }),
+    },
+  ])('$line', async ({ line, call }) => {
+    const { client, seen } = await clientFor(RECORD);
+    expect(await call(client)).toMatchObject({ id: '01A' });
+    expect(lines(seen)).toEqual([line]);
+  });
+
+  it.each(['', '.', '..'])('refuses the id "%s", which would lead elsewhere', async (id) => {
+    const { client, seen } = await clientFor();
+    await expect(client.agents.get(id)).rejects.toBeInstanceOf(UserError);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe('a list', () => {
+  it.each<{ path: string; list: (client: PlatformClient) => AsyncIterable<unknown> }>([
+    { path: '/api/v1/agents/01A/versions', list: (client) => client.agents.versions('01A') },
+    { path: '/api/v1/numbers', list: (client) => client.numbers.list() },
+    { path: '/api/v1/knowledge-bases', list: (client) => client.knowledgeBases.list() },
+    { path: '/api/v1/workspaces/ws%201/users', list: (client) => client.users.list() },
+    { path: '/api/v1/api-keys', list: (client) => client.apiKeys.list() },
+  ])('of $path is read a hundred a page, to its end', async ({ path, list }) => {
+    const item = { id: '01A', number: '1', name: 'n', email: 'e', version: 1 };
+    const data = [path.endsWith('/api-keys') ? { ...item, id: 7 } : item];
+    const { client, seen } = await clientFor(
+      { data, meta: { per_page: 100, next_cursor: 'a+b/c=', prev_cursor: null } },
+      { data, meta: { per_page: 100, next_cursor: 'z', previous_cursor: 'a' } },
+      { data, meta: { per_page: 100, next_cursor: null, previous_cursor: 'y' } },
+    );
+    expect(await collect(list(client))).toHaveLength(3);
+    expect(lines(seen)).toEqual([
+      `GET ${path}?per_page=100`,
+      `GET ${path}?per_page=100&cursor=a%2Bb%2Fc%3D`,
+      `GET ${path}?per_page=100&cursor=z`,
+    ]);
+  });
+
+  it('of calls sends filter and cursor in the body', async () => {
+    const { client, seen } = await clientFor(
+      { data: [{ id: '01C' }], meta: { next_cursor: 'c2' } },
+      { data: [{ id: '01D' }], meta: { next_cursor: null } },
+    );
+    const calls = await collect(client.calls.list({ date_from: '2030-01-01', date_to: null }));
+    expect(calls.map(({ id }) => id)).toEqual(['01C', '01D']);
+    expect(seen.map(({ method, url, body }) => ({ method, url, body: JSON.parse(body) }))).toEqual([
+      {
+        method: 'GET',
+        url: '/api/v1/call-histories',
+        body: { per_page: 100, date_from: '2030-01-01', date_to: null },
+      },
+      {
+        method: 'GET',
+        url: '/api/v1/call-histories',
+        body: { per_page: 100, cursor: 'c2', date_from: '2030-01-01', date_to: null },
+      },
+    ]);
+  });
+
+  it('of invoices goes on after the last one until nothing comes', async () => {
+    const { client, seen } = await clientFor(
+      { data: [{ id: 'in_1' }, { id: 'in_2' }] },
+      { data: [{ id: 'in_3' }] },
+      { data: [] },
+    );
+    const invoices = await collect(client.invoices.list());
+    expect(invoices.map(({ id }) => id)).toEqual(['in_1', 'in_2', 'in_3']);
+    const path = '/api/v1/workspaces/ws%201/billing/history';
+    expect(lines(seen)).toEqual([
+      `GET ${path}?limit=100`,
+      `GET ${path}?limit=100&starting_after=in_2`,
+      `GET ${path}?limit=100&starting_after=in_3`,
+    ]);
+  });
+
+  it('of invoices whose cursor is ignored is an error, not a loop', async () => {
+    const page = { data: [{ id: 'in_1' }] };
+    const { client } = await clientFor(page, page, page);
+    expect(await failureFrom(collect(client.invoices.list()))).toMatchObject({
+      reason: 'cursor-loop',
+    });
+  });
+
+  it.each([
+    { reason: 'no meta', answer: { data: [{ id: 1 }] } },
+    { reason: 'a meta of null', answer: { data: [{ id: 1 }], meta: null } },
+    { reason: 'an empty cursor', answer: { data: [{ id: 1 }], meta: { next_cursor: '' } } },
+  ])('with $reason ends', async ({ answer }) => {
+    const { client, seen } = await clientFor(answer);
+    expect(await collect(client.apiKeys.list())).toEqual([{ id: 1 }]);
+    expect(seen).toHaveLength(1);
+  });
+
+  it('with a full page and no meta is not taken for complete', async () => {
+    const data = Array.from({ length: 100 }, (_, id) => ({ id }));
+    const { client } = await clientFor({ data });
+    expect(await failureFrom(collect(client.apiKeys.list()))).toMatchObject({ reason: 'malformed' });
+  });
+});
+
+describe('a record', () => {
+  it('keeps the fields that nobody knows', async () => {
+    const { client } = await clientFor({ data: { id: '01A', name: 'a', mood: { today: 'good' } } });
+    expect(await client.agents.get('01A')).toEqual({ id: '01A', name: 'a', mood: { today: 'good' } });
+  });
+
+  it('may have its number as a JSON number', async () => {
+    const meta = { next_cursor: null };
+    const { client } = await clientFor({ data: [{ id: '01N', number: 493012345678, nickname: 5 }], meta });
+    expect(await collect(client.numbers.list())).toEqual([
+      { id: '01N', number: '493012345678', nickname: 5 },
+    ]);
+  });
+
+  it('counts a field of an odd form as not shown', async () => {
+    const data = { id: '01A', name: 'a', llm_config: [], numbers: {}, version: 'two', status: 'draft' };
+    const { client } = await clientFor({ data }, { data });
+    expect(await client.agents.get('01A')).toEqual({ id: '01A', name: 'a', status: 'draft' });
+    expect(await client.agents.create({})).toEqual({ id: '01A', name: 'a', status: 'draft' });
+  });
+
+  it.each([
+    { reason: 'no data', answer: { id: '01A' }, problem: 'the answer has no `data`' },
+    { reason: 'a list as data', answer: { data: [] }, problem: '`data` is no record' },
+    { reason: 'null', answer: null, problem: 'the answer has no `data`' },
+    { reason: 'no id', answer: { data: { name: 'a' } }, problem: 'the record has no usable id' },
+    { reason: 'an empty id', answer: { data: { id: '' } }, problem: 'the record has no usable id' },
+  ])('with $reason is an error; a write is lost', async ({ answer, problem }) => {
+    const { client } = await clientFor(answer, answer, answer);
+    const read = await failureFrom(client.agents.get('01A'));
+    expect(read).toMatchObject({ reason: 'malformed', status: 200, outcome: 'not-done' });
+    expect(read.message).toBe(`GET /api/v1/agents/01A: 200, but ${problem}`);
+    const lost = { reason: 'malformed', outcome: 'lost' };
+    expect(await failureFrom(client.agents.create({ name: 'a' }))).toMatchObject(lost);
+    expect(await failureFrom(client.agents.update('01A', { name: 'a' }))).toMatchObject(lost);
+  });
+
+  it('of a list that has no id is named by its place', async () => {
+    const { client } = await clientFor({ data: [{ id: '01N', number: '1' }, { number: '2' }] });
+    expect((await failureFrom(collect(client.numbers.list()))).message).toBe(
+      'GET /api/v1/numbers?per_page=100: 200, but record 2: the record has no usable id',
+    );
+  });
+});
