@@ -1,0 +1,107 @@
+import type { AgentRequest } from '../platform/records.ts';
+import type { EmulatorBehaviour } from './behaviour.ts';
+import { offsetTime } from './ids-and-clock.ts';
+import { type KeyMarker, markKey } from './key-marker.ts';
+import { normalisedAgent } from './normalising.ts';
+import type { StoredAgent, StoredVersion } from './stored-records.ts';
+import type { World } from './world.ts';
+
+const configs = [
+  'call_config',
+  'knowledge_base_config',
+  'llm_config',
+  'prompt_config',
+  'stt_config',
+  'tts_config',
+] as const;
+
+type Rules = Pick<EmulatorBehaviour, 'put' | 'normalise'>;
+
+/** Adds a draft that was never published. */
+export function createAgent(world: World, body: AgentRequest, rules: Rules): StoredAgent {
+  const now = offsetTime(world.beginWrite());
+  const empty: StoredAgent = {
+    id: world.newId(),
+    name: 'Untitled agent',
+    status: 'draft',
+    version: null,
+    call_config: {},
+    knowledge_base_config: {},
+    llm_config: {},
+    prompt_config: {},
+    stt_config: {},
+    tts_config: {},
+    api_key: null,
+    workspace_id: world.workspaceId,
+    created_at: now,
+    updated_at: now,
+    published_at: null,
+    versions: [],
+  };
+  const agent = normalisedAgent(withRequest(world, empty, { body, put: rules.put }), rules.normalise);
+  world.agents.set(agent.id, agent);
+  return agent;
+}
+
+/** Edits the draft. Published versions stay as they were. */
+export function updateAgent(
+  world: World,
+  agent: StoredAgent,
+  { body, rules }: { body: AgentRequest; rules: Rules },
+): StoredAgent {
+  const now = offsetTime(world.beginWrite());
+  const changed = withRequest(world, agent, { body, put: rules.put });
+  const updated = { ...normalisedAgent(changed, rules.normalise), status: 'draft', updated_at: now };
+  world.agents.set(agent.id, updated);
+  return updated;
+}
+
+/** Keeps the draft as the next version. */
+export function publishAgent(world: World, agent: StoredAgent): StoredAgent {
+  const now = offsetTime(world.beginWrite());
+  const version = (agent.version ?? 0) + 1;
+  const published = { ...agent, status: 'published', version, published_at: now, updated_at: now };
+  const copy: StoredVersion = {
+    version,
+    published_at: now,
+    updated_at: now,
+    name: agent.name,
+    call_config: agent.call_config,
+    knowledge_base_config: agent.knowledge_base_config,
+    llm_config: agent.llm_config,
+    prompt_config: agent.prompt_config,
+    stt_config: agent.stt_config,
+    tts_config: agent.tts_config,
+  };
+  const result = { ...published, versions: [...agent.versions, copy] };
+  world.agents.set(agent.id, result);
+  return result;
+}
+
+function withRequest(
+  world: World,
+  agent: StoredAgent,
+  { body, put }: { body: AgentRequest; put: Rules['put'] },
+): StoredAgent {
+  const next = { ...agent, api_key: keyAfter(world, agent, { body, put }) };
+  if (body.name !== undefined) next.name = body.name;
+  for (const config of configs) {
+    const sent = body[config];
+    if (sent === undefined) continue;
+    const { api_key: _, ...visible } = { api_key: undefined, ...sent };
+    Object.assign(next, { [config]: put === 'merge' ? { ...agent[config], ...visible } : visible });
+  }
+  return next;
+}
+
+/** A replaced `llm_config` that carries no key loses the one it had. */
+function keyAfter(
+  world: World,
+  agent: StoredAgent,
+  { body, put }: { body: AgentRequest; put: Rules['put'] },
+): KeyMarker | null {
+  if (body.llm_config === undefined) return agent.api_key;
+  const { api_key: key } = body.llm_config;
+  if (key !== undefined) return markKey(key, world.sequence.randomText());
+  return put === 'merge' ? agent.api_key : null;
+}

@@ -1,0 +1,64 @@
+import { Hono } from 'hono';
+import { RateLimit } from './rate-limit.ts';
+import { Refusal, refusalResponse } from './refusal.ts';
+import { agentRoutes } from './routes/agents.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { billingHistoryRoutes } from './routes/billing-history.ts';
+import { callHistoryRoutes } from './routes/call-histories.ts';
+import { type DashboardParts, dashboardRoutes } from './routes/dashboard.ts';
+import { knowledgeBaseRoutes } from './routes/knowledge-bases.ts';
+import { numberRoutes } from './routes/numbers.ts';
+import { userRoutes } from './routes/users.ts';
+import { versionRoutes } from './routes/versions.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import type { EmulatorEnv, Service } from './service.ts';
+
+/** The whole platform as one HTTP application. Without `apiKey` any bearer key opens it. */
+export function emulatorApp(
+  service: Service,
+  { apiKey, dashboard }: { apiKey: string | undefined; dashboard: DashboardParts },
+): Hono<EmulatorEnv> {
+  const app = new Hono<EmulatorEnv>();
+  app.notFound((c) => errorAnswer(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), service));
+  app.onError((error) => errorAnswer(error, service));
+  app.route('/__emulator', dashboardRoutes(dashboard));
+  app.route('/api/v1', apiRoutes(service, apiKey));
+  return app;
+}
+
+function apiRoutes(service: Service, apiKey: string | undefined): Hono<EmulatorEnv> {
+  const rateLimit = new RateLimit();
+  const api = new Hono<EmulatorEnv>();
+  api.use(async (c, next) => {
+    requireKey(c.req.header('authorization'), apiKey);
+    rateLimit.admit(service.behaviour.rateLimit);
+    await next();
+  });
+  for (const routes of [
+    agentRoutes,
+    versionRoutes,
+    numberRoutes,
+    knowledgeBaseRoutes,
+    callHistoryRoutes,
+    webhookRoutes,
+    userRoutes,
+    billingHistoryRoutes,
+    apiKeyRoutes,
+  ]) {
+    api.route('/', routes(service));
+  }
+  return api;
+}
+
+function requireKey(header: string | undefined, apiKey: string | undefined): void {
+  const given = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1];
+  if (given === undefined || (apiKey !== undefined && given !== apiKey)) {
+    throw new Refusal(401, 'Unauthenticated');
+  }
+}
+
+/** An error that is no refusal is a mistake of the emulator itself, so it shows where it happened. */
+function errorAnswer(error: Error, { behaviour }: Service): Response {
+  if (error instanceof Refusal) return refusalResponse(error, behaviour.errorStyle);
+  return Response.json({ message: 'The emulator failed', stack: error.stack }, { status: 500 });
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Immutable } from '../values/json.ts';
+
+/** The config objects that an answer may show. `knowledge_base_config` is taken and never shown. */
+export const shownConfigs = [
+  'call_config',
+  'llm_config',
+  'prompt_config',
+  'stt_config',
+  'tts_config',
+] as const;
+export type ShownConfig = (typeof shownConfigs)[number];
+
+const shown = z.array(z.enum(shownConfigs));
+
+/** What the API document leaves open, as switches: a tool must be right whichever way each of them stands. */
+export const emulatorBehaviour = z.strictObject({
+  /** Config objects shown by the read of a single agent and by the answer to its update; the others are left out. */
+  shows: z
+    .strictObject({
+      read: shown.default(['call_config', 'llm_config', 'prompt_config']),
+      update: shown.default(['llm_config', 'prompt_config', 'tts_config']),
+    })
+    .prefault({}),
+  /** Whether a config object in a PUT is laid over the stored one or takes its place; the same for a user's lists. */
+  put: z.enum(['merge', 'replace']).default('merge'),
+  agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
+  /** Shows phone numbers as JSON numbers, which loses the plus and leading zeros. */
+  numericNumbers: z.boolean().default(false),
+  normalise: z
+    .strictObject({
+      /** Removes the blanks around every text but secrets. */
+      trim: z.boolean().default(false),
+      /** Keeps `modules`, `agent_ids` and `knowledge_base_ids` sorted. */
+      reorderSets: z.boolean().default(false),
+      /** Fills config fields that a write leaves out. */
+      defaults: z.boolean().default(false),
+    })
+    .prefault({}),
+  /** Refuses a number whose digits are there already. */
+  uniqueNumbers: z.boolean().default(false),
+  /** Whether the list of users comes in pages or, with a `meta` all the same, as a whole. */
+  users: z.enum(['paged', 'whole']).default('paged'),
+  /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */
+  previousCursorSpelling: z
+    .enum(['documented', 'prev_cursor', 'previous_cursor', 'both'])
+    .default('documented'),
+  errorStyle: z.enum(['message', 'errors', 'detail', 'html']).default('errors'),
+  /** Milliseconds that every answer takes. */
+  latencyMs: z.number().min(0).default(0),
+  rateLimit: z
+    .strictObject({
+      requests: z.int().min(1),
+      perSeconds: z.number().positive(),
+      retryAfter: z.enum(['seconds', 'date', 'none']).default('seconds'),
+    })
+    .nullable()
+    .default(null),
+});
+
+export type EmulatorBehaviour = Immutable<z.output<typeof emulatorBehaviour>>;
+/** Any part of the behaviour; what it leaves out stays as it is. */
+export type BehaviourPatch = Immutable<z.input<typeof emulatorBehaviour>>;

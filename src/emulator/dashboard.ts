@@ -1,0 +1,157 @@
+import type { Json } from '../values/json.ts';
+import { publishAgent } from './agents.ts';
+import { editRecord, putRecord, removeRecord } from './dashboard-edits.ts';
+import { microsecondTime, offsetTime } from './ids-and-clock.ts';
+import { isMarkedKey } from './key-marker.ts';
+import { notFound } from './refusal.ts';
+import type { CollectionName, Stored, StoredUser } from './stored-records.ts';
+import type { World } from './world.ts';
+
+export interface NumberLink {
+  readonly inbound_agent_id?: string | null | undefined;
+  readonly outbound_agent_id?: string | null | undefined;
+  readonly nickname?: string | undefined;
+}
+
+export interface Invitation {
+  readonly email: string;
+  readonly name?: string | undefined;
+  readonly role?: StoredUser['role'] | undefined;
+}
+
+/**
+ * What people do in the platform's dashboard, and what happens there without a request: the changes that the API has no
+ * endpoint for. Every method throws a `Refusal`: 404 for a record that is not there, 422 for values that do not fit.
+ */
+export class Dashboard {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  publishAgent(id: string): Stored<'agents'> {
+    const agent = this.#world.agents.get(id);
+    if (agent === undefined) throw notFound('Agent');
+    return publishAgent(this.#world, agent);
+  }
+
+  /** Whether the agent holds this key for its model's provider. */
+  holdsApiKey(agentId: string, key: string): boolean {
+    const marker = this.#world.agents.get(agentId)?.api_key;
+    return marker != null && isMarkedKey(marker, key);
+  }
+
+  linkNumber(id: string, link: NumberLink): Stored<'numbers'> {
+    const number = this.#world.numbers.get(id);
+    if (number === undefined) throw notFound('Number');
+    for (const agentId of [link.inbound_agent_id, link.outbound_agent_id]) {
+      if (agentId != null && !this.#world.agents.has(agentId)) throw notFound('Agent');
+    }
+    const now = offsetTime(this.#world.beginWrite());
+    return putRecord(this.#world, 'numbers', { ...number, ...withoutUndefined(link), updated_at: now });
+  }
+
+  inviteUser({ email, name, role = null }: Invitation): Stored<'users'> {
+    this.#world.beginWrite();
+    return putRecord(this.#world, 'users', {
+      id: this.#world.newId(),
+      name: name ?? String(email).split('@')[0],
+      email,
+      role,
+      is_owner: role === 'owner',
+      modules: [],
+      agent_ids: [],
+    });
+  }
+
+  addKnowledgeBase({ name }: { readonly name: string }): Stored<'knowledge-bases'> {
+    const now = microsecondTime(this.#world.beginWrite());
+    return putRecord(this.#world, 'knowledge-bases', {
+      id: this.#world.newId(),
+      name,
+      created_at: now,
+      updated_at: now,
+      workspace_id: this.#world.workspaceId,
+    });
+  }
+
+  /** A finished call of three minutes, in the fields that `call` leaves out. */
+  recordCall(call: Partial<Stored<'calls'>> & { readonly agent_id: string }): Stored<'calls'> {
+    const time = this.#world.beginWrite();
+    const now = microsecondTime(time);
+    return putRecord(this.#world, 'calls', {
+      id: this.#world.newId(),
+      start_time: microsecondTime(time - 180_000),
+      end_time: now,
+      duration: '00:03:00',
+      channel_type: 'voice',
+      cost: 0.42,
+      session_id: null,
+      end_reason: 'hangup',
+      session_status: 'active',
+      from: '+4930111111',
+      to: '+4930222222',
+      direction: 'inbound',
+      session_outcome: 'unresolved',
+      e2e_latency: 640,
+      workspace_id: this.#world.workspaceId,
+      created_at: now,
+      updated_at: now,
+      analysis: null,
+      ...call,
+    });
+  }
+
+  /** A paid invoice over 49.00 euros, in the fields that `invoice` leaves out. */
+  addInvoice(invoice: Partial<Stored<'invoices'>> = {}): Stored<'invoices'> {
+    const now = Math.floor(this.#world.beginWrite() / 1000);
+    const id = this.#world.newId();
+    return putRecord(this.#world, 'invoices', {
+      id,
+      created_at: now,
+      amount_due: 4900,
+      amount_paid: 4900,
+      total: 4900,
+      currency: 'eur',
+      status: 'paid',
+      invoice_url: `https://billing.example.com/${id}`,
+      invoice_pdf: `https://billing.example.com/${id}.pdf`,
+      number: `INV-${String(this.#world.invoices.size + 1).padStart(4, '0')}`,
+      period_start: now - 30 * 24 * 60 * 60,
+      period_end: now,
+      ...invoice,
+    });
+  }
+
+  addApiKey(key: {
+    readonly name: string;
+    readonly expires_at?: string | null | undefined;
+  }): Stored<'api-keys'> {
+    const now = microsecondTime(this.#world.beginWrite());
+    return putRecord(this.#world, 'api-keys', {
+      id: Math.max(0, ...this.#world.apiKeys.values().map(({ id }) => id)) + 1,
+      created_at: now,
+      ...key,
+      expires_at: key.expires_at ?? null,
+    });
+  }
+
+  /** Lays a merge patch (RFC 7396) over a record, as someone does who edits it behind the tool's back. */
+  edit<Name extends CollectionName>(
+    collection: Name,
+    id: string,
+    patch: { readonly [field: string]: Json },
+  ): Stored<Name> {
+    return editRecord(this.#world, { collection, id, patch });
+  }
+
+  /** Removes a record; what pointed at it points at nothing afterwards. */
+  remove(collection: CollectionName, id: string): void {
+    removeRecord(this.#world, collection, id);
+  }
+}
+
+function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+}

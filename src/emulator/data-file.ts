@@ -1,0 +1,124 @@
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { UserError } from '../problems/user-error.ts';
+import { storedSchemas } from './stored-records.ts';
+import type { World, WorldData } from './world.ts';
+
+const FORMAT_VERSION = 1;
+/** Pause between two writes of the file, in milliseconds: many changes in a row cost few writes. */
+const PAUSE = 100;
+
+const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strictObject({
+  format_version: z.literal(FORMAT_VERSION),
+  workspace_id: z.string().min(1),
+  sequence: z.strictObject({ time: z.int(), drawn: z.int().min(0) }),
+  records: z.strictObject({
+    agents: z.array(storedSchemas.agents),
+    numbers: z.array(storedSchemas.numbers),
+    'knowledge-bases': z.array(storedSchemas['knowledge-bases']),
+    calls: z.array(storedSchemas.calls),
+    webhooks: z.array(storedSchemas.webhooks),
+    users: z.array(storedSchemas.users),
+    invoices: z.array(storedSchemas.invoices),
+    'api-keys': z.array(storedSchemas['api-keys']),
+  }),
+});
+
+/** The world kept in a file, or undefined where there is no such file. Throws a UserError for a file that is none of ours. */
+export async function loadWorldData(path: string): Promise<WorldData | undefined> {
+  const text = await readText(path);
+  if (text === undefined) return undefined;
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw damaged(path, 'it is not JSON');
+  }
+  const parsed = dataFile.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw damaged(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it does not fit'}`);
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new UserError(`cannot read the emulator's data file ${path}: ${String(error)}`, { cause: error });
+  }
+}
+
+function damaged(path: string, why: string): UserError {
+  return new UserError(`${path} is not an emulator's data file: ${why}`, {
+    hint: 'Name another file, or move this one away to start with an empty workspace.',
+  });
+}
+
+/**
+ * Keeps a world in a file. Changes are gathered and written shortly after; `close` writes what is still open. A write that
+ * fails is reported by `close`.
+ */
+export class DataFile {
+  readonly #path: string;
+  readonly #world: World;
+  readonly #closing = new AbortController();
+  #isDirty = false;
+  #writing: Promise<void> | undefined;
+  #failure: unknown;
+
+  constructor(path: string, world: World) {
+    this.#path = path;
+    this.#world = world;
+    world.onWrite = () => this.#noteChange();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #noteChange(): void {
+    this.#isDirty = true;
+    this.#writing ??= this.#writeChanges();
+  }
+
+  async #writeChanges(): Promise<void> {
+    while (this.#isDirty) {
+      await sleep(PAUSE, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      this.#isDirty = false;
+      try {
+        await writeAtomically(this.#path, this.#text());
+        this.#failure = undefined;
+      } catch (error) {
+        this.#failure = error;
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  #text(): string {
+    return `${JSON.stringify({ format_version: FORMAT_VERSION, ...this.#world.toData() }, null, 1)}\n`;
+  }
+}
+
+/** Either the old content or the new is there at any instant. Only the owner may read it. */
+async function writeAtomically(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    const file = await open(temporary, 'w', 0o600);
+    try {
+      await file.chmod(0o600);
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

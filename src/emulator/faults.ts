@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { Immutable } from '../values/json.ts';
+import type { ReceivedRequest } from './request-log.ts';
+
+/** What goes wrong with a request. All but `status` and `cut: before` let the request be carried out first. */
+export const fault = z.union([
+  z.strictObject({
+    status: z.int().min(200).max(599),
+    headers: z.record(z.string(), z.string()).optional(),
+    /** Sent as it is when a text, otherwise as JSON. */
+    body: z.json().optional(),
+    /** Carries the request out all the same, as behind a gateway that gave up waiting. */
+    commit: z.boolean().optional(),
+  }),
+  /** Breaks the connection without an answer: before the request is carried out, or after. */
+  z.strictObject({ cut: z.enum(['before', 'after']) }),
+  /** Sends the body in pieces of 16 bytes, this many milliseconds apart. */
+  z.strictObject({ drip: z.number().min(0) }),
+  /** Breaks the connection after this many bytes of the body. */
+  z.strictObject({ truncate: z.int().min(0) }),
+  /** Holds the finished answer back. */
+  z.strictObject({ delayMs: z.number().min(0) }),
+  /** Sends the status and the headers with nothing after them. */
+  z.strictObject({ emptyBody: z.literal(true) }),
+]);
+
+/** A fault, the requests it hits, and how many of them. */
+export const plannedFault = z.strictObject({
+  match: z
+    .strictObject({
+      method: z.string().optional(),
+      /** Beginning of the path. */
+      path: z.string().optional(),
+      /** Regular expression that the path with its query must match. */
+      pattern: z.string().refine(isPattern, { error: 'expected a regular expression' }).optional(),
+    })
+    .default({}),
+  times: z.int().min(1).default(1),
+  fault,
+});
+
+export type Fault = Immutable<z.infer<typeof fault>>;
+export type PlannedFault = Immutable<z.input<typeof plannedFault>>;
+
+interface Pending {
+  readonly plan: Immutable<z.output<typeof plannedFault>>;
+  left: number;
+}
+
+/** The faults still to come. Each request takes at most one: the first that matches, in the order they were added. */
+export class Faults {
+  #pending: Pending[] = [];
+
+  /** Throws a ZodError for a plan that makes no sense. */
+  add(planned: PlannedFault): void {
+    const plan = plannedFault.parse(planned);
+    this.#pending.push({ plan, left: plan.times });
+  }
+
+  clear(): void {
+    this.#pending = [];
+  }
+
+  get pending(): readonly PlannedFault[] {
+    return this.#pending.map(({ plan, left }) => ({ ...plan, times: left }));
+  }
+
+  take(request: ReceivedRequest): Fault | undefined {
+    const hit = this.#pending.find(({ plan }) => isHit(plan.match, request));
+    if (hit === undefined) return undefined;
+    hit.left -= 1;
+    if (hit.left === 0) this.#pending = this.#pending.filter((pending) => pending !== hit);
+    return hit.plan.fault;
+  }
+}
+
+function isHit({ method, path, pattern }: Pending['plan']['match'], request: ReceivedRequest): boolean {
+  return (
+    (method === undefined || method.toUpperCase() === request.method) &&
+    (path === undefined || request.path.startsWith(path)) &&
+    (pattern === undefined || new RegExp(pattern).test(request.path))
+  );
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

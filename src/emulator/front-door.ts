@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Hono } from 'hono';
+import { breakConnection, sendDripping, sendTruncated } from './bad-delivery.ts';
+import type { EmulatorBehaviour } from './behaviour.ts';
+import type { Fault, Faults } from './faults.ts';
+import { type ReceivedBody, readBody, withoutKeys } from './received-body.ts';
+import type { ReceivedRequest, RequestLog } from './request-log.ts';
+import type { EmulatorEnv } from './service.ts';
+
+/** Called for each request to the API before anything is done about it; may answer with a fault for it. */
+export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
+
+export interface FrontDoorParts {
+  readonly app: Hono<EmulatorEnv>;
+  readonly log: RequestLog;
+  readonly faults: Faults;
+  readonly behaviour: () => EmulatorBehaviour;
+  readonly onRequest?: RequestHook | undefined;
+  /** Aborted when the emulator closes: ends all waiting. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * What a request passes on its way to the routes and back: it is written down, takes its time, and may meet a fault.
+ * The dashboard has a door of its own, where nothing of that happens.
+ */
+export function frontDoor(
+  parts: FrontDoorParts,
+): (request: Request, bindings: HttpBindings) => Promise<Response> {
+  return async (request, bindings) => {
+    const body = await readBody(bindings.incoming);
+    const carryOut = async (): Promise<Response> => await parts.app.fetch(request, { ...bindings, body });
+    const path = bindings.incoming.url ?? '/';
+    if (path.startsWith('/__emulator')) return carryOut();
+    const received = writtenDown(request.method, path, body);
+    parts.log.add(received);
+    const latency = parts.behaviour().latencyMs;
+    if (latency > 0) await pause(latency, parts.closing);
+    const fault = (await parts.onRequest?.(received)) ?? parts.faults.take(received);
+    return fault === undefined
+      ? carryOut()
+      : withFault(fault, { carryOut, bindings, closing: parts.closing });
+  };
+}
+
+function writtenDown(method: string, path: string, body: ReceivedBody): ReceivedRequest {
+  return body.kind === 'json' ? { method, path, body: withoutKeys(body.value) } : { method, path };
+}
+
+interface Exchange {
+  readonly carryOut: () => Promise<Response>;
+  readonly bindings: HttpBindings;
+  readonly closing: AbortSignal;
+}
+
+async function withFault(fault: Fault, { carryOut, bindings, closing }: Exchange): Promise<Response> {
+  const { outgoing } = bindings;
+  if ('status' in fault) {
+    if (fault.commit === true) await carryOut();
+    return statusAnswer(fault);
+  }
+  if ('cut' in fault) {
+    if (fault.cut === 'after') await carryOut();
+    breakConnection(outgoing);
+    return RESPONSE_ALREADY_SENT;
+  }
+  const answer = await carryOut();
+  if ('drip' in fault) {
+    await sendDripping(answer, outgoing, () => pause(fault.drip, closing));
+    return RESPONSE_ALREADY_SENT;
+  }
+  if ('truncate' in fault) {
+    await sendTruncated(answer, outgoing, fault.truncate);
+    return RESPONSE_ALREADY_SENT;
+  }
+  if ('delayMs' in fault) {
+    await pause(fault.delayMs, closing);
+    return answer;
+  }
+  return new Response(null, { status: answer.status, headers: answer.headers });
+}
+
+function statusAnswer({ status, headers, body }: Extract<Fault, { status: number }>): Response {
+  const isText = typeof body === 'string';
+  const content = body === undefined ? null : isText ? body : JSON.stringify(body);
+  const type =
+    content === null ? {} : { 'content-type': isText ? 'text/plain; charset=utf-8' : 'application/json' };
+  return new Response(content, { status, headers: { ...type, ...headers } });
+}
+
+async function pause(milliseconds: number, closing: AbortSignal): Promise<void> {
+  if (!closing.aborted) await sleep(milliseconds, undefined, { signal: closing }).catch(() => undefined);
+}

@@ -1,0 +1,74 @@
+import { createHash, randomUUID } from 'node:crypto';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const TIME_CHARACTERS = 10;
+const RANDOM_CHARACTERS = 16;
+const SEEDED_START = Date.UTC(2026, 0, 1);
+
+export type Seed = string | number;
+
+/** Where the sequence of ids and times stands: kept in the data file, so that a reloaded world goes on from there. */
+export interface SequencePoint {
+  /** Milliseconds since 1970 of the latest write. */
+  readonly time: number;
+  /** How many random texts have been drawn. */
+  readonly drawn: number;
+}
+
+/**
+ * Ids and times of a world. With a seed both are the same in every run, and the clock advances one second a write;
+ * without one, ids are random and the clock is the machine's, but never runs backwards.
+ */
+export class IdsAndClock {
+  readonly #seed: Seed;
+  readonly #isSeeded: boolean;
+  #time: number;
+  #idTime = 0;
+  #drawn: number;
+
+  constructor(seed: Seed | undefined, from?: SequencePoint) {
+    this.#isSeeded = seed !== undefined;
+    this.#seed = seed ?? randomUUID();
+    this.#time = from?.time ?? (this.#isSeeded ? SEEDED_START : Date.now());
+    this.#drawn = from?.drawn ?? 0;
+  }
+
+  get point(): SequencePoint {
+    return { time: this.#time, drawn: this.#drawn };
+  }
+
+  /** Milliseconds since 1970 of the next write. */
+  advance(): number {
+    this.#time = this.#isSeeded ? this.#time + 1000 : Math.max(this.#time, Date.now());
+    return this.#time;
+  }
+
+  /** A fresh 26-character id of the ULID form; ids sort in the order in which they were given. */
+  newId(): string {
+    this.#idTime = Math.max(this.#time, this.#idTime + 1);
+    let time = this.#idTime;
+    let text = '';
+    for (let i = 0; i < TIME_CHARACTERS; i++) {
+      text = ALPHABET.charAt(time % ALPHABET.length) + text;
+      time = Math.floor(time / ALPHABET.length);
+    }
+    return text + this.randomText();
+  }
+
+  /** Sixteen characters of the id alphabet: 80 bits. */
+  randomText(): string {
+    const bytes = createHash('sha256').update(`${this.#seed}:${this.#drawn}`).digest();
+    this.#drawn += 1;
+    return Array.from(bytes.subarray(0, RANDOM_CHARACTERS), (byte) => ALPHABET.charAt(byte % 32)).join('');
+  }
+}
+
+/** The form of agents, numbers and webhooks: `2026-01-01T00:00:01+00:00`. */
+export function offsetTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/, '+00:00');
+}
+
+/** The form of the other records: `2026-01-01T00:00:01.000000Z`. */
+export function microsecondTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/Z$/, '000Z');
+}

@@ -1,0 +1,75 @@
+import { isObject, setOwn } from '../values/json.ts';
+import type { EmulatorBehaviour, ShownConfig } from './behaviour.ts';
+import type { StoredAgent } from './stored-records.ts';
+
+/** Fields whose text the server takes exactly as it comes. */
+const UNTRIMMED: ReadonlySet<string> = new Set(['api_key']);
+
+/** The body of a request with the blanks around its texts removed, where the behaviour says so. */
+export function trimmed(body: unknown, { trim }: EmulatorBehaviour['normalise']): unknown {
+  return trim ? trimTexts(body) : body;
+}
+
+function trimTexts(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim();
+  if (Array.isArray(value)) return value.map(trimTexts);
+  if (!isObject(value)) return value;
+  const result: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    setOwn(result, key, UNTRIMMED.has(key) ? item : trimTexts(item));
+  }
+  return result;
+}
+
+/** A set in the order in which the server keeps it. */
+export function ordered<T extends string>(
+  items: readonly T[],
+  { reorderSets }: EmulatorBehaviour['normalise'],
+): T[] {
+  return reorderSets ? [...items].sort() : [...items];
+}
+
+const serverDefaults: { readonly [Name in ShownConfig]: Readonly<StoredAgent[Name]> } = {
+  call_config: { max_call_duration_ms: 1_800_000, ring_duration_ms: 30_000 },
+  llm_config: { provider: 'internal', model: 'gpt-4o', temperature: 0.7, max_tokens: 1024 },
+  prompt_config: {
+    first_speaker: 'ai',
+    ai_speak_after_silence: true,
+    ai_speak_wait_time: 3,
+    welcome_message_type: 'dynamic',
+    welcome_message: null,
+  },
+  stt_config: { provider: 'internal', model: 'general' },
+  tts_config: {
+    speed: 'normal',
+    emotion: null,
+    speed_alpha: null,
+    ambient_sound_volume: 0.5,
+    responsiveness: 1,
+    interruption_sensitivity: 0.8,
+    enable_backchannel: false,
+    backchannel_words: [],
+    reminder_trigger_ms: 10_000,
+  },
+};
+
+/** The agent's configuration as the server keeps it: sets in its order, gaps filled, where the behaviour says so. */
+export function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
+  agent: T,
+  normalise: EmulatorBehaviour['normalise'],
+): T {
+  const filled = normalise.defaults ? { ...agent, ...withDefaults(agent) } : agent;
+  const ids = filled.llm_config.knowledge_base_ids;
+  if (ids === undefined) return filled;
+  return { ...filled, llm_config: { ...filled.llm_config, knowledge_base_ids: ordered(ids, normalise) } };
+}
+
+function withDefaults(agent: Pick<StoredAgent, ShownConfig>): Pick<StoredAgent, ShownConfig> {
+  return {
+    call_config: { ...serverDefaults.call_config, ...agent.call_config },
+    llm_config: { ...serverDefaults.llm_config, ...agent.llm_config },
+    prompt_config: { ...serverDefaults.prompt_config, ...agent.prompt_config },
+    stt_config: { ...serverDefaults.stt_config, ...agent.stt_config },
+    tts_config: { ...serverDefaults.tts_config, ...agent.tts_config },
+  };
+}

@@ -1,0 +1,101 @@
+import type { EmulatorBehaviour } from './behaviour.ts';
+import { invalid } from './refusal.ts';
+import type { PageRequest } from './request-checks.ts';
+
+const DEFAULT_PER_PAGE = 20;
+
+/** A list that is read in pages. Cursors name a key rather than a position: records that come or go shift nothing. */
+export interface Listing<T> {
+  readonly name: string;
+  readonly key: (item: T) => string | number;
+  /** Whether keys fall or rise along the list. */
+  readonly order: 'ascending' | 'descending';
+}
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly meta: Readonly<Record<string, number | string | null>>;
+}
+
+interface Cursor {
+  readonly side: 'before' | 'after';
+  readonly key: string | number;
+}
+
+/** One page of the items. Throws a 422 for a cursor that this list cannot have given. */
+export function pageOf<T>(
+  items: Iterable<T>,
+  listing: Listing<T>,
+  { request, spelling }: { request: PageRequest; spelling: EmulatorBehaviour['previousCursorSpelling'] },
+): Page<T> {
+  const sorted = [...items].sort((a, b) => compareKeys(listing, listing.key(a), listing.key(b)));
+  const size = request.per_page ?? DEFAULT_PER_PAGE;
+  const cursor = request.cursor === undefined ? undefined : parseCursor(request.cursor, listing);
+  const { start, end } = bounds(sorted, listing, { cursor, size });
+  const data = sorted.slice(start, end);
+  const [first] = data;
+  const last = data.at(-1);
+  const next = last !== undefined && end < sorted.length ? cursorText(listing, 'after', last) : null;
+  const previous = first !== undefined && start > 0 ? cursorText(listing, 'before', first) : null;
+  return {
+    data,
+    meta: { per_page: size, next_cursor: next, ...previousCursor(listing, previous, spelling) },
+  };
+}
+
+function bounds<T>(
+  sorted: readonly T[],
+  listing: Listing<T>,
+  { cursor, size }: { cursor: Cursor | undefined; size: number },
+): { start: number; end: number } {
+  if (cursor === undefined) return { start: 0, end: size };
+  const beyond = cursor.side === 'after' ? 1 : 0;
+  const found = sorted.findIndex((item) => compareKeys(listing, listing.key(item), cursor.key) >= beyond);
+  const index = found === -1 ? sorted.length : found;
+  return cursor.side === 'after'
+    ? { start: index, end: index + size }
+    : { start: Math.max(0, index - size), end: index };
+}
+
+function compareKeys<T>({ order }: Listing<T>, a: string | number, b: string | number): number {
+  const rising = a < b ? -1 : a > b ? 1 : 0;
+  return order === 'ascending' ? rising : -rising;
+}
+
+function previousCursor<T>(
+  { name }: Listing<T>,
+  cursor: string | null,
+  spelling: EmulatorBehaviour['previousCursorSpelling'],
+): Record<string, string | null> {
+  switch (spelling) {
+    case 'documented':
+      return name === 'versions' ? { previous_cursor: cursor } : { prev_cursor: cursor };
+    case 'prev_cursor':
+      return { prev_cursor: cursor };
+    case 'previous_cursor':
+      return { previous_cursor: cursor };
+    case 'both':
+      return { prev_cursor: cursor, previous_cursor: cursor };
+    default:
+      return spelling satisfies never;
+  }
+}
+
+function cursorText<T>({ name, key }: Listing<T>, side: Cursor['side'], item: T): string {
+  return Buffer.from(JSON.stringify([name, side, key(item)])).toString('base64url');
+}
+
+function parseCursor<T>(text: string, { name }: Listing<T>): Cursor {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (Array.isArray(parts) && parts.length === 3 && parts[0] === name) {
+      const [, side, key] = parts as unknown[];
+      if ((side === 'before' || side === 'after') && (typeof key === 'string' || typeof key === 'number')) {
+        return { side, key };
+      }
+    }
+  } catch {
+    // No cursor of ours: answered below as any other unknown one.
+  }
+  throw invalid([{ field: 'cursor', message: 'The cursor is unknown' }]);
+}

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import { isObject } from '../values/json.ts';
+
+/** More than any request of the API needs. */
+const LARGEST = 16 * 1024 * 1024;
+
+/** The body of a request: no body at all, JSON, or why it cannot be taken. */
+export type ReceivedBody =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'wrong-type' | 'not-json' | 'too-large' };
+
+/** Reads the raw body, also that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
+export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= LARGEST) chunks.push(chunk);
+  }
+  if (size === 0) return { kind: 'none' };
+  if (size > LARGEST) return { kind: 'too-large' };
+  if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? '')) return { kind: 'wrong-type' };
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return { kind: 'json', value: JSON.parse(text) as unknown };
+  } catch {
+    return { kind: 'not-json' };
+  }
+}
+
+/** The body as it may be written down: a provider key in it is replaced. */
+export function withoutKeys(body: unknown): unknown {
+  if (!isObject(body) || !isObject(body.llm_config) || !Object.hasOwn(body.llm_config, 'api_key'))
+    return body;
+  return { ...body, llm_config: { ...body.llm_config, api_key: '(secret)' } };
+}

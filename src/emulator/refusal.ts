@@ -1,0 +1,85 @@
+import type { EmulatorBehaviour } from './behaviour.ts';
+
+/** One thing wrong with a request; `field` is a path such as `llm_config.model`, empty for the request as a whole. */
+export interface Problem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A request that is answered with a status of 400 or more. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly problems: readonly Problem[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    message: string,
+    more: {
+      readonly problems?: readonly Problem[];
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.problems = more.problems ?? [];
+    this.headers = more.headers ?? {};
+  }
+}
+
+export function notFound(what: string): Refusal {
+  return new Refusal(404, `${what} not found`);
+}
+
+export function invalid(problems: readonly Problem[]): Refusal {
+  const [first] = problems;
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+  return new Refusal(422, `${first?.message ?? 'The request is invalid'}${more}`, { problems });
+}
+
+/** The answer to a refused request, in the style that the behaviour asks for. */
+export function refusalResponse(refusal: Refusal, style: EmulatorBehaviour['errorStyle']): Response {
+  const isHtml = style === 'html';
+  const body = isHtml ? htmlPage(refusal) : JSON.stringify(jsonBody(refusal, style));
+  return new Response(body, {
+    status: refusal.status,
+    headers: {
+      'content-type': isHtml ? 'text/html; charset=utf-8' : 'application/json',
+      ...refusal.headers,
+    },
+  });
+}
+
+function jsonBody({ message, problems }: Refusal, style: 'message' | 'errors' | 'detail'): unknown {
+  switch (style) {
+    case 'message':
+      return { message };
+    case 'errors':
+      return problems.length === 0 ? { message } : { message, errors: byField(problems) };
+    case 'detail':
+      return {
+        detail:
+          problems.length === 0
+            ? message
+            : problems.map(({ field, message }) => ({
+                loc: ['body', ...field.split('.')],
+                msg: message,
+                type: 'value_error',
+              })),
+      };
+    default:
+      return style satisfies never;
+  }
+}
+
+function byField(problems: readonly Problem[]): Record<string, readonly string[]> {
+  const fields = new Map<string, string[]>();
+  for (const { field, message } of problems) fields.set(field, [...(fields.get(field) ?? []), message]);
+  return Object.fromEntries(fields);
+}
+
+function htmlPage({ status, message }: Refusal): string {
+  const text = message.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return `<!doctype html><html><head><title>${status}</title></head><body><h1>${status}</h1><p>${text}</p></body></html>`;
+}

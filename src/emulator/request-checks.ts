@@ -1,0 +1,78 @@
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { isObject } from '../values/json.ts';
+import { invalid, type Problem, Refusal } from './refusal.ts';
+import type { EmulatorEnv } from './service.ts';
+
+/** The JSON object that a request carries; an absent body counts as `{}`. Throws a Refusal for anything else. */
+export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown>> {
+  const { body } = c.env;
+  switch (body.kind) {
+    case 'none':
+      return {};
+    case 'json':
+      if (isObject(body.value)) return body.value;
+      throw invalid([{ field: '', message: 'The body must be a JSON object' }]);
+    case 'not-json':
+      throw new Refusal(400, 'The body is not valid JSON');
+    case 'wrong-type':
+      throw new Refusal(415, 'The body must be sent as application/json');
+    case 'too-large':
+      throw new Refusal(413, 'The body is too large');
+    default:
+      throw new Error(body satisfies never);
+  }
+}
+
+/** The input as the schema takes it, with the fields that the schema does not know silently dropped. Throws a 422. */
+export function checked<T>(schema: z.ZodType<T>, input: unknown): T {
+  let result = schema.safeParse(input);
+  if (!result.success) result = schema.safeParse(withoutUnknownFields(input, result.error.issues));
+  if (result.success) return result.data;
+  throw invalid(result.error.issues.map(problemOf));
+}
+
+/** As `checked`, but an unknown field is a 422 too: for the dashboard, whose callers are tests and people. */
+export function checkedStrictly<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw invalid(result.error.issues.map(problemOf));
+}
+
+function problemOf(issue: z.core.$ZodIssue): Problem {
+  const field = issue.path.join('.');
+  return { field, message: field === '' ? issue.message : `The ${field} field is invalid: ${issue.message}` };
+}
+
+function withoutUnknownFields(input: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy: unknown = structuredClone(input);
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    let place: unknown = copy;
+    for (const key of issue.path) place = isContainer(place) ? place[key] : undefined;
+    if (isContainer(place)) for (const key of issue.keys) delete place[key];
+  }
+  return copy;
+}
+
+function isContainer(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+const perPageText = z
+  .string()
+  .regex(/^\d{1,9}$/, { error: 'expected an integer' })
+  .transform(Number)
+  .pipe(z.int().min(1).max(100));
+
+const pageQuery = z.object({ per_page: perPageText.optional(), cursor: z.string().optional() });
+
+export interface PageRequest {
+  readonly per_page?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** The paging parameters in a query. Throws a 422. */
+export function pageRequestOf(c: Context<EmulatorEnv>): PageRequest {
+  return checked(pageQuery, c.req.query());
+}

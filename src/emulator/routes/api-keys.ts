@@ -1,0 +1,18 @@
+import { Hono } from 'hono';
+import { type Listing, pageOf } from '../pagination.ts';
+import { pageRequestOf } from '../request-checks.ts';
+import type { EmulatorEnv, Service } from '../service.ts';
+import type { Stored } from '../stored-records.ts';
+import { showApiKey } from '../views.ts';
+
+const listing: Listing<Stored<'api-keys'>> = { name: 'api-keys', key: ({ id }) => id, order: 'ascending' };
+
+export function apiKeyRoutes(service: Service): Hono<EmulatorEnv> {
+  return new Hono<EmulatorEnv>().get('/api-keys', (c) => {
+    const { data, meta } = pageOf(service.world.apiKeys.values(), listing, {
+      request: pageRequestOf(c),
+      spelling: service.behaviour.previousCursorSpelling,
+    });
+    return c.json({ data: data.map(showApiKey), meta });
+  });
+}

@@ -1,0 +1,38 @@
+import { Hono } from 'hono';
+import { type CallFilter, callFilter } from '../../platform/records.ts';
+import { type Listing, pageOf } from '../pagination.ts';
+import { notFound } from '../refusal.ts';
+import { bodyOf, checked } from '../request-checks.ts';
+import type { EmulatorEnv, Service } from '../service.ts';
+import type { Stored } from '../stored-records.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+const listing: Listing<Stored<'calls'>> = {
+  name: 'call-histories',
+  key: ({ id }) => id,
+  order: 'descending',
+};
+
+export function callHistoryRoutes(service: Service): Hono<EmulatorEnv> {
+  return new Hono<EmulatorEnv>()
+    .get('/call-histories', (c) => {
+      const filter = checked(callFilter, bodyOf(c));
+      const calls = service.world.calls.values().filter((call) => isWithin(call, filter));
+      const spelling = service.behaviour.previousCursorSpelling;
+      return c.json(pageOf(calls, listing, { request: filter, spelling }));
+    })
+    .get('/call-histories/:id', (c) => {
+      const call = service.world.calls.get(c.req.param('id'));
+      if (call === undefined) throw notFound('Call history');
+      return c.json({ data: call });
+    });
+}
+
+/** Both bounds count as within; a `date_to` without a time means that whole day. */
+function isWithin(call: Stored<'calls'>, { date_from, date_to }: CallFilter): boolean {
+  const start = Date.parse(call.start_time);
+  if (date_from && start < Date.parse(date_from)) return false;
+  if (!date_to) return true;
+  return /[T ]\d/.test(date_to) ? start <= Date.parse(date_to) : start < Date.parse(date_to) + DAY;
+}

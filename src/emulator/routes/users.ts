@@ -1,0 +1,54 @@
+import { Hono } from 'hono';
+import { type UserRequest, userRequest } from '../../platform/records.ts';
+import { ordered, trimmed } from '../normalising.ts';
+import { type Listing, pageOf } from '../pagination.ts';
+import { invalid, notFound } from '../refusal.ts';
+import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
+import type { EmulatorEnv, Service } from '../service.ts';
+import type { StoredUser } from '../stored-records.ts';
+import { requireWorkspace } from './workspace.ts';
+
+const listing: Listing<StoredUser> = { name: 'users', key: ({ id }) => id, order: 'ascending' };
+
+export function userRoutes(service: Service): Hono<EmulatorEnv> {
+  return new Hono<EmulatorEnv>()
+    .get('/workspaces/:workspace/users', (c) => {
+      requireWorkspace(service, c.req.param('workspace'));
+      const { world, behaviour } = service;
+      const isWhole = behaviour.users === 'whole';
+      return c.json(
+        pageOf(world.users.values(), listing, {
+          request: isWhole ? { per_page: Math.max(1, world.users.size) } : pageRequestOf(c),
+          spelling: behaviour.previousCursorSpelling,
+        }),
+      );
+    })
+    .put('/workspaces/:workspace/users/:id', (c) => {
+      requireWorkspace(service, c.req.param('workspace'));
+      const { world, behaviour } = service;
+      const user = world.users.get(c.req.param('id'));
+      if (user === undefined) throw notFound('User');
+      const body = checked(userRequest, trimmed(bodyOf(c), behaviour.normalise));
+      requireAgents(service, body);
+      world.beginWrite();
+      const base = behaviour.put === 'merge' ? user : { modules: [], agent_ids: [] };
+      const updated: StoredUser = {
+        ...user,
+        role: body.role,
+        is_owner: body.role === 'owner',
+        modules: ordered(body.modules ?? base.modules, behaviour.normalise),
+        agent_ids: ordered(body.agent_ids ?? base.agent_ids, behaviour.normalise),
+      };
+      world.users.set(user.id, updated);
+      return c.json({ data: updated });
+    });
+}
+
+function requireAgents({ world }: Service, { agent_ids: ids = [] }: UserRequest): void {
+  const problems = ids.flatMap((id, index) =>
+    world.agents.has(id)
+      ? []
+      : [{ field: `agent_ids.${index}`, message: `The selected agent_ids.${index} is invalid` }],
+  );
+  if (problems.length > 0) throw invalid(problems);
+}

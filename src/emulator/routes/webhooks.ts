@@ -1,0 +1,38 @@
+import { Hono } from 'hono';
+import { webhookRequest } from '../../platform/records.ts';
+import { offsetTime } from '../ids-and-clock.ts';
+import { trimmed } from '../normalising.ts';
+import { notFound } from '../refusal.ts';
+import { bodyOf, checked } from '../request-checks.ts';
+import type { EmulatorEnv, Service } from '../service.ts';
+import { type Stored, webhookPayload } from '../stored-records.ts';
+
+const request = webhookRequest.extend({ payload: webhookPayload.nullable().optional() });
+
+export function webhookRoutes(service: Service): Hono<EmulatorEnv> {
+  return new Hono<EmulatorEnv>()
+    .post('/webhooks', (c) => {
+      const { world, behaviour } = service;
+      const body = checked(request, trimmed(bodyOf(c), behaviour.normalise));
+      const now = offsetTime(world.beginWrite());
+      const webhook: Stored<'webhooks'> = {
+        id: world.newId(),
+        url: body.url,
+        payload: body.payload ?? null,
+        check_https: body.check_https ?? true,
+        logging_enabled: body.logging_enabled ?? false,
+        retries: body.retries ?? 3,
+        timeout: body.timeout ?? 30,
+        workspace_id: world.workspaceId,
+        created_at: now,
+        updated_at: now,
+      };
+      world.webhooks.set(webhook.id, webhook);
+      return c.json({ data: webhook }, 201);
+    })
+    .get('/webhooks/:id', (c) => {
+      const webhook = service.world.webhooks.get(c.req.param('id'));
+      if (webhook === undefined) throw notFound('Webhook');
+      return c.json({ data: webhook });
+    });
+}

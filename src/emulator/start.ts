@@ -1,0 +1,148 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { UserError } from '../problems/user-error.ts';
+import { emulatorApp } from './app.ts';
+import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from './behaviour.ts';
+import { Dashboard } from './dashboard.ts';
+import { DataFile, loadWorldData } from './data-file.ts';
+import { Faults } from './faults.ts';
+import { frontDoor, type RequestHook } from './front-door.ts';
+import type { Seed } from './ids-and-clock.ts';
+import { mergePatch } from './merge-patch.ts';
+import { type ReceivedRequest, RequestLog } from './request-log.ts';
+import { World } from './world.ts';
+
+export const DEFAULT_WORKSPACE_ID = '01JEMV1AT0RW0RKSPACE000001';
+
+export interface EmulatorOptions {
+  /** 0, the default, takes any free port. */
+  readonly port?: number | undefined;
+  /** 127.0.0.1 by default. */
+  readonly host?: string | undefined;
+  /** `DEFAULT_WORKSPACE_ID`, or that of the data file, by default. */
+  readonly workspaceId?: string | undefined;
+  /** The one bearer key that is accepted; any is when absent. */
+  readonly apiKey?: string | undefined;
+  /** Makes ids and times the same in every run. */
+  readonly seed?: Seed | undefined;
+  /** Where the world is kept; loaded at the start where it exists. In memory when absent. */
+  readonly dataFile?: string | undefined;
+  readonly behaviour?: BehaviourPatch | undefined;
+  readonly onRequest?: RequestHook | undefined;
+}
+
+/** A running platform. */
+export interface Emulator {
+  /** The base URL, without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  readonly workspaceId: string;
+  /** The requests to the API so far, oldest first. */
+  readonly requests: readonly ReceivedRequest[];
+  readonly world: World;
+  readonly dashboard: Dashboard;
+  readonly faults: Faults;
+  readonly behaviour: EmulatorBehaviour;
+  /** Lays a merge patch over the behaviour; throws a ZodError for one that does not fit. */
+  setBehaviour(patch: BehaviourPatch): EmulatorBehaviour;
+  clearRequests(): void;
+  /** Breaks the connections that are open and writes the data file. Rejects when that could not be written. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts the platform. Throws a UserError for a port that is taken and for a data file that does not fit. */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const world = await openWorld(options);
+  const file = options.dataFile === undefined ? undefined : new DataFile(options.dataFile, world);
+  const dashboard = new Dashboard(world);
+  const faults = new Faults();
+  const log = new RequestLog();
+  const closing = new AbortController();
+  let behaviour: EmulatorBehaviour = emulatorBehaviour.parse(options.behaviour ?? {});
+  const setBehaviour = (patch: BehaviourPatch): EmulatorBehaviour => {
+    behaviour = emulatorBehaviour.parse(mergePatch(behaviour, patch));
+    return behaviour;
+  };
+  const service = {
+    world,
+    get behaviour() {
+      return behaviour;
+    },
+  };
+  const app = emulatorApp(service, {
+    apiKey: options.apiKey,
+    dashboard: { world, dashboard, faults, log, behaviour: () => behaviour, setBehaviour },
+  });
+  const enter = frontDoor({
+    app,
+    log,
+    faults,
+    behaviour: () => behaviour,
+    onRequest: options.onRequest,
+    closing: closing.signal,
+  });
+  const host = options.host ?? '127.0.0.1';
+  const server = createServerFor(enter);
+  const port = await listen(server, host, options.port ?? 0);
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await stop(server);
+    await file?.close();
+  };
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    workspaceId: world.workspaceId,
+    get requests() {
+      return log.entries;
+    },
+    world,
+    dashboard,
+    faults,
+    get behaviour() {
+      return behaviour;
+    },
+    setBehaviour,
+    clearRequests: () => log.clear(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function openWorld({ dataFile, workspaceId, seed }: EmulatorOptions): Promise<World> {
+  const data = dataFile === undefined ? undefined : await loadWorldData(dataFile);
+  if (data !== undefined && workspaceId !== undefined && workspaceId !== data.workspace_id) {
+    throw new UserError(`${dataFile} holds the workspace ${data.workspace_id}, not ${workspaceId}`, {
+      hint: 'Name another data file, or leave the workspace id out.',
+    });
+  }
+  return new World({ workspaceId: data?.workspace_id ?? workspaceId ?? DEFAULT_WORKSPACE_ID, seed, data });
+}
+
+function createServerFor(enter: (request: Request, bindings: HttpBindings) => Promise<Response>): Server {
+  return createAdaptorServer({
+    fetch: (request, bindings) => enter(request, bindings as HttpBindings),
+    createServer,
+    overrideGlobalObjects: false,
+  }) as Server;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: Error & { readonly code?: string }) => {
+      const why = error.code === 'EADDRINUSE' ? 'it is in use' : error.message;
+      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { cause: error }));
+    });
+    server.listen(port, host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function stop(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

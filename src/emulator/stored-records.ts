@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import {
+  callConfig,
+  knowledgeBaseConfig,
+  llmConfig,
+  phoneNumberText,
+  promptConfig,
+  sttConfig,
+  ttsConfig,
+  userModules,
+  userRoles,
+  webhookRequest,
+} from '../platform/records.ts';
+import { keyMarker } from './key-marker.ts';
+
+/*
+ * What a world holds: the records in the API's own form, with everything that answers hide. The data file is checked
+ * against these, and so is an edit made behind the tool's back.
+ */
+
+const id = z.string().min(1);
+const nullableId = id.nullable();
+const timestamp = z.string().refine((text) => !Number.isNaN(Date.parse(text)), { error: 'expected a time' });
+
+const agentConfiguration = {
+  name: z.string().max(255),
+  call_config: callConfig,
+  knowledge_base_config: knowledgeBaseConfig,
+  llm_config: llmConfig.omit({ api_key: true }),
+  prompt_config: promptConfig,
+  stt_config: sttConfig,
+  tts_config: ttsConfig,
+};
+
+export const storedVersion = z.strictObject({
+  version: z.int().min(1),
+  published_at: timestamp,
+  updated_at: timestamp,
+  ...agentConfiguration,
+});
+
+export const storedAgent = z.strictObject({
+  id,
+  status: z.string(),
+  version: z.int().nullable(),
+  ...agentConfiguration,
+  /** In place of `llm_config.api_key`. */
+  api_key: keyMarker.nullable(),
+  workspace_id: id,
+  created_at: timestamp,
+  updated_at: timestamp,
+  published_at: timestamp.nullable(),
+  /** Oldest first. */
+  versions: z.array(storedVersion),
+});
+
+export const storedNumber = z.strictObject({
+  id,
+  number: phoneNumberText,
+  nickname: z.string().max(255),
+  inbound_agent_id: nullableId,
+  outbound_agent_id: nullableId,
+  telephony_trunk_id: id,
+  telephony_dispatch_id: id,
+  workspace_id: id,
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+export const storedKnowledgeBase = z.strictObject({
+  id,
+  name: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+  workspace_id: id,
+});
+
+export const storedCall = z.strictObject({
+  id,
+  start_time: timestamp,
+  end_time: timestamp,
+  duration: z.string().regex(/^\d+:\d\d:\d\d$/),
+  channel_type: z.string(),
+  cost: z.number(),
+  session_id: z.string().nullable(),
+  end_reason: z.string(),
+  session_status: z.string(),
+  from: z.string(),
+  to: z.string(),
+  direction: z.enum(['inbound', 'outbound']),
+  session_outcome: z.string(),
+  e2e_latency: z.int(),
+  agent_id: id,
+  workspace_id: id,
+  created_at: timestamp,
+  updated_at: timestamp,
+  analysis: z.record(z.string(), z.json()).nullable(),
+});
+
+/** The envelope has three keys and no others. */
+export const webhookPayload = z
+  .looseObject({ data: z.record(z.string(), z.json()), event: z.string(), timestamp: z.string() })
+  .partial()
+  .refine((payload) => Object.keys(payload).every((key) => ['data', 'event', 'timestamp'].includes(key)), {
+    error: 'expected no keys but data, event and timestamp',
+  });
+
+export const storedWebhook = z.strictObject({
+  id,
+  ...webhookRequest.required().shape,
+  payload: webhookPayload.nullable(),
+  workspace_id: id,
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+export const storedUser = z.strictObject({
+  id,
+  name: z.string(),
+  email: z.string().regex(/^\S+@\S+$/, { error: 'expected an e-mail address' }),
+  role: z.enum(userRoles).nullable(),
+  is_owner: z.boolean(),
+  modules: z.array(z.enum(userModules)),
+  agent_ids: z.array(id),
+});
+
+export const storedInvoice = z.strictObject({
+  id,
+  created_at: z.int(),
+  amount_due: z.int(),
+  amount_paid: z.int(),
+  total: z.int(),
+  currency: z.string().regex(/^[a-z]{3}$/),
+  status: z.string(),
+  invoice_url: z.url(),
+  invoice_pdf: z.url(),
+  number: z.string(),
+  period_start: z.int(),
+  period_end: z.int(),
+});
+
+export const storedApiKey = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  created_at: timestamp,
+  expires_at: timestamp.nullable(),
+});
+
+/** The collections of a world by the names that the dashboard's paths use. */
+const collections = {
+  agents: storedAgent,
+  numbers: storedNumber,
+  'knowledge-bases': storedKnowledgeBase,
+  calls: storedCall,
+  webhooks: storedWebhook,
+  users: storedUser,
+  invoices: storedInvoice,
+  'api-keys': storedApiKey,
+} as const;
+
+export type CollectionName = keyof typeof collections;
+export type Stored<Name extends CollectionName> = z.infer<(typeof collections)[Name]>;
+
+/** The same, typed so that a name that is not known yet gives the schema that belongs to it. */
+export const storedSchemas: { readonly [Name in CollectionName]: z.ZodType<Stored<Name>> } = collections;
+
+export type StoredAgent = Stored<'agents'>;
+export type StoredVersion = z.infer<typeof storedVersion>;
+export type StoredNumber = Stored<'numbers'>;
+export type StoredUser = Stored<'users'>;
+
+export function isCollection(name: string): name is CollectionName {
+  return Object.hasOwn(collections, name);
+}
