@@ -1,0 +1,29 @@
+import { driftOf, hasDrift } from '../../engine/drift.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { readState } from '../../state/session.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags, SelectionFlags } from '../flags.ts';
+import { openWorkspace } from '../open-workspace.ts';
+import { freshState, type PlanFormat, planAll, progressFor, rendered } from './planning.ts';
+
+export interface DriftOptions extends SelectionFlags, PlatformFlags {
+  readonly output: PlanFormat;
+}
+
+export async function drift(context: Context, options: DriftOptions): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: true });
+  const { resources } = await opened.desired();
+  const fresh = freshState();
+  const state = await readState(opened.store, { workspaceId: opened.workspace.workspaceId, fresh });
+  const client = opened.connect(options);
+  try {
+    const progress = progressFor(context);
+    const flags = { ...options, refresh: true, allowRecreate: true };
+    const { plan } = await planAll(context, { opened, state, client, progress, desired: resources, flags });
+    const document = driftOf(plan);
+    context.terminal.out(rendered(document, options.output, context));
+    return hasDrift(document) ? ExitCode.changes : ExitCode.ok;
+  } finally {
+    await client.close();
+  }
+}

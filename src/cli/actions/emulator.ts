@@ -1,0 +1,62 @@
+import path from 'node:path';
+import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
+import { type Emulator, startEmulator } from '../../emulator/start.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { Context } from '../context.ts';
+
+export interface EmulatorFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly data?: string;
+  readonly seed?: string;
+  readonly apiKey?: string;
+  readonly workspaceId?: string;
+  readonly behaviour?: Readonly<Record<string, unknown>>;
+}
+
+/** Serves the platform on this machine until a signal ends it. */
+export async function emulator(context: Context, flags: EmulatorFlags): Promise<number> {
+  const { terminal, interrupts, cwd, log } = context;
+  const emulator = await start(flags, cwd);
+  terminal.out(
+    [
+      `The platform is at ${emulator.url}, with the workspace ${emulator.workspaceId}.`,
+      flags.apiKey === undefined ? 'Any API key will do.' : 'It takes the API key that it was started with.',
+      flags.data === undefined
+        ? 'It forgets everything when it ends.'
+        : `It keeps its records in ${flags.data}.`,
+      '',
+    ].join('\n'),
+  );
+  log.info('Ctrl-C ends it.');
+  if (!interrupts.stop.aborted) {
+    await new Promise<void>((resolve) =>
+      interrupts.stop.addEventListener('abort', () => resolve(), { once: true }),
+    );
+  }
+  await emulator.close();
+  return ExitCode.ok;
+}
+
+function start(flags: EmulatorFlags, cwd: string): Promise<Emulator> {
+  const { port, host, data, seed, apiKey, workspaceId } = flags;
+  return startEmulator({
+    port,
+    host,
+    seed,
+    apiKey,
+    workspaceId,
+    dataFile: data === undefined ? undefined : path.resolve(cwd, data),
+    behaviour: behaviourOf(flags.behaviour ?? {}),
+  });
+}
+
+function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {
+  const parsed = emulatorBehaviour.safeParse(given);
+  if (parsed.success) return given;
+  const [issue] = parsed.error.issues;
+  throw new UserError(`--behaviour: ${issue?.path.join('.')}: ${issue?.message}`, {
+    hint: `It takes ${Object.keys(emulatorBehaviour.shape).join(', ')}.`,
+    exitCode: ExitCode.usage,
+  });
+}

@@ -1,0 +1,62 @@
+export const gitIgnore = `# Secrets and saved plans stay here.
+secrets/
+*.plan
+.env
+
+# The state is the only memory of the ids that the platform gave, and holds no secret: keep it in Git,
+# or in another place that is backed up. Its lock and what is worked with while a command runs are not for Git.
+.voxform/cache/
+.voxform/*.lock
+`;
+
+export const editorSettings = `{
+  "yaml.schemas": {
+    "./schemas/manifest.schema.json": ["manifests/**/*.yaml", "manifests/**/*.yml"],
+    "./schemas/project.schema.json": ["voxform.yaml"]
+  }
+}
+`;
+
+export const ciWorkflow = `# Shows what a pull request would change, and applies it once it is merged.
+name: voxform
+on:
+  pull_request:
+  push:
+    branches: [main]
+
+concurrency: voxform
+
+jobs:
+  plan:
+    if: github.event_name == 'pull_request'
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-node@v4
+        with: { node-version: 24 }
+      - run: npx --yes voxform validate --output github
+      - run: npx --yes voxform plan --output markdown >> "$GITHUB_STEP_SUMMARY"
+        env:
+          VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
+          OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
+
+  apply:
+    if: github.event_name == 'push'
+    runs-on: ubuntu-latest
+    permissions: { contents: write }
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-node@v4
+        with: { node-version: 24 }
+      - run: npx --yes voxform apply --auto-approve
+        env:
+          VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
+          OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
+      - name: Keep the state, also of a run that failed half way
+        if: always()
+        run: |
+          git config user.name voxform
+          git config user.email voxform@users.noreply.github.com
+          git add .voxform
+          git diff --cached --quiet || (git commit -m "Keep the state" && git push)
+`;

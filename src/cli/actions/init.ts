@@ -1,0 +1,83 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { PROJECT_FILE } from '../../project/load-project.ts';
+import type { Context } from '../context.ts';
+import { packagePath } from '../package-files.ts';
+import { ciWorkflow, editorSettings, gitIgnore } from './init-settings.ts';
+
+/** Writes a new project into a folder. Files that are there already are left as they are. */
+export async function init(context: Context, folder: string): Promise<number> {
+  const target = path.resolve(context.cwd, folder);
+  const files = await projectFiles();
+  if (await exists(path.join(target, PROJECT_FILE))) {
+    throw new UserError(`${path.join(folder, PROJECT_FILE)} is there already: nothing was written`, {
+      hint: 'Choose another folder: voxform init DIR',
+    });
+  }
+  const { out } = lines(context);
+  for (const [name, text] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    out(
+      `${(await writeNew(path.join(target, name), text)) ? 'created' : 'kept   '}  ${path.join(folder, name)}`,
+    );
+  }
+  const here = folder === '.' ? '' : ` -C ${folder}`;
+  out('');
+  out('Try it against the platform on this machine:');
+  out('  voxform emulator --port 4010 &');
+  out(`  export VOXFORM_API_KEY=anything OPENAI_API_KEY=anything`);
+  out(`  voxform${here} validate`);
+  out(`  voxform${here} plan`);
+  out(`Then put your own base_url and workspace_id into ${path.join(folder, PROJECT_FILE)}.`);
+  return ExitCode.ok;
+}
+
+/** The quickstart example with its schemas beside it, and settings for editor, Git and CI; by path in the project. */
+async function projectFiles(): Promise<Map<string, string>> {
+  const files = new Map<string, string>([
+    ['.gitignore', gitIgnore],
+    ['.vscode/settings.json', editorSettings],
+    ['.github/workflows/voxform.yml', ciWorkflow],
+  ]);
+  const example = packagePath('examples/quickstart');
+  for (const entry of await readdir(example, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || entry.name === 'README.md') continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const name = path.relative(example, file).replaceAll(path.sep, '/');
+    if (name.startsWith('.')) continue;
+    files.set(name, withOwnSchemas(await readFile(file, 'utf8'), name));
+  }
+  for (const name of ['schemas/manifest.schema.json', 'schemas/project.schema.json']) {
+    files.set(name, await readFile(packagePath(name), 'utf8'));
+  }
+  return files;
+}
+
+/** The example names the schemas of the package; the project has them in a folder of its own. */
+function withOwnSchemas(text: string, name: string): string {
+  const up = '../'.repeat(name.split('/').length - 1);
+  return text.replace(/(\$schema=)(?:\.\.\/)*schemas\//, `$1${up}schemas/`);
+}
+
+async function writeNew(file: string, text: string): Promise<boolean> {
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text, { flag: 'wx' });
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST' && (await exists(file))) return false;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(`${file} cannot be written: ${reason}`, { cause });
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  return readFile(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function lines({ terminal }: Context) {
+  return { out: (line: string) => terminal.out(`${line}\n`) };
+}

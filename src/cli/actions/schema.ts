@@ -1,0 +1,26 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { Context } from '../context.ts';
+import { packagePath } from '../package-files.ts';
+
+const SUFFIX = '.schema.json';
+
+/** Prints a JSON Schema. Kinds are found by their own name as well as by that of their file. */
+export async function schema({ terminal }: Context, name: string): Promise<number> {
+  const files = await readdir(packagePath('schemas'));
+  const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
+  const wanted = names.find((each) => plain(each) === plain(name));
+  if (wanted === undefined) {
+    throw new UserError(`there is no schema ${name}${didYouMean(name, names)}`, {
+      hint: `Schemas are ${names.sort().join(', ')}.`,
+      exitCode: ExitCode.usage,
+    });
+  }
+  terminal.out(await readFile(packagePath(`schemas/${wanted}${SUFFIX}`), 'utf8'));
+  return ExitCode.ok;
+}
+
+function plain(name: string): string {
+  return name.replaceAll('-', '').toLowerCase();
+}

@@ -1,0 +1,112 @@
+import { renderTable } from '../../output/table.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { openSession, readState } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import { VERSION } from '../../version.ts';
+import type { Context } from '../context.ts';
+import type { LockFlags } from '../flags.ts';
+import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { freshState } from './planning.ts';
+
+export interface StateOutput {
+  readonly output: 'text' | 'json';
+}
+
+interface Row {
+  readonly address: string;
+  readonly id: string | null;
+  readonly status: 'managed' | 'adopted' | 'unknown';
+}
+
+export async function listState(context: Context, { output }: StateOutput): Promise<number> {
+  const { state } = await open(context);
+  const rows = rowsOf(state);
+  const { terminal } = context;
+  if (output === 'json') terminal.out(`${JSON.stringify(rows, undefined, 2)}\n`);
+  else if (rows.length === 0) context.log.info('The state holds no resources yet.');
+  else {
+    const columns = [{ title: 'ADDRESS', whole: true }, { title: 'ID', whole: true }, { title: 'STATUS' }];
+    terminal.out(
+      renderTable(
+        columns,
+        rows.map(({ address, id, status }) => [address, id ?? '-', status]),
+        terminal.style,
+      ),
+    );
+  }
+  return ExitCode.ok;
+}
+
+export async function showState(context: Context, address: string): Promise<number> {
+  const { state } = await open(context);
+  const entry = state.resources.get(address);
+  const pending = state.pending.get(address);
+  if (entry === undefined && pending === undefined) throw unknownAddress(address, state);
+  const shown = { address, ...entry, ...(pending !== undefined && { pending }) };
+  context.terminal.out(`${JSON.stringify(shown, undefined, 2)}\n`);
+  return ExitCode.ok;
+}
+
+export async function resolvePending(
+  context: Context,
+  address: string,
+  { lockTimeout }: LockFlags,
+): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const session = await openSession(opened.store, {
+    lock: opened.lockRequest('state resolve', lockTimeout),
+    workspaceId: opened.workspace.workspaceId,
+    fresh: freshState(),
+    version: VERSION,
+    now: context.now,
+  });
+  try {
+    const { pending } = session.state;
+    if (!pending.has(address)) {
+      const open = [...pending.keys()].sort();
+      throw new UserError(`${address} has no unanswered create${didYouMean(address, open)}`, {
+        hint: open.length === 0 ? 'Nothing is unknown in this state.' : `Unknown are: ${open.join(', ')}.`,
+      });
+    }
+    await session.record({ type: 'resolved', address });
+  } finally {
+    await session.close();
+  }
+  context.terminal.out(`${address} counts as not created. The next plan will create it.\n`);
+  return ExitCode.ok;
+}
+
+export async function unlockState(context: Context, id: string): Promise<number> {
+  const { store } = await openWorkspace(context, { requireKey: false });
+  const lock = await store.unlock(id);
+  context.terminal.out(
+    `The lock ${lock.id} of ${lock.who} (${lock.operation}, since ${lock.since}) is gone.\n`,
+  );
+  return ExitCode.ok;
+}
+
+async function open(context: Context): Promise<{ opened: OpenWorkspace; state: State }> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const state = await readState(opened.store, {
+    workspaceId: opened.workspace.workspaceId,
+    fresh: freshState(),
+  });
+  return { opened, state };
+}
+
+function rowsOf(state: State): Row[] {
+  const addresses = new Set([...state.resources.keys(), ...state.pending.keys()]);
+  return [...addresses].sort().map((address) => {
+    const entry = state.resources.get(address);
+    const status = state.pending.has(address) ? 'unknown' : entry?.adopted ? 'adopted' : 'managed';
+    return { address, id: entry?.id ?? null, status };
+  });
+}
+
+function unknownAddress(address: string, state: State): UserError {
+  const known = [...state.resources.keys(), ...state.pending.keys()];
+  return new UserError(`the state has no ${address}${didYouMean(address, known)}`, {
+    hint: 'voxform state list shows what it has.',
+  });
+}

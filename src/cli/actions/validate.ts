@@ -1,0 +1,63 @@
+import { kinds, lookups } from '../../kinds/index.ts';
+import { diagnosticsGithub, diagnosticsJson, renderDiagnostics } from '../../output/diagnostics.ts';
+import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
+import type { Diagnostic } from '../../problems/diagnostic.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { loadDesired } from '../../project/load-desired.ts';
+import type { Desired } from '../../project/project.ts';
+import type { Context } from '../context.ts';
+import { openWorkspace } from '../open-workspace.ts';
+
+export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
+
+export const DIAGNOSTIC_FORMATS: readonly DiagnosticFormat[] = ['text', 'json', 'junit', 'github'];
+
+export interface ValidateOptions {
+  readonly output: DiagnosticFormat;
+  readonly secrets?: boolean;
+}
+
+export async function validate(context: Context, { output, secrets }: ValidateOptions): Promise<number> {
+  const { project, workspace } = await openWorkspace(context, { requireKey: false });
+  const desired = await loadDesired({
+    project,
+    workspace,
+    kinds,
+    lookups,
+    env: context.env,
+    mode: secrets ? 'offline-with-secrets' : 'offline',
+  });
+  const { terminal } = context;
+  terminal.out(rendered(desired.diagnostics, output, context));
+  const isValid = desired.diagnostics.every(({ severity }) => severity !== 'error');
+  if (isValid && output === 'text') terminal.out(`${terminal.style.good('Valid')}: ${counted(desired)}.\n`);
+  return isValid ? ExitCode.ok : ExitCode.error;
+}
+
+function rendered(
+  diagnostics: readonly Diagnostic[],
+  output: DiagnosticFormat,
+  { terminal }: Context,
+): string {
+  switch (output) {
+    case 'text':
+      return renderDiagnostics(diagnostics, terminal.style);
+    case 'json':
+      return `${JSON.stringify(diagnosticsJson(diagnostics), undefined, 2)}\n`;
+    case 'junit':
+      return diagnosticsJunit(diagnostics);
+    case 'github':
+      return diagnosticsGithub(diagnostics);
+    default:
+      return output satisfies never;
+  }
+}
+
+/** `3 Agent, 2 PhoneNumber in 4 files` */
+function counted({ resources }: Desired): string {
+  const byKind = Map.groupBy(resources, ({ kind }) => kind);
+  const kindCounts = [...byKind].map(([kind, members]) => `${members.length} ${kind}`).sort();
+  const files = new Set(resources.map(({ source }) => source.file)).size;
+  if (resources.length === 0) return 'no resources';
+  return `${kindCounts.join(', ')} in ${files} ${files === 1 ? 'file' : 'files'}`;
+}

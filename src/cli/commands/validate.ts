@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import type { ValidateOptions } from '../actions/validate.ts';
+import type { Start } from '../context.ts';
+import { outputOption } from '../flags.ts';
+
+export function defineValidate(program: Command, start: Start): void {
+  program
+    .command('validate')
+    .summary('check everything that can be known offline')
+    .description(
+      'Checks the project file and all manifests, and reports every problem at once. Needs no API key and no network.',
+    )
+    .addOption(outputOption(['text', 'json', 'junit', 'github']))
+    .option('--secrets', 'also check that every secret and environment variable is set')
+    .action((options: ValidateOptions) =>
+      start(async (context) => (await import('../actions/validate.ts')).validate(context, options)),
+    );
+}

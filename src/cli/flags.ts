@@ -1,0 +1,120 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseAddress } from '../manifests/resource.ts';
+
+/** The flags that narrow a run. */
+export interface SelectionFlags {
+  readonly target?: readonly string[];
+  readonly selector?: Readonly<Record<string, string>>;
+}
+
+/** The flags of every command that reads the platform. */
+export interface PlatformFlags {
+  readonly concurrency?: number;
+  readonly maxWait?: number;
+}
+
+/** The flags of plan and apply. */
+export interface PlanFlags extends SelectionFlags, PlatformFlags {
+  readonly refresh: boolean;
+  readonly allowReplace?: readonly string[];
+  readonly allowRecreate?: boolean;
+  readonly strict?: boolean;
+}
+
+export interface LockFlags {
+  readonly lockTimeout: number;
+}
+
+export function withSelection(command: Command): Command {
+  return command
+    .option('--target <address>', 'only this resource and what it refers to (repeatable)', collectAddress)
+    .option('--selector <labels>', 'only resources with these labels, as key=value,key=value', parseLabels);
+}
+
+export function withPlatform(command: Command): Command {
+  return command
+    .option('--concurrency <n>', 'requests at once (default: limits.concurrency, 16)', positiveInteger)
+    .option(
+      '--max-wait <duration>',
+      'longest pause that the platform may ask for (default: 5m)',
+      parseSeconds,
+    );
+}
+
+export function withPlanning(command: Command): Command {
+  return withPlatform(withSelection(command))
+    .option('--no-refresh', 'compare with what the state remembers instead of reading recorded records')
+    .option('--allow-replace <address>', 'let this resource be replaced (repeatable)', collectAddress)
+    .option('--allow-recreate', 'create everything again although every recorded record is gone')
+    .option('--strict', 'exit with 1 when something is manual, blocked or unknown');
+}
+
+export function withLock(command: Command): Command {
+  return command.option(
+    '--lock-timeout <duration>',
+    'how long to wait for another run that holds the state',
+    parseSeconds,
+    0,
+  );
+}
+
+export function outputOption(formats: readonly string[]): Option {
+  return new Option('--output <format>', 'form of the result').choices(formats).default('text');
+}
+
+export function positiveInteger(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
+    throw new InvalidArgumentError('Expected a whole number from 1.');
+  }
+  return number;
+}
+
+export function parsePort(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError('Expected a port, 0 to 65535.');
+  return number;
+}
+
+const SECONDS = { '': 1, s: 1, m: 60, h: 3600 } as const;
+
+/** Seconds of `90`, `90s`, `5m` or `1h`. */
+export function parseSeconds(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(s|m|h|)$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Expected a duration such as 30s, 5m or 1h.');
+  return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
+}
+
+export function address(text: string): string {
+  if (parseAddress(text) === undefined) {
+    throw new InvalidArgumentError('Expected an address, Kind/name, such as Agent/support-line.');
+  }
+  return text;
+}
+
+function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
+  return [...(earlier ?? []), address(text)];
+}
+
+function parseLabels(
+  text: string,
+  earlier: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const pairs = text.split(',').map((pair): [string, string] => {
+    const match = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair);
+    if (match === null) throw new InvalidArgumentError('Expected labels such as team=support,tier=gold.');
+    return [match[1] as string, match[2] as string];
+  });
+  return { ...earlier, ...Object.fromEntries(pairs) };
+}
+
+/** A JSON object given on the command line. */
+export function jsonObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Said below, like everything else that is no object.
+  }
+  throw new InvalidArgumentError('Expected a JSON object.');
+}

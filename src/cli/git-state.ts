@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import type { Context } from './context.ts';
+
+/** Two CI jobs that keep a state in Git do not see each other's lock: said when it looks like that. */
+export async function warnOfStateInGit({ env, log }: Context, file: string): Promise<void> {
+  if (env.CI === undefined || env.CI === '' || env.CI === 'false') return;
+  if (await isTracked(file)) {
+    log.warn(
+      `the state ${path.basename(file)} is tracked by Git, and its lock is seen on this machine alone: let only one job at a time apply, and push the state before the next one starts`,
+    );
+  }
+}
+
+function isTracked(file: string): Promise<boolean> {
+  const folder = path.dirname(file);
+  return new Promise((resolve) => {
+    execFile('git', ['-C', folder, 'ls-files', '--error-unmatch', '--', file], (error) =>
+      resolve(error === null),
+    );
+  });
+}

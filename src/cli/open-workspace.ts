@@ -1,0 +1,145 @@
+import { hostname, userInfo } from 'node:os';
+import { kinds, lookups } from '../kinds/index.ts';
+import { Inputs } from '../manifests/inputs.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { createClient } from '../platform/http-client.ts';
+import { createTransport } from '../platform/transport.ts';
+import { UserError } from '../problems/user-error.ts';
+import { loadDesired } from '../project/load-desired.ts';
+import { loadProject } from '../project/load-project.ts';
+import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
+import { selectWorkspace } from '../project/select-workspace.ts';
+import { createStore } from '../state/create-store.ts';
+import type { LockRequest, StateStore } from '../state/store.ts';
+import { Secret, specials } from '../values/value.ts';
+import { VERSION } from '../version.ts';
+import type { Context } from './context.ts';
+import type { PlatformFlags } from './flags.ts';
+import { InvalidManifests } from './invalid-manifests.ts';
+
+/** A project with one of its workspaces selected, and the means to reach its manifests, its state and its platform. */
+export class OpenWorkspace {
+  readonly project: Project;
+  readonly workspace: WorkspaceConfig;
+  readonly store: StateStore;
+  readonly #context: Context;
+
+  constructor(context: Context, project: Project, workspace: WorkspaceConfig) {
+    this.#context = context;
+    this.project = project;
+    this.workspace = workspace;
+    this.store = createStore(workspace.state, {
+      root: project.root,
+      host: hostname(),
+      user: userName(context.env),
+      pid: process.pid,
+      version: VERSION,
+      now: context.now,
+    });
+  }
+
+  /**
+   * What the manifests declare, with every secret read. Warnings are logged.
+   * @throws InvalidManifests
+   */
+  async desired(): Promise<Desired> {
+    const { project, workspace } = this;
+    const desired = await loadDesired({
+      project,
+      workspace,
+      kinds,
+      lookups,
+      env: this.#context.env,
+      mode: 'live',
+    });
+    for (const { spec } of desired.resources) {
+      for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
+    }
+    if (desired.diagnostics.some(({ severity }) => severity === 'error')) {
+      throw new InvalidManifests(desired.diagnostics);
+    }
+    return desired;
+  }
+
+  /** The secret of that name as it is now. Throws `UserError` where it is not set. */
+  secretNamed(): (name: string) => Secret {
+    const inputs = new Inputs({
+      root: this.project.root,
+      env: this.#context.env,
+      secretsDir: this.workspace.secretsDir,
+      vars: {},
+      mustBeSet: true,
+    });
+    return (name) => {
+      const found = inputs.secret(name);
+      if (!('value' in found)) {
+        throw new UserError(found.message, {
+          hint: 'The plan needs it: set it as it was when the plan was made.',
+        });
+      }
+      this.#keep(found.value);
+      return found.value;
+    };
+  }
+
+  /** How many requests may run at once. */
+  concurrency(flags: PlatformFlags): number {
+    return flags.concurrency ?? this.project.limits.concurrency;
+  }
+
+  /** A client of the platform. To be closed. */
+  connect(flags: PlatformFlags): PlatformClient {
+    const { log, interrupts, redactor } = this.#context;
+    const { limits } = this.project;
+    this.#keep(this.workspace.apiKey);
+    const transport = createTransport({
+      baseUrl: this.workspace.baseUrl,
+      apiKey: this.workspace.apiKey,
+      concurrency: this.concurrency(flags),
+      requestsPerSecond: limits.requestsPerSecond,
+      timeoutSeconds: limits.timeoutSeconds,
+      maxWaitSeconds: flags.maxWait,
+      signal: interrupts.requests,
+      redact: (text) => redactor.redact(text),
+      onNotice: (text) => log.info(text),
+      onRequest: ({ method, path, status, error, attempt, milliseconds }) => {
+        const again = attempt === 1 ? '' : `, try ${attempt}`;
+        log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
+      },
+    });
+    return createClient({ transport, workspaceId: this.workspace.workspaceId });
+  }
+
+  lockRequest(operation: string, timeoutSeconds: number): LockRequest {
+    const { log, interrupts } = this.#context;
+    return { operation, timeoutSeconds, signal: interrupts.stop, notice: (message) => log.info(message) };
+  }
+
+  #keep(secret: Secret): void {
+    if (secret.isSet && secret.reveal().length >= SHORTEST_REDACTED)
+      this.#context.redactor.add(secret.reveal());
+  }
+}
+
+/** Shorter secrets are still shown nowhere; but to strike them out of every text would strike out innocent words. */
+const SHORTEST_REDACTED = 8;
+
+/** Opens the project of the context's folder with the workspace that flags and environment select. */
+export async function openWorkspace(
+  context: Context,
+  { requireKey }: { readonly requireKey: boolean },
+): Promise<OpenWorkspace> {
+  const { cwd, env } = context;
+  const project = await loadProject({ cwd, env });
+  const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
+  return new OpenWorkspace(context, project, workspace);
+}
+
+function userName(env: Context['env']): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return env.USER ?? 'unknown';
+  }
+}

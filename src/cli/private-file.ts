@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { UserError } from '../problems/user-error.ts';
+import type { Context } from './context.ts';
+
+/** Writes a file that only its owner may read, whole or not at all. */
+export async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
+  const target = path.resolve(cwd, file);
+  const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, target);
+  } catch (cause) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(`${file} cannot be written: ${reason}`, {
+      hint: 'Choose a folder that exists and that you may write to.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,57 @@
+import { Command, Option } from 'commander';
+import { VERSION } from '../version.ts';
+import { defineApply } from './commands/apply.ts';
+import { defineDrift } from './commands/drift.ts';
+import { defineEmulator } from './commands/emulator.ts';
+import { defineImport } from './commands/import.ts';
+import { defineInit } from './commands/init.ts';
+import { definePlan } from './commands/plan.ts';
+import { defineSchema } from './commands/schema.ts';
+import { defineState } from './commands/state.ts';
+import { defineValidate } from './commands/validate.ts';
+import type { Start } from './context.ts';
+
+/** The flags that every command takes, before its name or after it. */
+export interface GlobalFlags {
+  readonly chdir?: string;
+  readonly workspace?: string;
+  readonly color: boolean;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly logFormat: 'text' | 'json';
+}
+
+/** In the order in which help lists them: the way of a manifest, then what is needed now and then. */
+const commands = [
+  defineInit,
+  defineValidate,
+  definePlan,
+  defineApply,
+  defineDrift,
+  defineImport,
+  defineState,
+  defineSchema,
+  defineEmulator,
+];
+
+export function createProgram(start: Start): Command {
+  const program = new Command('voxform')
+    .description('Keeps voice-agent workspaces as Git says.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .option('-C, --chdir <dir>', 'work in this folder')
+    .option('-w, --workspace <name>', 'the workspace (default: VOXFORM_WORKSPACE, default_workspace)')
+    .option('--no-color', 'no colours; NO_COLOR does the same')
+    .option('-q, --quiet', 'no progress and no remarks')
+    .option('-v, --verbose', 'also what is unchanged, and every request')
+    .addOption(
+      new Option('--log-format <format>', 'form of what is written to stderr')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError('Run it with --help to see how it is used.')
+    .exitOverride();
+  for (const define of commands) define(program, start);
+  return program;
+}

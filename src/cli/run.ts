@@ -1,0 +1,116 @@
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { CommanderError } from 'commander';
+import { renderDiagnostics } from '../output/diagnostics.ts';
+import { renderError } from '../output/errors.ts';
+import { PlatformError } from '../platform/errors.ts';
+import { ExitCode, UserError } from '../problems/user-error.ts';
+import { Redactor } from '../values/redactor.ts';
+import type { Action, Context } from './context.ts';
+import type { Interrupts } from './interrupts.ts';
+import { Log } from './log.ts';
+import { createProgram, type GlobalFlags } from './program.ts';
+import { Terminal, type TerminalStream } from './terminal.ts';
+
+/** The process as the command line sees it. */
+export interface Host {
+  /** What follows the name of the command. */
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: TerminalStream;
+  readonly stderr: TerminalStream;
+  readonly interrupts: Interrupts;
+  now(): Date;
+}
+
+/** Runs one command line and gives the exit code. Never throws. */
+export async function run(host: Host): Promise<number> {
+  let exitCode: number = ExitCode.ok;
+  const program = createProgram(async (action) => {
+    exitCode = await perform(action, host, program.optsWithGlobals<GlobalFlags>());
+  });
+  const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' });
+  program.configureOutput({
+    writeOut: (text) => early.terminal.out(text),
+    writeErr: (text) => early.terminal.err(text),
+    getOutHelpWidth: () => early.terminal.style.width,
+    getErrHelpWidth: () => early.terminal.errorStyle.width,
+    getOutHasColors: () => early.terminal.style.color,
+    getErrHasColors: () => early.terminal.errorStyle.color,
+  });
+  for (const command of program.commands) inherit(command, program);
+  try {
+    if (host.args.length === 0) {
+      program.outputHelp({ error: true });
+      return ExitCode.usage;
+    }
+    await program.parseAsync(host.args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+    early.terminal.err(renderError(error, early.terminal.errorStyle));
+    return ExitCode.error;
+  }
+}
+
+type Program = ReturnType<typeof createProgram>;
+
+/** Commands that were made before the settings were copy nothing by themselves. */
+function inherit(command: Program, parent: Program): void {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) inherit(child, command);
+}
+
+async function perform(action: Action, host: Host, flags: GlobalFlags): Promise<number> {
+  const context = contextFor(host, flags);
+  try {
+    const exitCode = await action(context);
+    return exitCode;
+  } catch (error) {
+    return report(error, context, host);
+  }
+}
+
+function contextFor(host: Host, flags: GlobalFlags): Context {
+  const redactor = new Redactor();
+  const terminal = new Terminal({ ...host, color: flags.color, redactor });
+  const quiet = flags.quiet ?? false;
+  const verbose = flags.verbose ?? false;
+  return {
+    cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
+    env: host.env,
+    workspace: flags.workspace,
+    quiet,
+    verbose,
+    terminal,
+    log: new Log({ terminal, format: flags.logFormat, quiet, verbose, now: host.now }),
+    interrupts: host.interrupts,
+    redactor,
+    now: host.now,
+  };
+}
+
+function report(error: unknown, context: Context, { interrupts, args }: Host): number {
+  const { terminal, log, verbose } = context;
+  const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
+  if (interrupts.exitCode !== undefined && (isGivenUp || error instanceof UserError)) {
+    log.warn('interrupted');
+    return interrupts.exitCode;
+  }
+  if (hasDiagnostics(error)) {
+    log.block('error', renderDiagnostics(error.diagnostics, terminal.errorStyle));
+    return ExitCode.error;
+  }
+  const command = `voxform ${args[0] ?? ''}`.trim();
+  log.block('error', renderError(error, terminal.errorStyle, { verbose, command }));
+  return error instanceof UserError ? error.exitCode : ExitCode.error;
+}
+
+/** Manifests and project files are wrong in many places at once. */
+function hasDiagnostics(
+  error: unknown,
+): error is { readonly diagnostics: Parameters<typeof renderDiagnostics>[0] } {
+  return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics);
+}

@@ -1,0 +1,88 @@
+import { createInterface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
+import { createStyle, type Style } from '../output/style.ts';
+import type { Redactor } from '../values/redactor.ts';
+
+export interface TerminalOptions {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: TerminalStream;
+  readonly stderr: TerminalStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** False where the command line turns colours off. */
+  readonly color: boolean;
+  /** Every text passes through it. */
+  readonly redactor: Redactor;
+}
+
+export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+const DEFAULT_WIDTH = 80;
+
+/** The three streams of the process: results go to `out`, everything else to `err`. */
+export class Terminal {
+  readonly style: Style;
+  readonly errorStyle: Style;
+  /** True where a person can be asked. */
+  readonly canAsk: boolean;
+  /** True where `err` is a screen that can be drawn on. */
+  readonly canDraw: boolean;
+  readonly #options: TerminalOptions;
+
+  constructor(options: TerminalOptions) {
+    const { stdin, stdout, stderr, env } = options;
+    this.#options = options;
+    this.style = styleFor(stdout, options);
+    this.errorStyle = styleFor(stderr, options);
+    this.canAsk = stdin.isTTY === true && stderr.isTTY === true;
+    this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
+    // A reader that went away (`| head`) must not end a run in the middle of its writes.
+    for (const stream of [stdout, stderr]) {
+      stream.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+      });
+    }
+  }
+
+  out(text: string): void {
+    this.#write(this.#options.stdout, text);
+  }
+
+  err(text: string): void {
+    this.#write(this.#options.stderr, text);
+  }
+
+  /** The answer to a question, or undefined when there is none: the input ended, or the signal came first. */
+  async ask(question: string, signal: AbortSignal): Promise<string | undefined> {
+    const reader = createInterface({ input: this.#options.stdin, output: this.#options.stderr });
+    try {
+      const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)));
+      reader.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+      return await Promise.race([reader.question(question, { signal }), closed]);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      throw error;
+    } finally {
+      reader.close();
+    }
+  }
+
+  #write(stream: TerminalStream, text: string): void {
+    if (text !== '' && !stream.destroyed && stream.writable)
+      stream.write(this.#options.redactor.redact(text));
+  }
+}
+
+function styleFor(stream: TerminalStream, { env, color }: TerminalOptions): Style {
+  const columns = stream.columns ?? Number.parseInt(env.COLUMNS ?? '', 10);
+  return createStyle({
+    color:
+      color &&
+      !isSet(env.NO_COLOR) &&
+      (isSet(env.FORCE_COLOR) || (stream.isTTY === true && env.TERM !== 'dumb')),
+    width: Number.isInteger(columns) && columns >= 20 ? columns : DEFAULT_WIDTH,
+  });
+}
+
+function isSet(variable: string | undefined): boolean {
+  return variable !== undefined && variable !== '' && variable !== '0';
+}

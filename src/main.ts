@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+const OLDEST = [22, 22] as const;
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+  process.stderr.write(
+    `voxform needs Node ${OLDEST.join('.')} or later; this is ${process.versions.node}.\n`,
+  );
+  process.exitCode = 1;
+} else {
+  // Not imported before it is known that this Node can read it.
+  const { main } = await import('./cli/main.ts');
+  await main(process);
+}
