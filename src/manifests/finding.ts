@@ -14,7 +14,7 @@ export interface Place {
 }
 
 /** A diagnostic on its way: one with a `place` still lacks its line and column. */
-export interface Finding extends Omit<Diagnostic, 'path'> {
+export interface Finding extends Diagnostic {
   readonly place?: Place;
 }
 
@@ -26,19 +26,16 @@ export interface Problem {
   readonly at: 'key' | 'value';
 }
 
-/** `spec.llm_config.tools[0].name` */
+/** `spec.llm_config.tools[0].name`; the key of a value form at the end is left out. */
 export function formatPath(path: DocumentPath): string {
+  const last = path.at(-1);
+  const parts = typeof last === 'string' && last.startsWith('$') ? path.slice(0, -1) : path;
   let text = '';
-  for (const part of path) {
+  for (const part of parts) {
     if (typeof part === 'number') text += `[${part}]`;
     else text += text === '' ? part : `.${part}`;
   }
   return text;
-}
-
-/** True where `path` is `prefix` or lies under it. */
-export function isPathUnder(path: DocumentPath, prefix: DocumentPath): boolean {
-  return path.length >= prefix.length && prefix.every((part, index) => path[index] === part);
 }
 
 /** How many parts of the path exist in the value, and the value there. */

@@ -43,20 +43,20 @@ export class Inputs {
 
   /** A file's text without its final newline. `folder` is what the path is relative to. */
   file(folder: string, relative: string): Result<string> {
+    const { root } = this.sources;
+    if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     return remembered(this.#files, path.resolve(folder, relative), (file) => {
-      const outside = {
-        code: 'outside-project',
-        message: `$file: ${relative} lies outside the project folder`,
-      };
-      if (path.isAbsolute(relative) || !isInside(file, this.sources.root)) return outside;
+      const name = path.relative(root, file).replaceAll(path.sep, '/');
+      const outside = { code: 'outside-project', message: `$file: ${name} lies outside the project folder` };
+      if (!isInside(file, root)) return outside;
       try {
-        if (!isInside(realpathSync(file), this.sources.root)) return outside;
+        if (!isInside(realpathSync(file), root)) return outside;
       } catch (error) {
-        return { code: 'unreadable-file', message: `$file: ${relative} cannot be read: ${reasonOf(error)}` };
+        return { code: 'unreadable-file', message: `$file: ${name} cannot be read: ${reasonOf(error)}` };
       }
       const read = readTextFile(file);
       if ('text' in read) return { value: withoutFinalNewline(read.text) };
-      return { code: read.problem.code, message: `$file: ${relative}: ${read.problem.message}` };
+      return { code: read.problem.code, message: `$file: ${name}: ${read.problem.message}` };
     });
   }
 

@@ -7,6 +7,8 @@ import { schemaAt, suggestField } from './schema-fields.ts';
 export interface Checked {
   readonly schema: z.ZodType;
   readonly value: unknown;
+  /** What a message calls the whole value. */
+  readonly name: string;
 }
 
 /** What a zod issue means for a person: what is wrong, and what would be right. */
@@ -23,10 +25,16 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, checked: Checked): Prob
   const found = follow(checked.value, path);
   const schema = schemaAt(checked.schema, path);
   if (found.depth < path.length) {
-    const message = `${fieldName(path)} is missing: ${expectation(schema)}`;
+    const message = `${fieldName(path, checked.name)} is missing; it must be ${expectation(schema)}`;
     return [{ code: 'missing-field', message, path, at: 'value' }];
   }
-  return [{ ...judged(issue, { name: fieldName(path), value: found.value, schema }), path, at: 'value' }];
+  return [
+    {
+      ...judged(issue, { name: fieldName(path, checked.name), value: found.value, schema }),
+      path,
+      at: 'value',
+    },
+  ];
 }
 
 interface Field {
@@ -69,7 +77,10 @@ function judged(issue: z.core.$ZodIssue, field: Field): { code: string; message:
 
 function wrongType({ name, value, schema }: Field): string {
   const wanted = `${name} must be ${expectation(schema)}`;
-  if (value === null) return `${wanted}, is empty; leave the field out instead`;
+  if (value === null) {
+    const isObjectWanted = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
+    return `${wanted}, is empty${isObjectWanted ? '' : '; give it a value or leave the field out'}`;
+  }
   const wantsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
   if (wantsText && typeof value === 'number')
     return `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
@@ -89,7 +100,7 @@ export function expectation(schema: unknown): string {
   if (schema instanceof z.ZodString) return `text${lengths(schema.minLength, schema.maxLength)}`;
   if (schema instanceof z.ZodStringFormat) return 'text';
   if (schema instanceof z.ZodBoolean) return 'true or false';
-  if (schema instanceof z.ZodArray) return `a list${lengths(null, null)}`;
+  if (schema instanceof z.ZodArray) return 'a list';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'an object';
   if (schema instanceof z.ZodEnum)
     return `one of ${schema.options.map((option) => JSON.stringify(option)).join(', ')}`;
@@ -113,10 +124,10 @@ function lengths(min: number | null, max: number | null): string {
   return min === null || min === 1 ? '' : ` of at least ${min} characters`;
 }
 
-/** The last key of a path with the indices after it: `modules[0]`. */
-export function fieldName(path: DocumentPath): string {
+/** The last key of a path with the indices after it: `modules[0]`. `whole` names the root. */
+export function fieldName(path: DocumentPath, whole: string): string {
   const key = path.findLastIndex((part) => typeof part === 'string');
-  return formatPath(path.slice(Math.max(key, 0))) || 'the document';
+  return formatPath(path.slice(Math.max(key, 0))) || whole;
 }
 
 /** A value as a message shows it. */

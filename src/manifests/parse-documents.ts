@@ -1,6 +1,6 @@
 import { type Document, parseAllDocuments } from 'yaml';
 import type { Json } from '../values/json.ts';
-import { quoted } from './finding.ts';
+import { formatPath, quoted } from './finding.ts';
 import { type OffsetProblem, plainValue } from './plain-value.ts';
 import { yamlOptions } from './yaml-options.ts';
 
@@ -18,6 +18,8 @@ export interface ParseProblem {
   readonly message: string;
   readonly line: number;
   readonly column: number;
+  /** As a diagnostic shows it. */
+  readonly path?: string;
 }
 
 export interface ParsedFile {
@@ -49,7 +51,10 @@ export function parseDocuments(text: string): ParsedFile {
       documents.push({ index, line: positions.at(offset).line, value: plain?.value });
       if (plain !== undefined) syntax.push(...plain.problems);
     }
-    for (const { code, message, offset: at } of syntax) problems.push({ code, message, ...positions.at(at) });
+    for (const { code, message, offset: at, path = [] } of syntax) {
+      const shown = path.length === 0 ? {} : { path: formatPath(path) };
+      problems.push({ code, message, ...positions.at(at), ...shown });
+    }
   }
   return { documents, problems };
 }

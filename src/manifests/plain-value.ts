@@ -1,17 +1,27 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
 import { isObject, type Json } from '../values/json.ts';
-import { quoted } from './finding.ts';
+import { type DocumentPath, quoted } from './finding.ts';
 
-/** Values that a document may expand to through its aliases. */
-const MAX_EXPANDED_NODES = 100_000;
+/** Values that the aliases of a document may stand for in total. */
+const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 100;
-const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Something wrong at an offset of the text. */
 export interface OffsetProblem {
   readonly code: string;
   readonly message: string;
   readonly offset: number;
+  readonly path?: DocumentPath;
 }
 
 export interface PlainDocument {
@@ -37,9 +47,9 @@ export function plainValue(root: Node): PlainDocument {
 class Unusable extends Error {
   readonly problem: OffsetProblem;
 
-  constructor(code: string, message: string, offset: number) {
-    super(message);
-    this.problem = { code, message, offset };
+  constructor(problem: OffsetProblem) {
+    super(problem.message);
+    this.problem = problem;
   }
 }
 
@@ -53,11 +63,14 @@ interface Anchor {
 class PlainReader {
   readonly problems: OffsetProblem[] = [];
   readonly #anchors = new Map<string, Anchor>();
+  /** Where the reader is, down to the depth it has reached; what lies deeper is left over from before. */
+  readonly #path: (string | number)[] = [];
   #size = 0;
+  #aliased = 0;
 
   read(node: unknown, depth: number): Json {
     this.#size++;
-    if (isAlias(node)) return this.#alias(node.source, offsetOf(node));
+    if (isAlias(node)) return this.#alias(node, depth);
     if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
     if (node.anchor === undefined) return this.#content(node, depth);
     const before = this.#size;
@@ -68,34 +81,34 @@ class PlainReader {
   }
 
   #content(node: Node, depth: number): Json {
-    if (isScalar(node)) return this.#scalar(node.value, offsetOf(node));
+    if (isScalar(node)) return this.#scalar(node, depth);
     if (depth > MAX_DEPTH) {
-      throw new Unusable('too-deep', `values are nested more than ${MAX_DEPTH} levels deep`, offsetOf(node));
+      const message = `values are nested more than ${MAX_DEPTH} levels deep`;
+      throw new Unusable({ code: 'too-deep', message, offset: offsetOf(node) });
     }
-    if (isSeq(node)) return node.items.map((item) => this.read(item, depth + 1));
-    return isMap(node) ? this.#object(node, depth) : null;
+    if (isMap(node)) return this.#object(node, depth);
+    if (!isSeq(node)) return null;
+    return node.items.map((item, index) => {
+      this.#path[depth] = index;
+      return this.read(item, depth + 1);
+    });
   }
 
-  #scalar(value: unknown, offset: number): Json {
+  #scalar(node: Scalar, depth: number): Json {
+    const { value } = node;
     switch (typeof value) {
       case 'string':
       case 'boolean':
         return value;
       case 'number':
         if (!Number.isFinite(value)) {
-          this.#report(
-            'not-finite',
-            `${Number.isNaN(value) ? '.nan' : '.inf'} is not a number that JSON can hold`,
-            offset,
-          );
+          const written = Number.isNaN(value) ? '.nan' : '.inf';
+          this.#report('not-finite', `${written} is not a number that JSON can hold`, { node, depth });
           return 0;
         }
         if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-          this.#report(
-            'inexact-number',
-            'the number has too many digits to be kept exactly; put it in quotes',
-            offset,
-          );
+          const message = 'the number has too many digits to be kept exactly; put it in quotes';
+          this.#report('inexact-number', message, { node, depth });
         }
         return value;
       default:
@@ -107,18 +120,16 @@ class PlainReader {
     const object: Record<string, Json> = {};
     const merged: Json[] = [];
     for (const pair of map.items) {
-      const key = this.#key(pair);
+      const key = this.#key(pair, depth);
       if (key === undefined) continue;
       if (key === '<<' && isScalar(pair.key) && pair.key.type === 'PLAIN') {
         merged.push(...this.#merged(pair, depth));
         continue;
       }
+      this.#path[depth] = key;
       if (Object.hasOwn(object, key)) {
-        this.#report(
-          'duplicate-key',
-          `the key ${quoted(key)} appears twice in the same object`,
-          offsetOf(pair.key),
-        );
+        const message = `the key ${quoted(key)} appears twice in the same object`;
+        this.#report('duplicate-key', message, { node: pair.key, depth: depth + 1 });
       }
       object[key] = this.read(pair.value, depth + 1);
     }
@@ -131,48 +142,50 @@ class PlainReader {
     return object;
   }
 
-  #key(pair: Pair): string | undefined {
+  #key(pair: Pair, depth: number): string | undefined {
     const key = isScalar(pair.key) ? pair.key.value : undefined;
-    if (typeof key !== 'string') {
-      this.#report('key-not-text', 'a key must be text', offsetOf(pair.key));
-      return undefined;
-    }
-    if (FORBIDDEN_KEYS.has(key)) {
-      this.#report('forbidden-key', `the key ${quoted(key)} is not allowed`, offsetOf(pair.key));
-      return undefined;
-    }
-    return key;
+    if (typeof key === 'string' && key !== '__proto__') return key;
+    if (typeof key === 'string') {
+      this.#report('forbidden-key', `the key ${quoted(key)} is not allowed`, { node: pair.key, depth });
+    } else this.#report('key-not-text', 'a key must be text', { node: pair.key, depth });
+    return undefined;
   }
 
   /** What `<<` lays under an object: earlier sources win over later ones. */
   #merged(pair: Pair, depth: number): readonly Json[] {
+    this.#path[depth] = '<<';
     const value = this.read(pair.value, depth + 1);
     const sources = Array.isArray(value) ? value : [value];
     if (!sources.every(isObject)) {
-      this.#report('bad-merge', '<< needs an object, or a list of objects', offsetOf(pair.value ?? pair.key));
+      const message = '<< needs an object, or a list of objects';
+      this.#report('bad-merge', message, { node: pair.value ?? pair.key, depth });
     }
     return sources;
   }
 
-  #alias(name: string, offset: number): Json {
-    const anchor = this.#anchors.get(name);
+  #alias(node: Alias, depth: number): Json {
+    const anchor = this.#anchors.get(node.source);
     if (anchor === undefined) {
-      this.#report('unknown-anchor', `nothing before this alias is anchored as &${name}`, offset);
+      const message = `nothing before this alias is anchored as &${node.source}`;
+      this.#report('unknown-anchor', message, { node, depth });
       return null;
     }
     if (anchor.value === undefined) {
-      throw new Unusable('circular-alias', `the alias *${name} stands inside the value it names`, offset);
+      const message = `the alias *${node.source} stands inside the value it names`;
+      throw new Unusable({ code: 'circular-alias', message, offset: offsetOf(node) });
     }
     this.#size += anchor.size;
-    if (this.#size > MAX_EXPANDED_NODES) {
-      const message = `the document's aliases expand to more than ${MAX_EXPANDED_NODES} values`;
-      throw new Unusable('alias-bomb', message, offset);
+    this.#aliased += anchor.size;
+    if (this.#aliased > MAX_ALIASED_NODES) {
+      const message = `the document's aliases expand to more than ${MAX_ALIASED_NODES} values`;
+      throw new Unusable({ code: 'alias-bomb', message, offset: offsetOf(node) });
     }
     return anchor.value;
   }
 
-  #report(code: string, message: string, offset: number): void {
-    this.problems.push({ code, message, offset });
+  #report(code: string, message: string, at: { readonly node: unknown; readonly depth: number }): void {
+    const path = this.#path.slice(0, at.depth);
+    this.problems.push({ code, message, offset: offsetOf(at.node), path });
   }
 }
 

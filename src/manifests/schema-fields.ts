@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { nearest } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
-import type { KindSchema } from './kind-schema.ts';
 
 /** The schema without what only says that a value may be absent or null. */
 export function bare(schema: unknown): unknown {
@@ -26,53 +25,36 @@ export function schemaAt(root: unknown, path: DocumentPath): unknown {
   return schema;
 }
 
-/** Text that a schema leaves free: no format, no fixed values. */
-export function isFreeText(schema: unknown): boolean {
-  return schema instanceof z.ZodString && schema.format === null;
-}
-
 /** True where the schema takes text of some form. */
-export function takesText(schema: unknown): boolean {
+export function takesText(schema: unknown): schema is z.ZodType {
   return schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum;
 }
 
-export interface SchemaFields {
-  /** Every path, objects included. */
-  readonly all: readonly LeafPath[];
-  readonly leaves: ReadonlySet<LeafPath>;
-}
+const pathsOf = new WeakMap<z.ZodObject, readonly LeafPath[]>();
 
-const fieldsOf = new WeakMap<z.ZodObject, SchemaFields>();
-
-/** The paths that a kind's spec can hold. What lies inside an opaque field has none. */
-export function schemaFields(kind: Pick<KindSchema, 'spec' | 'fields'>): SchemaFields {
-  const known = fieldsOf.get(kind.spec);
+/** Every path that an object of this schema can hold, those of objects included; what lies inside records and arrays has none. */
+export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
+  const known = pathsOf.get(root);
   if (known !== undefined) return known;
-  const all: string[] = [];
-  const leaves = new Set<string>();
+  const paths: string[] = [];
   const visit = (object: z.ZodObject, prefix: string) => {
     for (const [key, field] of Object.entries(object.shape)) {
-      const path = prefix + key;
       const schema = bare(field);
-      all.push(path);
-      if (schema instanceof z.ZodObject && kind.fields[path]?.opaque !== true) visit(schema, `${path}.`);
-      else leaves.add(path);
+      paths.push(prefix + key);
+      if (schema instanceof z.ZodObject) visit(schema, `${prefix}${key}.`);
     }
   };
-  visit(kind.spec, '');
-  const fields = { all, leaves };
-  fieldsOf.set(kind.spec, fields);
-  return fields;
+  visit(root, '');
+  pathsOf.set(root, paths);
+  return paths;
 }
 
 /** `; did you mean …?` for a key that its object does not have, looking at the whole schema; or nothing. */
 export function suggestField(root: unknown, place: DocumentPath, key: string): string {
   const here = schemaAt(root, place);
   const siblings = here instanceof z.ZodObject ? Object.keys(here.shape) : [];
-  const all =
-    bare(root) instanceof z.ZodObject
-      ? schemaFields({ spec: bare(root) as z.ZodObject, fields: {} }).all
-      : [];
+  const whole = bare(root);
+  const all = whole instanceof z.ZodObject ? schemaPaths(whole) : [];
   const elsewhere = all.filter((path) => lastKey(path) === key);
   if (elsewhere.length > 0) return meant(elsewhere);
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
@@ -87,8 +69,8 @@ function lastKey(path: string): string {
 
 /** `voise` is near to a part of `voice_id`. */
 function hasNearPart(key: string, candidate: string): boolean {
+  if (!candidate.includes('_')) return false;
   return (
-    candidate.includes('_') &&
     nearest(
       key,
       candidate.split('_').filter((part) => part.length > 3),

@@ -1,4 +1,4 @@
-import { didYouMean, nearest } from '../problems/suggest.ts';
+import { didYouMean } from '../problems/suggest.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
@@ -7,10 +7,10 @@ import { parseAddress } from './resource.ts';
 
 export interface FormsContext {
   readonly inputs: Inputs;
-  /** Absolute path of the folder that `$file` is relative to. */
-  readonly folder: string;
-  /** Names that a `$ref` may begin with. */
-  readonly refKinds: readonly string[];
+  /** Absolute path of the folder that the `$file` in this form is relative to. */
+  readonly folderOf: (form: JsonObject) => string;
+  /** Names that a `$ref` may begin with; undefined where that is not known yet. */
+  readonly refKinds: readonly string[] | undefined;
   /** False inside the variables themselves. */
   readonly mayUseVars?: boolean;
 }
@@ -99,8 +99,7 @@ class Evaluator {
     const forms = keys.filter((key) => key.startsWith('$'));
     const unknown = forms.find((key) => !Object.hasOwn(FORMS, key));
     if (unknown !== undefined) {
-      const near =
-        nearest(unknown, Object.keys(FORMS)) === undefined ? '' : didYouMean(unknown, Object.keys(FORMS));
+      const near = didYouMean(unknown, Object.keys(FORMS));
       const message = `unknown value form ${quoted(unknown)}${near || '; put the object under $literal if it is meant as it stands'}`;
       return this.#fail('unknown-form', message, unknown);
     }
@@ -133,7 +132,7 @@ class Evaluator {
       case '$env':
         return this.#variable(argument, raw.default);
       case '$file':
-        return this.#taken(form, this.#context.inputs.file(this.#context.folder, argument));
+        return this.#taken(form, this.#context.inputs.file(this.#context.folderOf(raw), argument));
       default:
         return this.#var(argument);
     }
@@ -150,7 +149,7 @@ class Evaluator {
         '$ref',
       );
     }
-    if (!refKinds.includes(parsed.kind)) {
+    if (refKinds !== undefined && !refKinds.includes(parsed.kind)) {
       const message = `$ref names the unknown kind ${quoted(parsed.kind)}${didYouMean(parsed.kind, refKinds)}`;
       return this.#fail('bad-reference', message, '$ref');
     }

@@ -1,0 +1,100 @@
+import { didYouMean } from '../problems/suggest.ts';
+import { type Checked, findingInSpec } from './declaration.ts';
+import type { DocumentPath, Finding } from './finding.ts';
+import { type Address, parseAddress } from './resource.ts';
+
+export interface Referable {
+  readonly resources: readonly Checked[];
+  /** Declared, but left out of this workspace. */
+  readonly skipped: ReadonlySet<Address>;
+  readonly workspace: string;
+  /** Kinds whose records are found by their name on the platform. */
+  readonly lookups: ReadonlyMap<string, unknown>;
+}
+
+/** Each suggestion looks at every address: with thousands missing, as when a folder is left out, nobody reads them all. */
+const MOST_SUGGESTIONS = 100;
+
+/** References to what no manifest declares or the workspace skips, and references that go round in a circle. */
+export function referenceFindings({ resources, skipped, workspace, lookups }: Referable): Finding[] {
+  const live = new Map(resources.map((resource) => [resource.address, resource]));
+  const findings: Finding[] = [];
+  let dangling = 0;
+  for (const resource of resources) {
+    for (const { reference, path } of resource.references) {
+      const { address, kind } = reference;
+      if (live.has(address) || lookups.has(kind)) continue;
+      if (skipped.has(address)) {
+        const message = `${address} is skipped in the workspace ${workspace}, so nothing there can refer to it`;
+        findings.push(findingInSpec(resource, path, { code: 'skipped-reference', message }));
+      } else {
+        const near = ++dangling > MOST_SUGGESTIONS ? '' : suggestAddress(address, live.keys());
+        const message = `no manifest declares ${address}${near}`;
+        findings.push(findingInSpec(resource, path, { code: 'dangling-reference', message }));
+      }
+    }
+  }
+  return [...findings, ...circles(live)];
+}
+
+/** A suggestion for an address that nothing has: of the same kind first, else the same name in another kind. */
+export function suggestAddress(address: Address, candidates: Iterable<Address>): string {
+  const wanted = parseAddress(address);
+  const known = [...candidates];
+  if (wanted === undefined) return didYouMean(address, known);
+  const ofKind = known.filter((each) => each.startsWith(`${wanted.kind}/`));
+  const names = ofKind.map((each) => each.slice(wanted.kind.length + 1));
+  const near = didYouMean(wanted.name, names);
+  if (near !== '') return near.replace('"', `"${wanted.kind}/`);
+  const sameName = known.filter((each) => each.endsWith(`/${wanted.name}`));
+  return didYouMean(address, sameName.length > 0 ? sameName : known);
+}
+
+interface Step {
+  readonly resource: Checked;
+  /** References that are still to be followed. */
+  readonly open: { readonly address: Address; readonly path: DocumentPath }[];
+}
+
+/** Each reference that closes a circle, in one walk over the graph from the first address on. */
+function circles(live: ReadonlyMap<Address, Checked>): Finding[] {
+  const findings: Finding[] = [];
+  const done = new Set<Address>();
+  const trail = new Map<Address, Step>();
+  const enter = (resource: Checked) => {
+    const open = resource.references
+      .map(({ reference, path }) => ({ address: reference.address, path }))
+      .sort((a, b) => (a.address < b.address ? 1 : a.address > b.address ? -1 : 0));
+    const step: Step = { resource, open };
+    trail.set(resource.address, step);
+    return step;
+  };
+  for (const start of [...live.keys()].sort()) {
+    const first = live.get(start);
+    if (first === undefined || first.references.length === 0 || done.has(start)) continue;
+    const stack = [enter(first)];
+    for (let step = stack.at(-1); step !== undefined; step = stack.at(-1)) {
+      const next = step.open.pop();
+      if (next === undefined) {
+        stack.pop();
+        trail.delete(step.resource.address);
+        done.add(step.resource.address);
+        continue;
+      }
+      const target = live.get(next.address);
+      if (target === undefined || done.has(next.address)) continue;
+      if (trail.has(next.address)) {
+        const from = stack.findIndex(({ resource }) => resource === target);
+        const addresses = stack.slice(from).map(({ resource }) => resource.address);
+        const message = `circular reference: ${chain([...addresses, next.address])}`;
+        findings.push(findingInSpec(step.resource, next.path, { code: 'circular-reference', message }));
+      } else stack.push(enter(target));
+    }
+  }
+  return findings;
+}
+
+function chain(addresses: readonly Address[]): string {
+  if (addresses.length <= 10) return addresses.join(' -> ');
+  return [...addresses.slice(0, 8), `${addresses.length - 9} more`, addresses.at(-1)].join(' -> ');
+}

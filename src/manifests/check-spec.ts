@@ -1,0 +1,165 @@
+import { isObject, setOwn } from '../values/json.ts';
+import {
+  isSpecial,
+  isTainted,
+  Join,
+  mapSpecials,
+  Reference,
+  Secret,
+  type Special,
+  Unset,
+  type Value,
+} from '../values/value.ts';
+import type { DocumentPath, Problem } from './finding.ts';
+import { expectation, fieldName, problemsOfIssue } from './issue-messages.ts';
+import type { FieldRule, KindSchema } from './kind-schema.ts';
+import { schemaAt, takesText } from './schema-fields.ts';
+
+export interface PlacedReference {
+  readonly reference: Reference;
+  /** From the root of the spec. */
+  readonly path: DocumentPath;
+}
+
+export interface CheckedSpec {
+  readonly problems: readonly Problem[];
+  /** Those that their fields can hold. */
+  readonly references: readonly PlacedReference[];
+}
+
+/** Checks a spec against its kind: fields, types, limits, what may refer to what, and what must be a secret. */
+export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): CheckedSpec {
+  const placed: PlacedSpecial[] = [];
+  const plain = hasSpecials ? withStandIns(spec, [], placed) : spec;
+  const standIns = new Set(placed.map(({ path }) => JSON.stringify(path)));
+  const problems = new Map<string, Problem>();
+  const report = (problem: Problem) => {
+    const key = JSON.stringify(problem.path);
+    if (!problems.has(key)) problems.set(key, problem);
+  };
+
+  for (const problem of writeOnlyProblems(kind, spec)) report(problem);
+  const references: PlacedReference[] = [];
+  for (const special of placed) {
+    const problem = specialProblem(kind, special);
+    if (problem === undefined) references.push(...referencesOf(special));
+    else report(problem);
+  }
+  const parsed = kind.spec.safeParse(plain);
+  if (!parsed.success) {
+    const checked = { schema: kind.spec, value: plain, name: 'spec' };
+    for (const issue of parsed.error.issues) {
+      for (const problem of problemsOfIssue(issue, checked)) {
+        if (!standIns.has(JSON.stringify(problem.path))) report(problem);
+      }
+    }
+  }
+  return { problems: [...problems.values()], references };
+}
+
+interface PlacedSpecial {
+  readonly special: Special;
+  readonly path: DocumentPath;
+}
+
+/** The value with a text in place of each special leaf, which `found` collects. */
+function withStandIns(value: Value, path: DocumentPath, found: PlacedSpecial[]): unknown {
+  if (isSpecial(value)) {
+    found.push({ special: value, path });
+    return 'x';
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, index) => withStandIns(item, [...path, index], found));
+  }
+  if (!isObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    setOwn(copy, key, withStandIns(value[key] as Value, [...path, key], found));
+  }
+  return copy;
+}
+
+function referencesOf({ special, path }: PlacedSpecial): PlacedReference[] {
+  if (special instanceof Reference) return [{ reference: special, path: [...path, '$ref'] }];
+  if (!(special instanceof Join)) return [];
+  return special.parts.flatMap((part, index) =>
+    isSpecial(part) ? referencesOf({ special: part, path: [...path, '$join', index] }) : [],
+  );
+}
+
+function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Problem | undefined {
+  if (special instanceof Unset && special.name === '') return undefined;
+  const schema = schemaAt(kind.spec, path);
+  if (schema === undefined || ruleOver(kind, path, (rule) => rule.opaque === true) !== undefined)
+    return undefined;
+  const name = fieldName(path, 'spec');
+  const problem = (code: string, message: string): Problem => ({ code, message, path, at: 'value' });
+  if (!takesText(schema)) {
+    return problem(
+      'wrong-type',
+      `${name} must be ${expectation(schema)}, but ${formName(special)} gives text`,
+    );
+  }
+  if (special instanceof Reference) {
+    const wanted = ruleOver(kind, path, (rule) => rule.refersTo !== undefined)?.refersTo;
+    if (wanted === special.kind) return undefined;
+    const message =
+      wanted === undefined
+        ? `${name} holds no reference; $ref belongs in a field for ids`
+        : `${name} refers to ${wanted} resources, not to ${special.address}`;
+    return { code: 'bad-reference', message, path: [...path, '$ref'], at: 'value' };
+  }
+  const text = knownText(special);
+  if (text === undefined || schema.safeParse(text).success) return undefined;
+  const source = special instanceof Secret ? `the text of the secret ${special.name}` : 'the joined text';
+  return problem('bad-format', `${name} must be ${expectation(schema)}, which ${source} is not`);
+}
+
+/** The whole text, secrets revealed, where every part of it is known. It must not get into a message. */
+function knownText(special: Special): string | undefined {
+  const text = mapSpecials(special, (part) => (part instanceof Secret && part.isSet ? part.reveal() : part));
+  return typeof text === 'string' ? text : undefined;
+}
+
+function formName(special: Special): string {
+  if (special instanceof Secret) return '$secret';
+  if (special instanceof Reference) return '$ref';
+  return special instanceof Join ? '$join' : '$env';
+}
+
+/** The first rule that `applies`, of the field or of an object around it. */
+function ruleOver(
+  { fields }: KindSchema,
+  path: DocumentPath,
+  applies: (rule: FieldRule) => boolean,
+): FieldRule | undefined {
+  let field = '';
+  for (const part of path) {
+    if (typeof part === 'number') continue;
+    field = field === '' ? part : `${field}.${part}`;
+    const rule = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    if (rule !== undefined && applies(rule)) return rule;
+  }
+  return undefined;
+}
+
+/** A write-only field is a secret, so its text must be nowhere in the project; the message must not show it either. */
+function* writeOnlyProblems({ fields }: KindSchema, spec: Value): Generator<Problem> {
+  for (const [field, rule] of Object.entries(fields)) {
+    if (rule.writeOnly !== true) continue;
+    const path = field.split('.');
+    const value = valueAtPath(spec, path);
+    if (value === undefined || isTainted(value) || (value instanceof Unset && value.name === '')) continue;
+    const message = `${path.at(-1)} must not be in the manifest as text, nor be shown; use { $secret: NAME }`;
+    yield { code: 'plain-secret', message, path, at: 'value' };
+  }
+}
+
+function valueAtPath(root: Value, path: readonly string[]): Value | undefined {
+  let value: Value | undefined = root;
+  for (const key of path) {
+    if (!isObject(value) || isSpecial(value) || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Readonly<Record<string, Value>>)[key];
+  }
+  return value;
+}

@@ -1,0 +1,49 @@
+import type { PlacedReference } from './check-spec.ts';
+import type { Metadata } from './envelope.ts';
+import type { DocumentPath, Finding } from './finding.ts';
+import type { KindSchema } from './kind-schema.ts';
+import { findingIn, type Layer } from './layers.ts';
+import type { Address, Source } from './resource.ts';
+
+/** A document whose envelope says who it is. */
+export interface Declaration {
+  readonly address: Address;
+  readonly kind: KindSchema;
+  readonly metadata: Metadata;
+  readonly source: Source;
+  /** The manifest's own spec. */
+  readonly home: Layer;
+}
+
+/** A declaration of which this workspace makes a resource. */
+export interface Checked extends Declaration {
+  /** All that its spec is laid together from, the one that wins first. */
+  readonly layers: readonly Layer[];
+  readonly references: readonly PlacedReference[];
+  /** Absent where the kind has none, or where what it is made of is wrong. */
+  readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
+}
+
+/** A finding in the envelope. */
+export function findingAt(
+  { home }: Declaration,
+  path: DocumentPath,
+  problem: { readonly code: string; readonly message: string },
+): Finding {
+  const { file, document } = home;
+  return { severity: 'error', ...problem, file, place: { document, path, at: 'value' } };
+}
+
+/** A finding at a path of the spec, in the text where that value was written. */
+export function findingInSpec(
+  { layers, home }: Checked,
+  path: DocumentPath,
+  problem: { readonly code: string; readonly message: string },
+): Finding {
+  return findingIn(layers, home, { ...problem, path, at: 'value' });
+}
+
+/** `manifests/agents.yaml:3` */
+export function sourceText({ file, line }: Source): string {
+  return `${file}:${line}`;
+}

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { didYouMean } from '../problems/suggest.ts';
+import type { Json } from '../values/json.ts';
+import { isObject } from '../values/json.ts';
+import { type Problem, quoted } from './finding.ts';
+import { problemsOfIssue } from './issue-messages.ts';
+import type { KindSchema } from './kind-schema.ts';
+import { schemaPaths } from './schema-fields.ts';
+
+export const API_VERSION = 'voxform/v1';
+
+const resourceName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
+  error: 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen',
+});
+
+/** What a manifest says about its resource rather than about the record. None of it is sent. */
+export const metadataSchema = z
+  .strictObject({
+    name: resourceName.describe(
+      'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',
+    ),
+    labels: z
+      .record(z.string().min(1), z.string())
+      .describe('Labels for choosing resources on the command line. Never sent.')
+      .optional(),
+    id: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' })
+      .describe('Id of an existing record to take under management instead of creating one.')
+      .optional(),
+    previous_names: z
+      .array(resourceName)
+      .describe('Names that the resource had before: its record is kept when it is renamed.')
+      .optional(),
+    ignore_drift: z
+      .array(z.string().min(1))
+      .describe('Fields of the spec that others may change on the platform, such as `tts_config.speed`.')
+      .optional(),
+    replace: z
+      .literal('allow')
+      .describe('Allows a change that needs a new record: the old one is left for a person to delete.')
+      .optional(),
+  })
+  .describe('What this project calls the resource and how it treats it.');
+
+/** Every manifest, whatever its kind; `manifestSchema` says what the spec holds. */
+export const envelopeSchema = z.strictObject({
+  apiVersion: z.literal(API_VERSION).describe('Format of the manifest.'),
+  kind: z.string().describe('Kind of the resource.'),
+  metadata: metadataSchema,
+  spec: z.record(z.string(), z.unknown()).describe('The managed fields, as the API names them.'),
+});
+
+/** The whole manifest of a kind, value forms aside. */
+export function manifestSchema(kind: KindSchema) {
+  return envelopeSchema.extend({
+    kind: z.literal(kind.name).describe(kind.description),
+    spec: kind.spec.describe(
+      'The managed fields, as the API names them. A field that is left out is not touched.',
+    ),
+  });
+}
+
+export type Metadata = z.infer<typeof metadataSchema>;
+
+/** Who a document says it is. */
+export interface Envelope {
+  readonly kind: KindSchema;
+  readonly metadata: Metadata;
+  /** As written. */
+  readonly spec: Json;
+}
+
+export interface KnownNames {
+  readonly kinds: ReadonlyMap<string, KindSchema>;
+  /** What can be referred to, never declared. */
+  readonly lookups: ReadonlyMap<string, unknown>;
+}
+
+export interface ReadEnvelope {
+  /** Undefined where the document names no kind or no valid name, so that nothing can refer to it. */
+  readonly envelope: Envelope | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** The outer part of a manifest, checked. What is wrong in its less important parts does not keep it from being used. */
+export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
+  if (!isObject(document)) {
+    const message = 'a manifest must be an object with apiVersion, kind, metadata and spec';
+    return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
+  }
+  const kind = typeof document.kind === 'string' ? known.kinds.get(document.kind) : undefined;
+  const problems: Problem[] = [];
+  const parsed = envelopeSchema.safeParse(document);
+  if (!parsed.success) {
+    const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
+    for (const issue of parsed.error.issues) problems.push(...problemsOfIssue(issue, checked));
+  }
+  if (typeof document.kind === 'string' && kind === undefined) {
+    problems.push({
+      code: 'unknown-kind',
+      message: unknownKind(document.kind, known),
+      path: ['kind'],
+      at: 'value',
+    });
+  }
+  const metadata = usableMetadata(document.metadata);
+  if (kind !== undefined && metadata !== undefined) problems.push(...ignoreDriftProblems(metadata, kind));
+  const placed = kind === undefined ? problems : problems.map((problem) => belongsUnderSpec(problem, kind));
+  if (kind === undefined || metadata === undefined) return { envelope: undefined, problems: placed };
+  return { envelope: { kind, metadata, spec: document.spec as Json }, problems: placed };
+}
+
+/** `unknown kind "Agnet"; did you mean "Agent"?`, for an object's `kind` and for a key that names one. */
+export function unknownKind(name: string, { kinds, lookups }: KnownNames): string {
+  if (lookups.has(name)) return `${name} can only be referred to; manifests do not declare it`;
+  const near = didYouMean(name, kinds.keys());
+  return `unknown kind ${quoted(name)}${near || `; there are ${[...kinds.keys()].join(', ')}`}`;
+}
+
+/** As much of the metadata as is right, so that one mistake in it does not hide those elsewhere. */
+function usableMetadata(raw: unknown): Metadata | undefined {
+  const whole = metadataSchema.safeParse(raw);
+  if (whole.success) return whole.data;
+  if (!isObject(raw)) return undefined;
+  const wrong = new Set(whole.error.issues.map((issue) => issue.path[0]));
+  const right: Record<string, unknown> = {};
+  for (const key of Object.keys(metadataSchema.shape)) {
+    if (Object.hasOwn(raw, key) && !wrong.has(key)) right[key] = raw[key];
+  }
+  return metadataSchema.safeParse(right).data;
+}
+
+function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema): Problem[] {
+  const paths = schemaPaths(kind.spec);
+  return ignore_drift.flatMap((path, index) => {
+    if (paths.includes(path)) return [];
+    const message = `${kind.name} has no field ${quoted(path)}${didYouMean(path, paths)}`;
+    return [
+      { code: 'unknown-field', message, path: ['metadata', 'ignore_drift', index], at: 'value' as const },
+    ];
+  });
+}
+
+/** A field of the spec that stands beside it is the commonest slip of all. */
+function belongsUnderSpec(problem: Problem, kind: KindSchema): Problem {
+  const [key] = problem.path;
+  if (problem.code !== 'unknown-field' || problem.path.length > 1 || typeof key !== 'string') return problem;
+  if (!Object.hasOwn(kind.spec.shape, key)) return problem;
+  return { ...problem, message: `unknown field ${quoted(key)}; it belongs under spec` };
+}

@@ -1,0 +1,180 @@
+import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import picomatch from 'picomatch';
+import { isInside, reasonOf } from './read-file.ts';
+
+export interface FoundFiles {
+  /** Relative to the root, with forward slashes, in code-unit order. No real file is named twice. */
+  readonly files: readonly string[];
+  /** About a pattern: it is outside of the project, or nothing matches it. */
+  readonly patterns: readonly PatternProblem[];
+  /** About a file or folder that a pattern leads to. */
+  readonly entries: readonly EntryProblem[];
+}
+
+export interface PatternProblem {
+  readonly index: number;
+  readonly code: 'outside-project' | 'no-match';
+  readonly message: string;
+}
+
+export interface EntryProblem {
+  readonly file: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * The files below a folder that globs name; a glob with `!` before it takes files away again. Folders whose name begins with a dot
+ * and `node_modules` are passed over unless the glob names them. Symbolic links are followed inside the root only.
+ * @param root a real path.
+ */
+export function findFiles(root: string, patterns: readonly string[]): FoundFiles {
+  const isExcluded = picomatch(
+    patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => normal(pattern.slice(1))),
+  );
+  const files = new Map<string, string>();
+  const problems: PatternProblem[] = [];
+  const entries = new Map<string, EntryProblem>();
+  for (const [index, written] of patterns.entries()) {
+    if (written.startsWith('!')) continue;
+    const pattern = normal(written);
+    if (path.posix.isAbsolute(pattern) || pattern.split('/').includes('..')) {
+      const message = `the pattern ${JSON.stringify(written)} leads out of the project folder`;
+      problems.push({ index, code: 'outside-project', message });
+      continue;
+    }
+    const search = new Search(root, pattern);
+    search.run();
+    for (const problem of search.problems) entries.set(problem.file, problem);
+    const found = search.found.filter(({ file }) => !isExcluded(file));
+    if (found.length === 0 && search.problems.length === 0) {
+      problems.push({ index, code: 'no-match', message: `no file matches ${JSON.stringify(written)}` });
+    }
+    for (const { file, real } of found) {
+      const known = files.get(real);
+      if (known === undefined || file < known) files.set(real, file);
+    }
+  }
+  return { files: [...files.values()].sort(), patterns: problems, entries: [...entries.values()] };
+}
+
+function normal(pattern: string): string {
+  return pattern.replace(/^(\.\/+)+/, '');
+}
+
+interface FoundFile {
+  readonly file: string;
+  readonly real: string;
+}
+
+/** One walk for one pattern. Links wait until the real folders are done, so that a file is found under its real name first. */
+class Search {
+  readonly found: FoundFile[] = [];
+  readonly problems: EntryProblem[] = [];
+  readonly #root: string;
+  readonly #base: string;
+  readonly #depth: number;
+  readonly #matches: (file: string) => boolean;
+  readonly #links: string[] = [];
+  readonly #seen = new Set<string>();
+
+  constructor(root: string, pattern: string) {
+    const { base, glob } = picomatch.scan(pattern);
+    this.#root = root;
+    this.#base = base === '.' ? '' : base;
+    this.#depth = glob.includes('**') ? Number.POSITIVE_INFINITY : glob.split('/').length;
+    const takesAny = /(^|\/)\*+$/.test(pattern);
+    const matches = picomatch(pattern, { dot: false });
+    this.#matches = (file) => matches(file) && (!takesAny || /\.(ya?ml|json)$/i.test(file));
+  }
+
+  run(): void {
+    if (this.#base === '' || isFolder(path.join(this.#root, this.#base))) this.#enter(this.#base);
+    else if (this.#matches(this.#base)) this.#file(this.#base);
+    while (this.#links.length > 0) {
+      for (const link of this.#links.splice(0).sort()) this.#follow(link);
+    }
+  }
+
+  /** Walks a folder that may have been reached through a link. */
+  #enter(folder: string): void {
+    const absolute = path.join(this.#root, folder);
+    try {
+      const real = realpathSync(absolute);
+      if (!isInside(real, this.#root)) this.#leaves(folder);
+      else this.#walk(folder, real);
+    } catch (error) {
+      this.#unreadable(folder, error);
+    }
+  }
+
+  #walk(folder: string, real: string): void {
+    if (this.#seen.has(real)) return;
+    this.#seen.add(real);
+    const depth = folder === this.#base ? 0 : folder.split('/').length - segments(this.#base);
+    if (depth >= this.#depth) return;
+    let entries: Dirent[];
+    try {
+      entries = readdirSync(real, { withFileTypes: true });
+    } catch (error) {
+      this.#unreadable(folder, error);
+      return;
+    }
+    for (const entry of entries) {
+      const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isSymbolicLink()) this.#links.push(file);
+      else if (entry.isDirectory()) {
+        if (!isPassedOver(entry.name)) this.#walk(file, path.join(real, entry.name));
+      } else if (this.#matches(file)) this.#add(file, path.join(real, entry.name));
+    }
+  }
+
+  #follow(link: string): void {
+    const absolute = path.join(this.#root, link);
+    if (isFolder(absolute)) {
+      if (!isPassedOver(path.posix.basename(link))) this.#enter(link);
+    } else if (this.#matches(link)) this.#file(link);
+  }
+
+  #file(file: string): void {
+    try {
+      const real = realpathSync(path.join(this.#root, file));
+      if (isInside(real, this.#root)) this.#add(file, real);
+      else this.#leaves(file);
+    } catch (error) {
+      if (file !== this.#base) this.#unreadable(file, error);
+    }
+  }
+
+  #add(file: string, real: string): void {
+    if (this.#seen.has(real)) return;
+    this.#seen.add(real);
+    this.found.push({ file, real });
+  }
+
+  #leaves(file: string): void {
+    const message = 'a symbolic link leads out of the project folder';
+    this.problems.push({ file, code: 'outside-project', message });
+  }
+
+  #unreadable(file: string, error: unknown): void {
+    this.problems.push({ file, code: 'unreadable-file', message: `it cannot be read: ${reasonOf(error)}` });
+  }
+}
+
+function segments(folder: string): number {
+  return folder === '' ? 0 : folder.split('/').length;
+}
+
+function isPassedOver(name: string): boolean {
+  return name.startsWith('.') || name === 'node_modules';
+}
+
+function isFolder(absolute: string): boolean {
+  try {
+    return statSync(absolute, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,68 @@
+import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
+import { type DocumentPath, type Finding, follow, type Problem } from './finding.ts';
+
+/** One of the texts that a spec is laid together from. */
+export interface Layer {
+  /** As written, value forms included. */
+  readonly value: Json;
+  /** Relative to the project folder. */
+  readonly file: string;
+  /** Index of the document in its file. */
+  readonly document: number;
+  /** Where the value stands in that document. */
+  readonly base: DocumentPath;
+}
+
+/** True for `{ $ref: … }` and the like: one value, which no merging looks into. */
+export function isForm(value: unknown): value is JsonObject {
+  return isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
+}
+
+function isMergeable(value: unknown): value is JsonObject {
+  return isObject(value) && !isForm(value);
+}
+
+/** `value` completed by `defaults`: objects are merged, and everywhere else what `value` has, null included, stays. */
+export function withDefaults(value: Json, defaults: Json): Json {
+  if (!isMergeable(value) || !isMergeable(defaults)) return value;
+  const merged: Record<string, Json> = {};
+  for (const key of Object.keys(defaults)) {
+    if (!Object.hasOwn(value, key)) setOwn(merged, key, defaults[key] as Json);
+  }
+  for (const key of Object.keys(value)) {
+    const own = value[key] as Json;
+    setOwn(merged, key, Object.hasOwn(defaults, key) ? withDefaults(own, defaults[key] as Json) : own);
+  }
+  return merged;
+}
+
+/** RFC 7396: a null in the patch removes a field, objects are merged, everything else replaces. A value form is one value. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isMergeable(patch)) return patch;
+  const merged: Record<string, Json> = {};
+  const before = isMergeable(target) ? target : {};
+  for (const key of Object.keys(before)) setOwn(merged, key, before[key] as Json);
+  for (const key of Object.keys(patch)) {
+    const change = patch[key] as Json;
+    if (change === null) delete merged[key];
+    else setOwn(merged, key, mergePatch(Object.hasOwn(before, key) ? before[key] : undefined, change));
+  }
+  return merged;
+}
+
+/**
+ * A problem at a path of the merged value, as a finding in the text that the value there comes from.
+ * @param layers the one that wins first.
+ * @param home the layer that stands in where none has the path.
+ */
+export function findingIn(layers: readonly Layer[], home: Layer, problem: Problem): Finding {
+  const { document, file, base } = layers.find((layer) => decides(layer.value, problem.path)) ?? home;
+  const { code, message, at, path } = problem;
+  return { severity: 'error', code, message, file, place: { document, path: [...base, ...path], at } };
+}
+
+/** True where the value has the path, or something other than an object on the way. */
+function decides(value: Json, path: DocumentPath): boolean {
+  const found = follow(value, path);
+  return found.depth === path.length || !isMergeable(found.value);
+}
