@@ -3,7 +3,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret, Value } from '../values/value.ts';
 
-/** A `voxform.yaml`, checked, with nothing read from the environment yet. */
+/** A `voxform.yaml`, checked. What it takes from the environment is read in, as far as it is set. */
 export interface Project {
   /** Absolute path of the project folder. */
   readonly root: string;
@@ -31,6 +31,13 @@ export interface WorkspaceConfig {
   /** Absolute path. */
   readonly secretsDir: string | undefined;
   readonly state: { readonly backend: 'local' /** Absolute path. */; readonly path: string };
+  /** Settings whose environment variable is not set, e.g. `base_url` from `STAGING_URL`: they are empty text until then. */
+  readonly unset?: readonly UnsetSetting[];
+}
+
+export interface UnsetSetting {
+  readonly setting: 'base_url' | 'workspace_id';
+  readonly variable: string;
 }
 
 export interface Limits {

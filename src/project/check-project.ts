@@ -1,0 +1,138 @@
+import path from 'node:path';
+import type { Finding, Problem } from '../manifests/finding.ts';
+import type { Environment } from '../manifests/inputs.ts';
+import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { didYouMean } from '../problems/suggest.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import type { Project, WorkspaceConfig } from './project.ts';
+import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
+import { type ProjectDocument, projectSchema } from './project-schema.ts';
+import { readSettings, type WorkspaceSettings } from './workspace-settings.ts';
+
+export interface ProjectContext {
+  /** Real path of the project folder. */
+  readonly root: string;
+  /** Relative to the root. */
+  readonly file: string;
+  readonly env: Environment;
+}
+
+export interface CheckedProject {
+  /** Undefined where the findings leave nothing to use. */
+  readonly project: Project | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** A parsed project file as what the program uses. */
+export function checkProject(raw: Json, context: ProjectContext): CheckedProject {
+  const settings = settingsOf(raw, context);
+  const problems: Problem[] = [...settings].flatMap(([name, read]) =>
+    read.problems.map((problem) => ({ ...problem, path: ['workspaces', name, ...problem.path] })),
+  );
+  const plain = withSettings(raw, settings);
+  const parsed = projectSchema.safeParse(plain);
+  if (parsed.success) problems.push(...crossChecks(parsed.data, context.root));
+  else {
+    const checked = { schema: projectSchema, value: plain, name: 'the project file' };
+    for (const issue of parsed.error.issues) problems.push(...problemsOfIssue(issue, checked));
+  }
+  const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
+    return {
+      severity: 'error',
+      code,
+      message,
+      file: context.file,
+      place: { document: 0, path: at, at: end },
+    };
+  });
+  return { project: parsed.success ? projectFrom(parsed.data, settings, context) : undefined, findings };
+}
+
+type Settings = ReadonlyMap<string, WorkspaceSettings>;
+
+function settingsOf(raw: Json, { root, env }: ProjectContext): Settings {
+  const settings = new Map<string, WorkspaceSettings>();
+  if (!isObject(raw) || !isObject(raw.workspaces)) return settings;
+  for (const [name, workspace] of Object.entries(raw.workspaces)) {
+    if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, root, env));
+  }
+  return settings;
+}
+
+function withSettings(raw: Json, settings: Settings): unknown {
+  if (settings.size === 0 || !isObject(raw) || !isObject(raw.workspaces)) return raw;
+  const workspaces = Object.entries(raw.workspaces).map(([name, workspace]) => [
+    name,
+    settings.get(name)?.plain ?? workspace,
+  ]);
+  return { ...raw, workspaces: Object.fromEntries(workspaces) };
+}
+
+function crossChecks({ workspaces, default_workspace }: ProjectDocument, root: string): Problem[] {
+  const problems: Problem[] = [];
+  const names = Object.keys(workspaces);
+  if (default_workspace !== undefined && !names.includes(default_workspace)) {
+    const near = didYouMean(default_workspace, names) || `; there are ${names.join(', ')}`;
+    const message = `there is no workspace ${JSON.stringify(default_workspace)}${near}`;
+    problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value' });
+  }
+  const owners = new Map<string, string>();
+  for (const [name, { state }] of Object.entries(workspaces)) {
+    const file = state?.path === undefined ? defaultStatePath(root, name) : path.resolve(root, state.path);
+    const owner = owners.get(file);
+    if (owner === undefined) owners.set(file, name);
+    else {
+      const message = `the workspace ${owner} has the same state file; each needs its own`;
+      problems.push({
+        code: 'shared-state',
+        message,
+        path: ['workspaces', name, 'state', 'path'],
+        at: 'value',
+      });
+    }
+  }
+  return problems;
+}
+
+function projectFrom(document: ProjectDocument, settings: Settings, { root, file }: ProjectContext): Project {
+  const { manifests, default_workspace, defaults, limits = {}, guards = {} } = document;
+  const workspaces: Record<string, WorkspaceConfig> = {};
+  for (const [name, workspace] of Object.entries(document.workspaces)) {
+    const { patches, skip, secrets_dir, state } = workspace;
+    const read = settings.get(name);
+    if (read === undefined) continue;
+    const { baseUrl, workspaceId, apiKey, vars, unset } = read;
+    workspaces[name] = {
+      name,
+      baseUrl,
+      workspaceId,
+      apiKey,
+      vars,
+      patches: (patches ?? {}) as Readonly<Record<string, JsonObject>>,
+      skip: skip ?? [],
+      secretsDir: secrets_dir === undefined ? undefined : path.resolve(root, secrets_dir),
+      state: {
+        backend: 'local',
+        path: state?.path === undefined ? defaultStatePath(root, name) : path.resolve(root, state.path),
+      },
+      unset,
+    };
+  }
+  return {
+    root,
+    file,
+    manifests: manifests ?? defaultManifests,
+    defaultWorkspace: default_workspace,
+    workspaces,
+    defaults: (defaults ?? {}) as Readonly<Record<string, JsonObject>>,
+    limits: {
+      concurrency: limits.concurrency ?? defaultLimits.concurrency,
+      requestsPerSecond: limits.requests_per_second ?? defaultLimits.requestsPerSecond,
+      timeoutSeconds: limits.timeout_seconds ?? defaultLimits.timeoutSeconds,
+    },
+    guards: {
+      maxChangedPercent: guards.max_changed_percent ?? defaultGuards.maxChangedPercent,
+      minResources: guards.min_resources ?? defaultGuards.minResources,
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { existsSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import type { Finding } from '../manifests/finding.ts';
+import type { Environment } from '../manifests/inputs.ts';
+import { parseDocuments } from '../manifests/parse-documents.ts';
+import { locate } from '../manifests/positions.ts';
+import { readTextFile, reasonOf } from '../manifests/read-file.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { Json } from '../values/json.ts';
+import { Secret } from '../values/value.ts';
+import { checkProject } from './check-project.ts';
+import { InvalidProject } from './invalid-project.ts';
+import { overrides } from './overrides.ts';
+import type { Project } from './project.ts';
+import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
+
+export const PROJECT_FILE = 'voxform.yaml';
+
+export interface LoadProjectOptions {
+  /** The project folder. */
+  readonly cwd: string;
+  readonly env: Environment;
+}
+
+/**
+ * The project in a folder: its `voxform.yaml`, or where there is none, what the environment alone says.
+ * @throws InvalidProject with everything that is wrong in the file.
+ * @throws UserError where there is neither.
+ */
+export async function loadProject({ cwd, env }: LoadProjectOptions): Promise<Project> {
+  const root = realFolder(cwd);
+  const file = path.join(root, PROJECT_FILE);
+  const read = readTextFile(file, root);
+  if ('text' in read) return projectOf(read.text, root, env);
+  if (existsSync(file)) {
+    throw new InvalidProject([{ severity: 'error', file: PROJECT_FILE, ...read.problem }]);
+  }
+  const { baseUrl, workspaceId, apiKey } = overrides(env);
+  if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProject(root);
+  return {
+    root,
+    file: undefined,
+    manifests: defaultManifests,
+    defaultWorkspace: 'default',
+    workspaces: {
+      default: {
+        name: 'default',
+        baseUrl,
+        workspaceId,
+        apiKey: new Secret('VOXFORM_API_KEY', apiKey),
+        vars: {},
+        patches: {},
+        skip: [],
+        secretsDir: undefined,
+        state: { backend: 'local', path: defaultStatePath(root, 'default') },
+      },
+    },
+    defaults: {},
+    limits: defaultLimits,
+    guards: defaultGuards,
+  };
+}
+
+function realFolder(cwd: string): string {
+  try {
+    return realpathSync(cwd);
+  } catch (error) {
+    throw new UserError(`cannot open the folder ${cwd}: ${reasonOf(error)}`);
+  }
+}
+
+function noProject(root: string): UserError {
+  if (existsSync(path.join(root, 'voxform.yml'))) {
+    return new UserError(`${root} has a voxform.yml, but the project file is called ${PROJECT_FILE}`, {
+      hint: `Rename it to ${PROJECT_FILE}.`,
+    });
+  }
+  return new UserError(`there is no ${PROJECT_FILE} in ${root}`, {
+    hint: 'Make one with `voxform init`, name the folder of another with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
+  });
+}
+
+function projectOf(text: string, root: string, env: Environment): Project {
+  const { value, findings } = onlyDocument(text);
+  const checked = value === undefined ? undefined : checkProject(value, { root, env, file: PROJECT_FILE });
+  const all = [...findings, ...(checked?.findings ?? [])];
+  if (checked?.project === undefined || all.length > 0) {
+    throw new InvalidProject(locate(all, (file) => path.join(root, file)));
+  }
+  return checked.project;
+}
+
+function onlyDocument(text: string): { value: Json | undefined; findings: Finding[] } {
+  const { documents, problems } = parseDocuments(text);
+  const findings: Finding[] = problems.map((problem) => ({
+    severity: 'error',
+    file: PROJECT_FILE,
+    ...problem,
+  }));
+  const [first, second] = documents;
+  if (first === undefined && findings.length === 0) {
+    findings.push({
+      severity: 'error',
+      code: 'empty-file',
+      message: 'the file is empty',
+      file: PROJECT_FILE,
+    });
+  }
+  if (second !== undefined) {
+    const message = 'the project file holds one document only';
+    findings.push({
+      severity: 'error',
+      code: 'extra-document',
+      message,
+      file: PROJECT_FILE,
+      line: second.line,
+      column: 1,
+    });
+  }
+  return { value: first?.value, findings };
+}

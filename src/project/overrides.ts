@@ -1,0 +1,18 @@
+import type { Environment } from '../manifests/inputs.ts';
+
+export interface Overrides {
+  readonly workspace: string | undefined;
+  readonly baseUrl: string | undefined;
+  readonly workspaceId: string | undefined;
+  readonly apiKey: string | undefined;
+}
+
+/** What the environment says about the workspace; an empty variable counts as not set. */
+export function overrides(env: Environment): Overrides {
+  return {
+    workspace: env.VOXFORM_WORKSPACE || undefined,
+    baseUrl: env.VOXFORM_BASE_URL || undefined,
+    workspaceId: env.VOXFORM_WORKSPACE_ID || undefined,
+    apiKey: env.VOXFORM_API_KEY || undefined,
+  };
+}

@@ -1,0 +1,91 @@
+import path from 'node:path';
+import type { Problem } from '../manifests/finding.ts';
+import { type Environment, Inputs } from '../manifests/inputs.ts';
+import { isForm } from '../manifests/layers.ts';
+import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { Secret, Unset, type Value } from '../values/value.ts';
+import type { UnsetSetting } from './project.ts';
+
+/** What of a workspace may be a value form, worked out. */
+export interface WorkspaceSettings {
+  readonly baseUrl: string;
+  readonly workspaceId: string;
+  readonly apiKey: Secret;
+  readonly vars: Readonly<Record<string, Value>>;
+  readonly unset: readonly UnsetSetting[];
+  /** Paths begin at the workspace. */
+  readonly problems: readonly Problem[];
+  /** The workspace as written, with plain values in place of these settings, for the schema to check. */
+  readonly plain: JsonObject;
+}
+
+/** Passes every check of the schema, so that a setting with a problem of its own, or without a value yet, has no second one. */
+const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
+
+/** @param root the project folder, a real path. */
+export function readSettings(raw: JsonObject, root: string, env: Environment): WorkspaceSettings {
+  const problems: Problem[] = [];
+  const secretsDir = typeof raw.secrets_dir === 'string' ? path.resolve(root, raw.secrets_dir) : undefined;
+  const inputs = new Inputs({ root, env, secretsDir, vars: {}, mustBeSet: false });
+  const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
+  const plain: Record<string, Json> = { ...raw };
+  const unset: UnsetSetting[] = [];
+
+  const evaluate = (value: Json, at: Problem['path']): Value => {
+    const evaluated = evaluateForms(value, context);
+    for (const problem of evaluated.problems) problems.push({ ...problem, path: [...at, ...problem.path] });
+    return evaluated.value;
+  };
+
+  const text = (setting: keyof typeof STAND_INS): string => {
+    const written = raw[setting];
+    if (!isForm(written)) return typeof written === 'string' ? written : '';
+    plain[setting] = STAND_INS[setting];
+    if (!Object.hasOwn(written, '$env')) {
+      const message = `${setting} must be text or { $env: NAME }`;
+      problems.push({ code: 'bad-form', message, path: [setting], at: 'value' });
+      return '';
+    }
+    const value = evaluate(written, [setting]);
+    if (typeof value === 'string') plain[setting] = value;
+    if (value instanceof Unset && value.name !== '') unset.push({ setting, variable: value.name });
+    return typeof value === 'string' ? value : '';
+  };
+
+  const key = (): Secret => {
+    const written = raw.api_key;
+    delete plain.api_key;
+    if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
+    const isHidden = isForm(written) && (Object.hasOwn(written, '$secret') || Object.hasOwn(written, '$env'));
+    if (!isHidden || Object.hasOwn(written, 'default')) {
+      const message =
+        'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
+      problems.push({ code: 'plain-secret', message, path: ['api_key'], at: 'value' });
+      return new Secret('', undefined);
+    }
+    const value = evaluate(written, ['api_key']);
+    if (value instanceof Secret) return value;
+    const named = typeof written.$env === 'string' ? written.$env : '';
+    return new Secret(named, typeof value === 'string' && value !== '' ? value : undefined);
+  };
+
+  const variables = (): Record<string, Value> => {
+    const written = raw.vars;
+    if (!isObject(written)) return {};
+    plain.vars = {};
+    const entries = Object.keys(written).map((name): [string, Value] => {
+      if (name.startsWith('$')) {
+        const message = `vars holds variables by name; ${name} is a value form`;
+        problems.push({ code: 'bad-form', message, path: ['vars', name], at: 'key' });
+        return [name, null];
+      }
+      return [name, evaluate((written as JsonObject)[name] as Json, ['vars', name])];
+    });
+    return Object.fromEntries(entries);
+  };
+
+  const baseUrl = text('base_url');
+  const workspaceId = text('workspace_id');
+  return { baseUrl, workspaceId, apiKey: key(), vars: variables(), unset, problems, plain };
+}
