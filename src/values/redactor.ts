@@ -66,7 +66,7 @@ function* spellings(text: string): Generator<string> {
 }
 
 function* jsonSpellings(text: string): Generator<string> {
-  const escaped = JSON.stringify(text).slice(1, -1);
+  const escaped = escapedForJson(text);
   const ascii = escaped.replace(
     /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -74,7 +74,13 @@ function* jsonSpellings(text: string): Generator<string> {
   for (const form of [escaped, ascii]) {
     yield form;
     yield form.replaceAll('/', '\\/');
+    // JSON that is quoted in a text of JSON, as in a message about a body.
+    yield escapedForJson(form);
   }
+}
+
+function escapedForJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 function* urlSpellings(text: string): Generator<string> {

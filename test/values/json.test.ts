@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson, isObject, type Json, jsonEqual, setOwn, sortKeys } from '../../src/values/json.ts';
+import { json } from './arbitrary.ts';
+
+/** The same value, its keys inserted in the reverse order. */
+function reversed(value: Json): Json {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, inner]) => [key, reversed(inner as Json)]),
+  );
+}
+
+describe('equality', () => {
+  it('ignores the order of keys, as the canonical text does', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(jsonEqual(value, reversed(value))).toBe(true);
+        expect(canonicalJson(reversed(value))).toBe(canonicalJson(value));
+        expect(JSON.parse(canonicalJson(value))).toEqual(value);
+      }),
+    );
+  });
+
+  it('holds exactly where the canonical texts are the same', () => {
+    fc.assert(
+      fc.property(json, json, (a, b) => {
+        expect(jsonEqual(a, b)).toBe(canonicalJson(a) === canonicalJson(b));
+        expect(jsonEqual([a, b], [b, a])).toBe(jsonEqual(a, b));
+      }),
+    );
+  });
+
+  it.each<{ reason: string; a: Json; b: Json }>([
+    { reason: 'an empty list is no empty object', a: [], b: {} },
+    { reason: 'null is no empty object', a: null, b: {} },
+    { reason: 'a number is not its text', a: 1, b: '1' },
+    { reason: 'a key that is there counts, even with null', a: { a: null }, b: {} },
+    { reason: 'as many keys are not the same keys', a: { a: 1 }, b: { b: 1 } },
+    { reason: 'what every object inherits is no key', a: { toString: null }, b: { valueOf: null } },
+    { reason: 'the order of a list counts', a: [1, 2], b: [2, 1] },
+    { reason: 'a longer list is another', a: [1], b: [1, 1] },
+  ])('fails: $reason', ({ a, b }) => {
+    expect(jsonEqual(a, b)).toBe(false);
+    expect(jsonEqual(b, a)).toBe(false);
+  });
+});
+
+describe('an own property', () => {
+  it('may be called __proto__', () => {
+    const target: Record<string, Json> = {};
+    setOwn(target, '__proto__', { polluted: true });
+    expect(Object.keys(target)).toEqual(['__proto__']);
+    expect(Object.getPrototypeOf(target)).toBe(Object.prototype);
+    expect(canonicalJson(sortKeys(target))).toBe('{"__proto__":{"polluted":true}}');
+  });
+});

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Redactor } from '../../src/values/redactor.ts';
+
+function redactor(...secrets: readonly string[]): Redactor {
+  const knows = new Redactor();
+  for (const secret of secrets) knows.add(secret);
+  return knows;
+}
+
+const SECRET = 'sk/live+9"é\\Z&=?x7';
+
+describe('a secret is struck out', () => {
+  it.each([
+    { reason: 'as it is', text: SECRET },
+    { reason: 'in JSON', text: JSON.stringify({ a: SECRET }).slice(6, -2) },
+    {
+      reason: 'in JSON inside JSON',
+      text: JSON.stringify(JSON.stringify({ a: 'kö"y-12345' })),
+      secret: 'kö"y-12345',
+    },
+    { reason: 'in JSON as PHP writes it', text: 'sk\\/live+9\\"\\u00e9\\\\Z&=?x7' },
+    { reason: 'in a path', text: encodeURIComponent(SECRET) },
+    {
+      reason: 'in a path, in small letters',
+      text: encodeURIComponent(SECRET).toLowerCase(),
+      secret: SECRET.toLowerCase(),
+    },
+    { reason: 'in a query', text: new URLSearchParams({ a: SECRET }).toString().slice(2) },
+    { reason: 'in base64', text: Buffer.from(SECRET).toString('base64').replace(/=+$/, '') },
+    { reason: 'in base64 for URLs', text: Buffer.from(SECRET).toString('base64url') },
+    { reason: 'without the line break at its end', text: 'abcdef', secret: 'abcdef\n' },
+  ])('$reason', ({ text, secret = SECRET }) => {
+    const result = redactor(secret).redact(`before ${text} after`);
+    expect(result).toMatch(/^before .*\(secret\).* after$/);
+    expect(result).not.toContain(secret);
+    expect(result).not.toContain(text);
+  });
+
+  it('in base64, wherever in a longer text', () => {
+    for (const user of ['', 'a', 'ab', 'abc', 'abcd']) {
+      const header = Buffer.from(`${user}:${SECRET}:x`).toString('base64');
+      const result = redactor(SECRET).redact(header);
+      expect(result).toContain('(secret)');
+      expect(Buffer.from(result.replace('(secret)', ''), 'base64').toString('latin1')).not.toContain('live');
+    }
+  });
+
+  it('line by line, where it has long ones', () => {
+    const pem = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\r\nab12\n-----END KEY-----\n';
+    expect(redactor(pem).redact('line MIIEvQIBADANBgkqhkiG9w0BAQEFAASC, ab12')).toBe('line (secret), ab12');
+  });
+
+  it('whole, where one secret begins with another or reaches into it', () => {
+    expect(redactor('abcd', 'abcdefgh').redact('<abcdefgh>')).toBe('<(secret)>');
+    expect(redactor('abcdefgh', 'abcd').redact('<abcdefgh> <abcd>')).toBe('<(secret)> <(secret)>');
+    expect(redactor('abcdef', 'defghi', 'hijk').redact('<abcdefghijk>')).toBe('<(secret)>');
+  });
+
+  it('wherever it stands, whatever else is known', () => {
+    const secrets = fc.array(fc.string({ unit: 'grapheme', minLength: 4, maxLength: 20 }), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    const around = fc.stringMatching(/^[ -~\n]{0,10}$/);
+    fc.assert(
+      fc.property(secrets, around, around, (known, before, after) => {
+        const knows = redactor(...known);
+        const mark = redactor(...known).redact('(secret)') === '(secret)';
+        // A secret that is part of the mark itself cannot be told from it.
+        fc.pre(mark);
+        for (const secret of known) {
+          const result = knows.redact(`${before}${secret}${after}`);
+          expect(result.replaceAll('(secret)', '\u0000')).not.toContain(secret);
+          expect(result).toContain('(secret)');
+        }
+      }),
+    );
+  });
+});
+
+describe('other text is left alone', () => {
+  it.each([
+    { reason: 'nothing is known', secrets: [], text: 'any text' },
+    { reason: 'the secret is too short to be one', secrets: ['', 'a', 'abc'], text: 'a abc abcabc' },
+    { reason: 'it looks like a pattern', secrets: ['a.c*', '^....$', '[a-z]+'], text: 'abcc 1234 word' },
+  ])('where $reason', ({ secrets, text }) => {
+    expect(redactor(...secrets).redact(text)).toBe(text);
+  });
+
+  it('and secrets may be added at any time', () => {
+    const knows = redactor('first-one');
+    expect(knows.redact('first-one second-one')).toBe('(secret) second-one');
+    knows.add('second-one');
+    expect(knows.redact('first-one second-one')).toBe('(secret) (secret)');
+  });
+});

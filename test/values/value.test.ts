@@ -1,0 +1,142 @@
+// Vitest's own strict equality stumbles over a key called constructor.
+import { deepStrictEqual } from 'node:assert/strict';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  fromForms,
+  isTainted,
+  Join,
+  joined,
+  mapSpecials,
+  Reference,
+  references,
+  revealed,
+  Secret,
+  specials,
+  toForms,
+  Unset,
+  withReferences,
+} from '../../src/values/value.ts';
+import { json, secretNamed, value } from './arbitrary.ts';
+
+describe('the forms of a value', () => {
+  it('give the value back', () => {
+    fc.assert(
+      fc.property(value, (from) => {
+        deepStrictEqual(fromForms(toForms(from), secretNamed), from);
+      }),
+    );
+  });
+
+  it('survive being written as JSON', () => {
+    fc.assert(
+      fc.property(value, (from) => {
+        const written = JSON.parse(JSON.stringify(toForms(from)));
+        expect(toForms(fromForms(written, secretNamed))).toEqual(toForms(from));
+      }),
+    );
+  });
+
+  it('hold the names of secrets and never their text', () => {
+    const from = {
+      a: new Secret('KEY', 'plain text'),
+      b: new Join(['x', new Secret('KEY', 'plain text')], '-'),
+    };
+    expect(toForms(from)).toEqual({
+      a: { $secret: 'KEY' },
+      b: { $join: ['x', { $secret: 'KEY' }], separator: '-' },
+    });
+  });
+
+  it('tell a literal from a form', () => {
+    const literal = { $ref: 'Agent/x', $secret: 'KEY' };
+    expect(toForms({ tools: [literal] })).toEqual({ tools: [{ $literal: literal }] });
+    expect(fromForms({ tools: [{ $literal: literal }] }, secretNamed)).toEqual({ tools: [literal] });
+  });
+});
+
+describe('what is sent', () => {
+  it('is plain JSON as it is', () => {
+    fc.assert(
+      fc.property(json, (from) => {
+        deepStrictEqual(revealed(from), from);
+      }),
+    );
+  });
+
+  it('has its secrets and its joins as text', () => {
+    const from = { key: new Secret('KEY', 'k'), prompt: new Join(['a', new Secret('KEY', 'k'), 1], '\n') };
+    expect(revealed(from)).toEqual({ key: 'k', prompt: 'a\nk\n1' });
+  });
+
+  it.each([
+    { reason: 'an unset secret', from: new Secret('KEY', undefined), message: 'the secret KEY is not set' },
+    { reason: 'an open reference', from: new Reference('Agent', 'x'), message: 'Agent/x has no value yet' },
+    { reason: 'an unset variable', from: new Unset('NAME'), message: 'NAME has no value yet' },
+  ])('is refused with $reason', ({ from, message }) => {
+    expect(() => revealed({ a: [new Join(['x', from], '')] })).toThrow(message);
+  });
+});
+
+describe('a secret', () => {
+  it('shows its text in no way but one', () => {
+    const secret = new Secret('KEY', 'plain text');
+    const shown = [
+      String(secret),
+      `${secret}`,
+      JSON.stringify({ secret }),
+      inspect(secret, { showHidden: true, depth: 9 }),
+      inspect({ a: [secret] }, { showHidden: true, depth: 9 }),
+      JSON.stringify(Object.entries(secret)),
+      JSON.stringify(structuredClone({ ...secret })),
+    ];
+    expect(shown.join('\n')).not.toContain('plain text');
+    expect(secret.reveal()).toBe('plain text');
+  });
+
+  it('taints whatever it is part of', () => {
+    const secret = new Secret('KEY', 'k');
+    expect(isTainted({ a: [{ b: new Join(['x', new Join([secret], '')], '') }] })).toBe(true);
+    expect(isTainted({ a: [new Reference('Agent', 'x'), 'k'] })).toBe(false);
+  });
+});
+
+describe('special values', () => {
+  it('are found in order, those inside joins included', () => {
+    const a = new Reference('Agent', 'a');
+    const b = new Secret('B', 'b');
+    const c = new Unset('C');
+    const from = { x: [a, { y: new Join([b, 'text', new Join([c], '')], '') }], z: 'plain' };
+    expect([...specials(from)]).toStrictEqual([a, b, c]);
+    expect([...references(from)]).toEqual([a]);
+  });
+
+  it('that are not replaced leave the value as it is', () => {
+    fc.assert(
+      fc.property(value, (from) => {
+        deepStrictEqual(
+          mapSpecials(from, (special) => special),
+          from,
+        );
+      }),
+    );
+  });
+
+  it('become ids as far as they are known', () => {
+    const known = new Reference('Agent', 'a');
+    const open = new Reference('Agent', 'b');
+    const idOf = ({ target }: Reference) => (target === 'a' ? '01A' : undefined);
+    expect(withReferences({ list: [known, open], text: new Join(['id ', known], '') }, idOf)).toEqual({
+      list: ['01A', open],
+      text: 'id 01A',
+    });
+  });
+
+  it('are the only reason to keep a join', () => {
+    expect(joined(['a', 1, true], ', ')).toBe('a, 1, true');
+    expect(joined([], ', ')).toBe('');
+    const open = new Reference('Agent', 'a');
+    expect(joined(['a', open], ', ')).toStrictEqual(new Join(['a', open], ', '));
+  });
+});
