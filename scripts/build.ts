@@ -9,7 +9,8 @@ const bin = path.join(root, 'dist', 'main.js');
 const shebang = '#!/usr/bin/env node\n';
 
 rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-execFileSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 
 const text = readFileSync(bin, 'utf8');
 if (!text.startsWith('#!')) writeFileSync(bin, shebang + text);
