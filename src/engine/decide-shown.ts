@@ -106,7 +106,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
       planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
     };
   }
-  const steps = manualSteps(kind, byHand, { ...plainLeaves(leaves), ...(record as JsonObject | undefined) });
+  const steps = manualSteps(facts, byHand, record);
   return {
     planned: plannedAs(facts, 'update', {
       id,
@@ -128,7 +128,7 @@ function settledAs({ facts, record, published, differences, adopting, found, byH
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
   const fresh = binding.entry === undefined || found !== undefined;
-  const steps = manualSteps(kind, byHand, { ...plainLeaves(leaves), ...(record as JsonObject | undefined) });
+  const steps = manualSteps(facts, byHand, record);
   const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   const reason = fresh
     ? (found ?? 'an existing record is taken under management')

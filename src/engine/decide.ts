@@ -62,9 +62,9 @@ function created(facts: Facts, reason: string): Decision {
     };
   }
   const steps = manualSteps(
-    kind,
+    facts,
     changes.filter((change) => change.manual),
-    plainLeaves(leaves),
+    undefined,
   );
   return {
     planned: plannedAs(facts, 'create', {

@@ -93,7 +93,9 @@ function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync:
       fingerprints: { ...(before !== undefined && { before }), ...(after !== undefined && { after }) },
     };
   }
-  const shown = observedAt(facts, path) ?? valueAt(facts.published?.record, path) ?? recorded;
+  const shown = [observedAt(facts, path), valueAt(facts.published?.record, path), recorded].find(
+    (value) => value !== undefined,
+  );
   return {
     ...common,
     sensitive: false,

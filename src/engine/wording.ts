@@ -1,9 +1,10 @@
-import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import { rootOf, valueAt } from '../values/path.ts';
-import type { Facts } from './decision.ts';
+import { Reference } from '../values/value.ts';
+import { type Facts, plainLeaves } from './decision.ts';
 import type { Differences } from './differences.ts';
-import { isConfigObject } from './field-rules.ts';
+import { isConfigObject, leavesOf } from './field-rules.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
@@ -15,23 +16,30 @@ export function updateReason(changes: readonly PlannedChange[], adopting: boolea
   return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
 }
 
-export function manualSteps(kind: Kind, changes: readonly PlannedChange[], record: JsonObject): string[] {
-  return changes.map((change) => {
-    const facts = {
-      path: change.path,
-      record,
-      before: change.before,
-      after: spoken(change.after ?? '(secret)'),
-    };
-    return kind.changeByHand?.(facts) ?? `In the dashboard, set ${change.path}.`;
+/** What a person must do in the dashboard, a sentence for each change. */
+export function manualSteps(
+  { kind, leaves, binding }: Pick<Facts, 'kind' | 'leaves' | 'binding'>,
+  changes: readonly PlannedChange[],
+  record: ShownRecord | undefined,
+): string[] {
+  const named = leavesOf(kind, binding.resource.spec);
+  const known = { ...plainLeaves(leaves), ...(record as JsonObject | undefined) };
+  return changes.map(({ path, before, after }) => {
+    const wanted = named.get(path);
+    const spoken = wanted instanceof Reference ? spokenReference(wanted, after) : spokenValue(after);
+    return (
+      kind.changeByHand?.({ path, record: known, before, after: spoken }) ??
+      `In the dashboard, set ${path} to ${spoken}.`
+    );
   });
 }
 
-function spoken(after: Json): string {
-  if (typeof after === 'object' && after !== null && 'unknown_until_apply' in after) {
-    return `the agent ${String(after.unknown_until_apply)}`;
-  }
-  return after === null ? 'null' : JSON.stringify(after);
+function spokenReference({ address }: Reference, id: Json | undefined): string {
+  return typeof id === 'string' ? `${address} (${id})` : address;
+}
+
+function spokenValue(value: Json | undefined): string {
+  return value === undefined ? '(secret)' : JSON.stringify(value);
 }
 
 export const AHEAD_WARNING =

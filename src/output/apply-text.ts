@@ -32,7 +32,9 @@ export function renderApply(report: ApplyReport, style: Style): string {
     ),
     list(
       'Left to do',
-      pendingActions.flatMap(of).map((resource) => renderPending(resource, style)),
+      [...pendingActions.flatMap(of), ...applied.filter(isHalfDone).map(({ resource }) => resource)].map(
+        (resource) => renderPending(resource, style),
+      ),
       style.bold,
     ),
     renderWarnings(report.warnings, style, { verbose: false }),
@@ -78,8 +80,14 @@ function renderFailed({ resource, result }: Applied, style: Style): string[] {
   ];
 }
 
+/** Written, with something left that no endpoint writes. */
+function isHalfDone({ resource: { steps = [] }, result }: Applied): boolean {
+  return result.status === 'done' && steps.length > 0;
+}
+
 function renderPending(resource: PlannedResource, style: Style): string {
-  const { action, address, reason, steps = [] } = resource;
+  const { address, reason, steps = [] } = resource;
+  const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
   const { symbol, done } = actionWords[action];
   const state = action === 'manual' ? '' : ` ${done}`;
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(visible(address))}${state}`;
