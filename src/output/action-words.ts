@@ -5,7 +5,7 @@ export interface ActionWords {
   /** As Terraform draws it, where Terraform has such an action. */
   readonly symbol: string;
   readonly heading: string;
-  /** What the heading leaves open. */
+  /** What the heading leaves open, where the reasons of its resources do not say it. */
   readonly explanation?: string;
   /** In `Plan: 1 to create.` */
   readonly count: string;
@@ -15,25 +15,13 @@ export interface ActionWords {
 
 export const actionWords: Readonly<Record<Action, ActionWords>> = {
   create: { symbol: '+', heading: 'Create', count: 'to create', done: 'created' },
-  adopt: {
-    symbol: '=',
-    heading: 'Adopt',
-    explanation: 'existing records, taken under management as they are',
-    count: 'to adopt',
-    done: 'adopted',
-  },
+  adopt: { symbol: '=', heading: 'Adopt', count: 'to adopt', done: 'adopted' },
   update: { symbol: '~', heading: 'Update', count: 'to update', done: 'updated' },
-  replace: {
-    symbol: '-/+',
-    heading: 'Replace',
-    explanation: 'the old records stay on the platform as orphans',
-    count: 'to replace',
-    done: 'replaced',
-  },
+  replace: { symbol: '-/+', heading: 'Replace', count: 'to replace', done: 'replaced' },
   forget: {
     symbol: '.',
     heading: 'Forget',
-    explanation: 'no longer managed; the records stay on the platform as orphans',
+    explanation: 'no longer declared; the records stay on the platform as orphans',
     count: 'to forget',
     done: 'forgotten',
   },
@@ -51,13 +39,7 @@ export const actionWords: Readonly<Record<Action, ActionWords>> = {
     count: 'blocked',
     done: 'blocked',
   },
-  unknown: {
-    symbol: '?',
-    heading: 'Unknown',
-    explanation: 'an answer was lost; nobody knows whether the record exists',
-    count: 'unknown',
-    done: 'unknown',
-  },
+  unknown: { symbol: '?', heading: 'Unknown', count: 'unknown', done: 'unknown' },
   noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
 };
 

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { PlannedChange, PlannedResource } from '../engine/plan-document.ts';
+import type { Action, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
 import type { Json } from '../values/json.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
@@ -29,6 +29,8 @@ export type FieldBody =
 
 export interface FieldViewOptions {
   readonly secrets: SecretNumbers;
+  /** Of a drift the arrow points from the manifest to the platform: that way the change went. */
+  readonly towards?: 'manifest' | 'platform';
   /** Long texts are shown whole. */
   readonly verbose: boolean;
 }
@@ -53,10 +55,34 @@ const shownCharacters = 200;
 /** The fields of a resource, in the plan's order. */
 export function fieldViews(resource: PlannedResource, options: FieldViewOptions): FieldView[] {
   const isNew = resource.action === 'create' || resource.id === null;
-  return resource.changes.map((change) => {
+  const turns = options.towards === 'platform';
+  return resource.changes.map((planned) => {
+    const change = turns ? turned(planned) : planned;
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
-    return { path: visible(change.path), body, notes: notes(change, body) };
+    const notes = turns ? driftNotes(change) : planNotes(change, body, resource.action);
+    return { path: visible(change.path), body, notes };
   });
+}
+
+/** The same difference, seen from the other side. */
+function turned({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
+  return {
+    ...rest,
+    ...swapped({ before, after }),
+    ...(fingerprints === undefined ? {} : { fingerprints: swapped(fingerprints) }),
+  };
+}
+
+interface Sides<T> {
+  readonly before?: T;
+  readonly after?: T;
+}
+
+function swapped<T>({ before, after }: { before?: T | undefined; after?: T | undefined }): Sides<T> {
+  return {
+    ...(after === undefined ? {} : { before: after }),
+    ...(before === undefined ? {} : { after: before }),
+  };
 }
 
 function secretBody(
@@ -132,18 +158,17 @@ function clipped(text: string): string {
   return more <= 40 ? text : `${text.slice(0, shownCharacters).toWellFormed()}… (${more} more characters)`;
 }
 
-function notes(change: PlannedChange, body: FieldBody): string[] {
+function planNotes(change: PlannedChange, body: FieldBody, action: Action): string[] {
   const said: string[] = [];
-  if (change.manual) said.push('by hand');
-  if (change.cause === 'drift') {
-    said.push(
-      body.form === 'change' && body.before.length <= longText
-        ? `drifted: platform has ${body.before}`
-        : 'drifted',
-    );
-  }
+  if (change.manual && action !== 'manual') said.push('by hand');
+  if (change.cause === 'drift') said.push('drifted');
   if (change.cause === 'both') said.push("overwrites someone else's change");
-  const beforeIsUnknown = body.form === 'change' && body.before === '(unknown)';
-  if (!change.verified && body.form !== 'value' && !beforeIsUnknown) said.push('unverified');
+  // A secret is never shown, and a value that nobody knows needs no doubt.
+  const isKnown = body.form !== 'value' && !(body.form === 'change' && body.before === '(unknown)');
+  if (!change.verified && !change.sensitive && isKnown) said.push('unverified');
   return said;
+}
+
+function driftNotes({ cause }: PlannedChange): string[] {
+  return cause === 'both' ? ['the manifest changed too'] : [];
 }

@@ -5,6 +5,9 @@ import { visible } from './visible.ts';
 
 export type Format = (text: string) => string;
 
+/** In columns: longer lines of prose are tiring to read, however wide the window is. */
+const readable = 110;
+
 /** How results look: what a colour means, and where prose wraps. Renderers name the meaning, never a colour. */
 export interface Style {
   readonly color: boolean;
@@ -62,7 +65,7 @@ export function createStyle({ color, width }: StyleOptions): Style {
     },
     prose(text, { indent = 0, lead = '', format = String } = {}) {
       const hang = indent + displayWidth(lead);
-      const [first = '', ...rest] = wrapWords(visible(text), Math.max(1, width - hang));
+      const [first = '', ...rest] = wrapWords(visible(text), Math.max(1, Math.min(width, readable) - hang));
       const margin = ' '.repeat(hang);
       return [' '.repeat(indent) + lead + format(first), ...rest.map((line) => margin + format(line))].join(
         '\n',

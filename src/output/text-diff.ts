@@ -26,14 +26,23 @@ export function diffTexts(before: string, after: string, { whole = false } = {})
     return [...signed('-', visibleLines(before)), ...signed('+', visibleLines(after))];
   }
   return patch.hunks.flatMap((hunk) => {
-    const lines = hunk.lines.map((line): DiffLine => ({ sign: signOf(line), text: line.slice(1) }));
+    const all = hunk.lines.map((line): DiffLine => ({ sign: signOf(line), text: line.slice(1) }));
+    const start = all.findIndex((line) => !isBlank(line));
+    const lines = all.slice(start, all.findLastIndex((line) => !isBlank(line)) + 1);
     const place: DiffLine[] =
-      hunk.oldStart <= 1 && patch.hunks.length === 1 ? [] : [{ sign: '@', text: `line ${hunk.newStart}` }];
+      hunk.oldStart <= 1 && patch.hunks.length === 1
+        ? []
+        : [{ sign: '@', text: `line ${hunk.newStart + start}` }];
     return [
       ...place,
       ...(whole ? lines : shortened(lines)).map(({ sign, text }) => ({ sign, text: visible(text) })),
     ];
   });
+}
+
+/** Blank lines at the rim of what is shown tell nothing. */
+function isBlank({ sign, text }: DiffLine): boolean {
+  return sign === ' ' && text.trim() === '';
 }
 
 /** Where one long line became another, both without most of what they share. */

@@ -69,6 +69,40 @@ export function wrapWords(text: string, width: number, taken = 0): string[] {
   return lines;
 }
 
+/**
+ * The lines of a text that none of is wider than `width`: words are kept whole where they fit, and blanks where they stand,
+ * so that the lines put together are the text.
+ */
+export function breakText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  let used = 0;
+  for (const part of text.split(/(?<= )(?! )/)) {
+    const partWidth = displayWidth(part);
+    if (line !== '' && used + displayWidth(part.trimEnd()) > width) {
+      lines.push(line);
+      line = '';
+      used = 0;
+    }
+    if (partWidth <= width) {
+      line += part;
+      used += partWidth;
+      continue;
+    }
+    for (const character of part) {
+      const size = characterWidth(character);
+      if (used + size > width && line !== '') {
+        lines.push(line);
+        line = '';
+        used = 0;
+      }
+      line += character;
+      used += size;
+    }
+  }
+  return [...lines, line];
+}
+
 function characterWidth(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;

@@ -3,7 +3,8 @@
  * reverse the reading order is shown as an escape instead: control characters, line separators, bidirectional
  * controls, halves of surrogate pairs, and characters without any width that hide a difference.
  */
-const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b\u2028-\u202e\u2066-\u2069\ufeff]/gu;
+const unsafe =
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -17,6 +18,16 @@ export function visibleLines(text: string): string[] {
   return text.split('\n').map(visible);
 }
 
+/** The same in JSON that is laid out already: its line feeds stay, and it stays the same JSON. */
+export function escapeUnsafe(json: string): string {
+  return json.replace(unsafe, (character) => (character === '\n' ? character : unicodeEscape(character)));
+}
+
+/** By UTF-16 units, as JSON and JavaScript spell it. */
 function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  let escaped = '';
+  for (let index = 0; index < character.length; index++) {
+    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }
+  return escaped;
 }

@@ -33,7 +33,7 @@ export function resource(address: string, rest: Partial<PlannedResource> = {}): 
     action: 'noop',
     id: '01JAGENT000000000000000001',
     source: { file: 'manifests/agents.yaml', line: 3 },
-    reason: 'Nothing differs.',
+    reason: 'in sync',
     changes: [],
     depends_on: [],
     ...rest,
@@ -63,7 +63,7 @@ export function plan(resources: readonly PlannedResource[], rest: Partial<PlanDo
       noop: count('noop'),
     },
     secrets: {},
-    resources: [...resources],
+    resources: resources.toSorted((a, b) => (a.address < b.address ? -1 : 1)),
     guards: [],
     warnings: [],
     ...rest,
@@ -75,7 +75,7 @@ export const richPlan = plan(
     resource('Agent/billing', {
       action: 'create',
       id: null,
-      reason: 'The state does not know it.',
+      reason: 'the workspace has no such record yet',
       changes: [
         change('llm_config.api_key', { sensitive: true, verified: false, fingerprints: { after: 'f1' } }),
         change('llm_config.knowledge_base_ids', { after: ['01JKB000000000000000000001'] }),
@@ -95,10 +95,12 @@ export const richPlan = plan(
     resource('Agent/old-line', {
       action: 'forget',
       source: null,
-      reason: 'No manifest declares it any more.',
+      reason:
+        'no manifest declares it any more: 01JAGENT000000000000000001 stays on the platform, and goes on the orphan list',
     }),
     resource('Agent/sales', { unverified: ['knowledge_base_config.chunks_to_retrieve', 'llm_config.tools'] }),
     resource('Agent/reception', {
+      reason: 'renamed from Agent/front-desk',
       previous_address: 'Agent/front-desk',
       notices: ['its draft is newer than its published version 4'],
     }),
@@ -106,7 +108,7 @@ export const richPlan = plan(
       action: 'update',
       id: '01JAGENT000000000000000002',
       source: { file: 'manifests/agents.yaml', line: 31 },
-      reason: 'The manifest and the platform both changed.',
+      reason: "the manifest changed, and so did the platform: someone else's change is overwritten",
       notices: ['its draft is newer than its published version 2'],
       released: ['tts_config.emotion'],
       unverified: ['knowledge_base_config.chunks_to_retrieve'],
@@ -130,59 +132,63 @@ export const richPlan = plan(
       action: 'create',
       id: null,
       source: { file: 'manifests/numbers.yaml', line: 1 },
-      reason: 'The platform has no such number.',
+      reason: 'the workspace has no such record yet',
       changes: [
         change('inbound_agent_id', { after: { unknown_until_apply: 'Agent/billing' }, manual: true }),
         change('nickname', { after: 'Hotline' }),
         change('number', { after: '+4930123456' }),
       ],
-      steps: ['In the dashboard, set the inbound agent of number +4930123456 to Agent/billing.'],
+      steps: ['In the dashboard, set the inbound agent of number +4930123456 to the agent Agent/billing.'],
       depends_on: ['Agent/billing'],
     }),
     resource('PhoneNumber/main', {
       action: 'manual',
       id: '01JNUMBER00000000000000001',
       source: { file: 'manifests/numbers.yaml', line: 12 },
-      reason: 'No endpoint changes a number.',
+      reason: 'only the dashboard can change this',
       changes: [change('nickname', { before: 'Main', after: 'Main line', manual: true })],
-      steps: ['In the dashboard, rename number +4930999999 to Main line.'],
+      steps: ['In the dashboard, rename number +4930999999 to "Main line".'],
     }),
     resource('Webhook/calls', {
       action: 'replace',
       id: '01JWEBHOOK0000000000000001',
       source: { file: 'manifests/webhooks.yaml', line: 1 },
-      reason: 'A webhook cannot be changed, and metadata.replace allows another one.',
+      reason:
+        'retries cannot be changed on an existing record, so a new one takes its place; 01JWEBHOOK0000000000000001 stays on the platform until you delete it',
       changes: [change('retries', { before: 3, after: 5 })],
     }),
     resource('Webhook/audit', {
       action: 'blocked',
       id: '01JWEBHOOK0000000000000002',
       source: { file: 'manifests/webhooks.yaml', line: 14 },
-      reason: 'A webhook cannot be changed; set metadata.replace: allow to put a new one in its place.',
+      reason: 'timeout cannot be changed on an existing record',
+      steps: [
+        'To create another one and leave 01JWEBHOOK0000000000000002 to be deleted by hand: set metadata.replace: allow, or apply with --allow-replace Webhook/audit',
+      ],
       changes: [change('timeout', { before: 10, after: 20 })],
     }),
     resource('Webhook/events', {
       action: 'unknown',
       id: null,
       source: { file: 'manifests/webhooks.yaml', line: 27 },
-      reason: 'Its create was sent on 2025-01-02T03:04:05Z and never answered.',
+      reason: 'a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record may or may not exist',
       steps: [
-        'If it exists: voxform import Webhook/events ID.',
-        'If it does not: voxform state resolve Webhook/events --not-created.',
+        'If you find it in the dashboard: voxform import Webhook/events ID',
+        'If it is not there: voxform state resolve Webhook/events --not-created',
       ],
     }),
     resource('WorkspaceUser/anna', {
       action: 'adopt',
       id: '01JUSER0000000000000000001',
       source: { file: 'manifests/users.yaml', line: 1 },
-      reason: 'A user with this e-mail address is in the workspace.',
+      reason: 'an existing record is taken under management',
       adopted: true,
     }),
     resource('WorkspaceUser/ben', {
       action: 'update',
       id: '01JUSER0000000000000000002',
       source: { file: 'manifests/users.yaml', line: 9 },
-      reason: 'A user with this e-mail address is in the workspace.',
+      reason: 'an existing record is taken under management and brought in line',
       adopted: true,
       changes: [
         change('modules', { before: ['agents', 'analytics'], after: ['agents'] }),
@@ -193,19 +199,27 @@ export const richPlan = plan(
       action: 'manual',
       id: null,
       source: { file: 'manifests/users.yaml', line: 17 },
-      reason: 'The workspace has no user with this e-mail address.',
+      reason: 'the workspace has no such record yet',
       steps: ['In the dashboard, invite carla@example.com to the workspace.'],
     }),
   ],
   {
     guards: [
-      { flag: '--allow-owner-change', message: 'WorkspaceUser/ben is an owner and would become admin' },
+      {
+        flag: '--allow-owner-change',
+        message: 'WorkspaceUser/ben is an owner of the workspace, and its role would change',
+      },
     ],
     warnings: [
       {
         address: 'Agent/support-line',
         message:
-          'llm_config is sent whole; tts_config.emotion is no longer managed and the platform may reset it when it gets the new object',
+          'tts_config.emotion left the manifest and the platform does not show it: it is not sent again, and the platform may reset it when tts_config changes',
+      },
+      {
+        address: 'Webhook/calls',
+        message:
+          '01JWEBHOOK0000000000000001, which still works, goes on the orphan list: delete it in the dashboard',
       },
       { address: null, message: 'the state file is tracked by Git and no remote backend is configured' },
     ],
