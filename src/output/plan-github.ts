@@ -1,5 +1,6 @@
-import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
 import { actionWords, byAction, plural, shownActions } from './action-words.ts';
+import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
 
 /** How many fields are named before the rest is counted. */
@@ -28,6 +29,20 @@ export function planGithub(plan: PlanDocument): string {
   ].join('');
 }
 
+/** The same for what `driftOf` found: a warning for each resource that drifted or is gone. */
+export function driftGithub(drift: PlanDocument): string {
+  return driftGroups(drift.resources)
+    .flatMap(({ heading, explanation = '', resources }) =>
+      resources.flatMap(({ address, source, changes }) => {
+        if (source === null) return [];
+        const title = `voxform: ${heading.toLowerCase()} ${address}`;
+        const message = fieldsOf(changes) ?? explanation;
+        return [githubCommand('warning', { file: source.file, line: source.line, title }, message)];
+      }),
+    )
+    .join('');
+}
+
 function needsPerson({ action }: PlannedResource): boolean {
   return action === 'manual' || action === 'blocked' || action === 'unknown';
 }
@@ -37,15 +52,8 @@ function annotation(resource: PlannedResource): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
   if (source === null) return '';
   const level: AnnotationLevel = needsPerson(resource) || action === 'replace' ? 'warning' : 'notice';
-  const paths = changes.map(({ path }) => path);
-  const rest = paths.length - namedFields;
-  const fields =
-    action === 'create' || paths.length === 0
-      ? []
-      : [
-          `${plural(paths.length, 'field')}: ${paths.slice(0, namedFields).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`,
-        ];
-  const message = [reason, ...fields, ...steps].filter((text) => text !== '').join('; ');
+  const fields = action === 'create' ? undefined : fieldsOf(changes);
+  const message = [reason, fields ?? '', ...steps].filter((text) => text !== '').join('; ');
   return githubCommand(
     level,
     {
@@ -55,6 +63,14 @@ function annotation(resource: PlannedResource): string {
     },
     message,
   );
+}
+
+/** `2 fields: name, role` */
+function fieldsOf(changes: readonly PlannedChange[]): string | undefined {
+  if (changes.length === 0) return undefined;
+  const named = changes.slice(0, namedFields).map(({ path }) => path);
+  const rest = changes.length - named.length;
+  return `${plural(changes.length, 'field')}: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 function about(address: string | null, message: string): string {

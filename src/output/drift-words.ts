@@ -1,0 +1,50 @@
+import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import { plural } from './action-words.ts';
+import type { ResourceGroup } from './resource-text.ts';
+
+/** What drifted, and what is gone. What an apply would do about it is not told: a drift proposes nothing. */
+export function driftGroups(
+  resources: readonly PlannedResource[],
+): readonly [drifted: ResourceGroup, gone: ResourceGroup] {
+  const told = resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
+  return [
+    {
+      heading: 'Drifted',
+      explanation: 'from the manifest to what the platform has now',
+      symbol: '~',
+      colorOf: 'update',
+      resources: told.filter((resource) => !isGone(resource)),
+      isPlain: () => true,
+    },
+    {
+      heading: 'Gone',
+      explanation: 'the platform has no such record any more',
+      symbol: '-',
+      colorOf: 'forget',
+      resources: told.filter(isGone),
+      isPlain: () => true,
+    },
+  ];
+}
+
+/** The closing sentences of a drift, e.g. `Drift: 2 resources drifted, 1 is gone.` */
+export function driftSummary(drift: PlanDocument): string[] {
+  const [drifted, gone] = driftGroups(drift.resources).map(({ resources }) => resources.length);
+  const found = [
+    drifted ? `${plural(drifted, 'resource')} drifted` : '',
+    gone ? `${drifted ? gone : plural(gone, 'resource')} gone` : '',
+  ].filter((text) => text !== '');
+  const same = drift.summary.noop;
+  if (found.length > 0)
+    return [`Drift: ${found.join(', ')}.`, ...(same === 0 ? [] : [`${same} as applied.`])];
+  return ['No drift.', same === 0 ? 'No resources are declared.' : `${plural(same, 'resource')} as applied.`];
+}
+
+/** Of a record that is gone nothing can be compared. */
+function isGone({ changes }: PlannedResource): boolean {
+  return changes.length === 0;
+}
+
+function withoutProposal({ steps: _, adopted: __, ...resource }: PlannedResource): PlannedResource {
+  return resource;
+}

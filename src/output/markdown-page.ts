@@ -1,0 +1,56 @@
+import { plural } from './action-words.ts';
+import { markdownCode } from './markdown-text.ts';
+
+/** GitHub's limit on a comment, in characters. */
+export const MARKDOWN_LIMIT = 65_536;
+
+/** Characters kept free for saying what was left out. */
+const reserve = 400;
+
+/** Blocks of Markdown up to the limit. A block is there whole, in its shorter form, or not at all: then it is counted. */
+export class MarkdownPage {
+  readonly #blocks: string[] = [];
+  #length = 0;
+  #omitted = 0;
+
+  add(block: string, shorter?: string): void {
+    const fitting = [block, shorter].find((text) => text !== undefined && this.#fits(text, MARKDOWN_LIMIT));
+    if (fitting === undefined) this.#omitted++;
+    else if (fitting !== '') this.#push(fitting);
+  }
+
+  /** As many of the lines as leave the page no fuller than that share of it, under the heading. */
+  addList(heading: string, lines: readonly string[], share: number): void {
+    if (lines.length === 0) return;
+    let block = heading;
+    let listed = 0;
+    for (const line of lines) {
+      const separator = block === '' || block.startsWith('|') || listed > 0 ? '\n' : '\n\n';
+      if (!this.#fits(block + separator + line, MARKDOWN_LIMIT * share)) break;
+      block += separator + line;
+      listed++;
+    }
+    this.#omitted += lines.length - listed;
+    if (listed > 0) this.#push(block.trimStart());
+  }
+
+  /** @param command what shows all of it */
+  text(command: string): string {
+    const note =
+      this.#omitted === 0
+        ? []
+        : [
+            `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} for all of it._`,
+          ];
+    return `${[...this.#blocks, ...note].join('\n\n')}\n`;
+  }
+
+  #fits(block: string, limit: number): boolean {
+    return this.#length + block.length + 2 <= limit - reserve;
+  }
+
+  #push(block: string): void {
+    this.#blocks.push(block);
+    this.#length += block.length + 2;
+  }
+}

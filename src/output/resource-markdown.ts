@@ -1,0 +1,84 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+import { plural } from './action-words.ts';
+import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
+import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+
+/** How a resource is called in a table and over its fields. */
+export interface RowWords {
+  readonly symbol: string;
+  /** E.g. `update`. */
+  readonly action: string;
+}
+
+export const TABLE_HEADING = '| | Resource | Action | Source |\n| --- | --- | --- | --- |';
+
+export function tableRow(
+  { action, address, source, adopted, previous_address: previous }: PlannedResource,
+  words: RowWords,
+): string {
+  const marks = [
+    adopted && action !== 'adopt' ? ', adopted' : '',
+    previous === undefined ? '' : `, was ${markdownCode(previous)}`,
+  ].join('');
+  const place = source === null ? '' : markdownCode(`${source.file}:${source.line}`);
+  return `| ${markdownCode(words.symbol)} | ${markdownCode(address)} | ${words.action}${marks} | ${place} |`;
+}
+
+/** All that is said of a resource, folded; and a form for where there is no room for that. */
+export function details(
+  resource: PlannedResource,
+  words: RowWords,
+  views: FieldViewOptions,
+): readonly [whole: string, short: string] {
+  const lines = fieldViews(resource, views).flatMap(diffOf);
+  const { reason, id, notices = [], released = [] } = resource;
+  const said = [
+    [reason, ...(id === null || reason.includes(id) ? [] : [`id ${id}`])]
+      .filter((text) => text !== '')
+      .map(markdownText)
+      .join('; '),
+    ...notices.map((notice) => `Note: ${markdownText(notice)}`),
+    ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
+    ...(lines.length === 0 ? [] : [fenced('diff', lines)]),
+  ].filter((text) => text !== '');
+  return [
+    folded(resource, words, said.join('\n\n')),
+    folded(resource, words, '_Too long to be shown here._'),
+  ];
+}
+
+/** The blank lines make GitHub read the content as Markdown again. */
+function folded({ address, changes }: PlannedResource, { action }: RowWords, content: string): string {
+  const fields = changes.length === 0 ? '' : `, ${plural(changes.length, 'field')}`;
+  const summary = `${markdownCode(address)}: ${action}${fields}`;
+  return `<details>\n<summary>${summary}</summary>\n\n${content}\n\n</details>`;
+}
+
+/** A field as lines of a diff. */
+function diffOf({ path, body, notes }: FieldView): string[] {
+  const said = notes.map((note) => `# ${note}`);
+  switch (body.form) {
+    case 'value':
+      return [`+ ${path}: ${body.after}`, ...said];
+    case 'change':
+      return [`- ${path}: ${body.before}`, `+ ${path}: ${body.after}`, ...said];
+    case 'text':
+      return [
+        ...(body.before === undefined ? [] : [`- ${path}: ${body.before}`]),
+        `+ ${path}:`,
+        ...body.lines.map((line) => `+   ${line}`.trimEnd()),
+        ...(body.more === 0 ? [] : [`# … ${body.more} more lines`]),
+        ...said,
+      ];
+    case 'diff':
+      return [
+        ...(body.lines[0]?.sign === '@' ? [] : [`@@ ${path} @@`]),
+        ...body.lines.map(({ sign, text }) =>
+          sign === '@' ? `@@ ${path}, ${text} @@` : `${sign} ${text}`.trimEnd(),
+        ),
+        ...said,
+      ];
+    default:
+      return body satisfies never;
+  }
+}
