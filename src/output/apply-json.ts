@@ -16,6 +16,7 @@ export const appliedResource = plannedResource.extend({
 });
 
 export const applyDocument = planDocument
+  .omit({ digest: true })
   .extend({
     resources: z.array(appliedResource).describe('By address.'),
     interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that ended the apply early.'),
@@ -27,8 +28,9 @@ type AppliedResource = Immutable<z.infer<typeof appliedResource>>;
 
 /** The plan's document with the result of each resource, the id of what was created, and the warnings of the answers. */
 export function applyJson({ plan, results, warnings, interrupted }: ApplyReport): ApplyDocument {
+  const { digest: _, ...rest } = plan;
   return {
-    ...plan,
+    ...rest,
     resources: plan.resources.map((resource) => withResult(resource, results.get(resource.address))),
     warnings,
     ...(interrupted === undefined ? {} : { interrupted }),

@@ -3,8 +3,11 @@ import type { ApplyReport, ResourceResult } from '../engine/report.ts';
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
-import { pad } from './text-width.ts';
+import { displayWidth, pad } from './text-width.ts';
 import { visible } from './visible.ts';
+
+/** In columns: a longer address does not push the words after the others to the right. */
+const widestAddress = 36;
 
 interface Applied {
   readonly resource: PlannedResource;
@@ -19,7 +22,7 @@ export function renderApply(report: ApplyReport, style: Style): string {
     return result === undefined ? [] : [{ resource, result }];
   });
   const parts = [
-    applied.flatMap((entry) => renderDone(entry, style)).join('\n'),
+    renderDone(applied, style),
     list(
       'Skipped',
       applied.flatMap((entry) => renderSkipped(entry, style)),
@@ -51,15 +54,21 @@ export function renderApply(report: ApplyReport, style: Style): string {
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function renderDone({ resource, result }: Applied, style: Style): string[] {
-  if (result.status !== 'done') return [];
-  const { symbol, done } = actionWords[resource.action];
-  const id = result.id ?? resource.id;
-  return [
-    `${style.action[resource.action](pad(symbol, 3, 'right'))} ${visible(resource.address)}  ${done}${
-      id === null ? '' : `  ${style.dim(visible(id))}`
-    }`,
-  ];
+/** A line each, in columns. */
+function renderDone(applied: readonly Applied[], style: Style): string {
+  const rows = applied.flatMap(({ resource, result }) => {
+    if (result.status !== 'done') return [];
+    const { symbol, done } = actionWords[resource.action];
+    const mark = style.action[resource.action](pad(symbol, 3, 'right'));
+    return [{ mark, address: visible(resource.address), done, id: visible(result.id ?? resource.id ?? '') }];
+  });
+  const widest = Math.min(widestAddress, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
+  const longest = Math.max(0, ...rows.map(({ done }) => done.length));
+  return rows
+    .map(({ mark, address, done, id }) =>
+      `${mark} ${pad(address, widest)}  ${pad(done, longest)}  ${style.dim(id)}`.trimEnd(),
+    )
+    .join('\n');
 }
 
 function renderSkipped({ resource, result }: Applied, style: Style): string[] {
@@ -89,10 +98,10 @@ function renderPending(resource: PlannedResource, style: Style): string {
   const { address, reason, steps = [] } = resource;
   const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
   const { symbol, done } = actionWords[action];
-  const state = action === 'manual' ? '' : ` ${done}`;
+  const isOpen = action === 'blocked' || action === 'unknown';
+  const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(visible(address))}${state}`;
-  const why =
-    action === 'manual' && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
+  const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
   return [head, ...why, ...steps.map((step) => style.prose(step, { indent: 4, lead: '[ ] ' }))].join('\n');
 }
 

@@ -25,7 +25,7 @@ export function renderError(error: unknown, style: Style, options: ErrorOptions 
     const text = expected(error, hint, style, options);
     return requestId === undefined || error.message.includes(requestId)
       ? text
-      : `${text}${style.dim(`request id: ${visible(requestId)}`)}\n`;
+      : `${text}${labelled('       ', `request id: ${requestId}`, style)}\n`;
   }
   return unexpected(error, style, options);
 }
