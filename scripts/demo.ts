@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
+
+/*
+ * Shows what voxform does, on the quickstart example and with the emulator as the platform. Every step is checked: the
+ * exit code is 1 where one does not do what it should.
+ */
+
+const root = path.resolve(import.meta.dirname, '..');
+const bin = path.join(root, 'src', 'main.ts');
+const project = mkdtempSync(path.join(tmpdir(), 'voxform-demo-'));
+const width = 80;
+
+interface Step {
+  readonly exitCode: number;
+  /** Found in what the command prints. */
+  readonly says: RegExp;
+}
+
+interface Platform {
+  readonly url: string;
+  readonly process: ChildProcess;
+}
+
+const emulatorArguments = ['emulator', '--quiet', '--port', '0', '--seed', 'demo'];
+let platform: Platform | undefined;
+
+process.once('SIGTERM', () => {
+  platform?.process.kill('SIGTERM');
+  process.exit(143);
+});
+
+try {
+  cpSync(path.join(root, 'examples', 'quickstart'), project, { recursive: true });
+  platform = await startPlatform();
+  await demonstrate(platform.url);
+  write('\nThat is all: the workspace is as the manifests say, and Git remembers why.\n');
+} catch (error) {
+  process.stderr.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+} finally {
+  await stopPlatform(platform);
+  rmSync(project, { recursive: true, force: true });
+}
+
+async function demonstrate(url: string): Promise<void> {
+  say('A project is a folder with a voxform.yaml. First, everything that can be checked offline.');
+  await voxform(['validate'], { exitCode: 0, says: /Valid/ });
+
+  say('In the dashboard, somebody adds a knowledge base and invites a user: the API can do neither.');
+  await inDashboard(url, { method: 'POST', path: 'knowledge-bases', body: { name: 'Opening hours' } });
+  await inDashboard(url, { method: 'POST', path: 'users', body: { email: 'manager@juniper.example' } });
+
+  say('What would an apply do? A plan changes nothing.');
+  await voxform(['plan'], { exitCode: 0, says: /3 to create, 1 to update/ });
+
+  say('Do it. Without a terminal to ask, --auto-approve says yes.');
+  await voxform(['apply', '--auto-approve'], { exitCode: 0, says: /3 created, 1 updated/ });
+
+  say('One step is left to a person, because no endpoint links a number to an agent. Somebody does it.');
+  const agent = await only(url, 'agents');
+  const number = await only(url, 'numbers');
+  await inDashboard(url, {
+    method: 'POST',
+    path: `numbers/${number}/link`,
+    body: { inbound_agent_id: agent },
+  });
+
+  say('Plan again: the step is seen to be done, and there is nothing to do.');
+  await voxform(['plan', '--detailed-exitcode'], { exitCode: 0, says: /No changes/ });
+
+  say('Now somebody changes the agent behind the back of Git.');
+  const edit = { llm_config: { temperature: 0.9 }, prompt_config: { welcome_message: 'Yes?' } };
+  await inDashboard(url, { method: 'PATCH', path: `agents/${agent}`, body: edit });
+
+  say('drift tells what changed since the last apply, and exits with 2 because something did.');
+  await voxform(['drift'], { exitCode: 2, says: /temperature/ });
+
+  say('The plan puts it right.');
+  await voxform(['plan'], { exitCode: 0, says: /1 to update/ });
+  await voxform(['apply', '--auto-approve'], { exitCode: 0, says: /1 updated/ });
+  await voxform(['plan', '--detailed-exitcode'], { exitCode: 0, says: /No changes/ });
+}
+
+/** Runs the command in the project, shows what it prints, and throws where it does not do what the step says. */
+async function voxform(args: readonly string[], step: Step): Promise<void> {
+  write(`\n$ voxform ${args.join(' ')}\n`);
+  const child = spawn(process.execPath, [bin, ...args], {
+    cwd: project,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+      write(part);
+    });
+  }
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  if (exitCode !== step.exitCode) {
+    throw new Error(`voxform ${args[0]} ended with ${exitCode}, not ${step.exitCode}`);
+  }
+  if (!step.says.test(stripVTControlCharacters(text))) {
+    throw new Error(`voxform ${args[0]} does not say ${step.says}`);
+  }
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const { VOXFORM_WORKSPACE: _workspace, VOXFORM_WORKSPACE_ID: _id, ...env } = process.env;
+  return {
+    ...env,
+    VOXFORM_BASE_URL: platform?.url,
+    VOXFORM_API_KEY: 'key-of-the-demo',
+    OPENAI_API_KEY: 'key-of-the-model',
+    COLUMNS: String(width),
+    ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),
+  };
+}
+
+async function startPlatform(): Promise<Platform> {
+  write(`$ voxform ${emulatorArguments.join(' ')} &\n`);
+  const child = spawn(process.execPath, [bin, ...emulatorArguments], {
+    cwd: project,
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /http:\/\/[\w.:]+\d/.exec(line)?.[0];
+    if (url === undefined) continue;
+    write(`${line}\n`);
+    return { url, process: child };
+  }
+  throw new Error('the emulator did not start');
+}
+
+async function stopPlatform(running: Platform | undefined): Promise<void> {
+  if (running === undefined || running.process.exitCode !== null) return;
+  const closed = once(running.process, 'close');
+  running.process.kill('SIGTERM');
+  await closed;
+}
+
+interface DashboardRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Does by HTTP what a person does in the platform's dashboard. */
+async function inDashboard(url: string, { method, path: place, body }: DashboardRequest): Promise<unknown> {
+  if (method !== 'GET') write(`\n  ${method} /__emulator/${place}\n  ${JSON.stringify(body)}\n`);
+  const answer = await fetch(`${url}/__emulator/${place}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${method} ${place}: ${answer.status} ${await answer.text()}`);
+  return ((await answer.json()) as { readonly data: unknown }).data;
+}
+
+/** The id of the one record of a collection. */
+async function only(url: string, collection: 'agents' | 'numbers'): Promise<string> {
+  const { records } = (await inDashboard(url, { method: 'GET', path: 'world' })) as {
+    readonly records: Readonly<Record<string, readonly { readonly id: string }[]>>;
+  };
+  const [record, ...others] = records[collection] ?? [];
+  if (record === undefined || others.length > 0) throw new Error(`expected one of the ${collection}`);
+  return record.id;
+}
+
+/** A remark of the demo, set off from what the commands print. */
+function say(text: string): void {
+  const lines = ['\n#'];
+  for (const word of text.split(' ')) {
+    const last = lines.length - 1;
+    if (`${lines[last]} ${word}`.trimStart().length > width) lines.push(`# ${word}`);
+    else lines[last] = `${lines[last]} ${word}`;
+  }
+  write(`${lines.join('\n')}\n`);
+}
+
+function write(text: string): void {
+  process.stdout.write(text);
+}
