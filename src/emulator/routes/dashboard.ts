@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
+import { userRoles } from '../../platform/records.ts';
 import { type Json, jsonValue } from '../../values/json.ts';
 import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from '../behaviour.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -20,14 +21,17 @@ export interface DashboardParts {
   readonly setBehaviour: (patch: BehaviourPatch) => EmulatorBehaviour;
 }
 
-const userRole = z.enum(['owner', 'admin', 'developer', 'member']).nullable();
 const forms = {
   link: z.strictObject({
     inbound_agent_id: z.string().nullable().optional(),
     outbound_agent_id: z.string().nullable().optional(),
     nickname: z.string().optional(),
   }),
-  user: z.strictObject({ email: z.string(), name: z.string().optional(), role: userRole.optional() }),
+  user: z.strictObject({
+    email: z.string(),
+    name: z.string().optional(),
+    role: z.enum(userRoles).nullable().optional(),
+  }),
   knowledgeBase: z.strictObject({ name: z.string() }),
   call: z.looseObject({ agent_id: z.string() }),
   invoice: z.looseObject({}),
