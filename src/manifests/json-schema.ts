@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { envelopeSchema, manifestSchema, metadataSchema } from './envelope.ts';
+import { DRAFT, formDefinitions, formRef, referenceForm } from './form-json-schema.ts';
+import type { FieldRule, KindSchema } from './kind-schema.ts';
+import { schemaPaths } from './schema-fields.ts';
+
+/** JSON Schema (draft 2020-12) of one manifest of a kind, value forms included. */
+export function manifestJsonSchema(kind: KindSchema): JsonObject {
+  return { $schema: DRAFT, title: `${kind.name} manifest`, ...manifestOf(kind), $defs: formDefinitions };
+}
+
+/** JSON Schema (draft 2020-12) of a manifest of any of these kinds. */
+export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
+  const all = [...kinds];
+  return {
+    $schema: DRAFT,
+    title: 'voxform manifest',
+    description: 'One resource: what it is called here, and the fields of its record that are managed.',
+    type: 'object',
+    properties: {
+      apiVersion: plainSchema(envelopeSchema.shape.apiVersion),
+      kind: { description: 'Kind of the resource.', enum: all.map(({ name }) => name) },
+      metadata: true,
+      spec: true,
+    },
+    required: ['apiVersion', 'kind', 'metadata', 'spec'],
+    allOf: all.map(({ name }) => ({
+      if: { properties: { kind: { const: name } }, required: ['kind'] },
+      // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.
+      then: { $ref: `#/$defs/${name}` },
+    })),
+    $defs: { ...Object.fromEntries(all.map((kind) => [kind.name, manifestOf(kind)])), ...formDefinitions },
+  };
+}
+
+/**
+ * The spec of a kind with value forms. No field is required, because the project's defaults and patches can supply any of them. Its
+ * references point at `formDefinitions` under `$defs`.
+ */
+export function specJsonSchema(kind: KindSchema): JsonObject {
+  return new SpecSchema(kind).whole();
+}
+
+function manifestOf(kind: KindSchema): JsonObject {
+  const { apiVersion, kind: name, spec } = manifestSchema(kind).shape;
+  return {
+    type: 'object',
+    description: kind.description,
+    properties: {
+      apiVersion: plainSchema(apiVersion),
+      kind: plainSchema(name),
+      metadata: metadataJsonSchema(kind),
+      spec: { ...specJsonSchema(kind), description: spec.description ?? '' },
+    },
+    required: ['apiVersion', 'kind', 'metadata', 'spec'],
+    additionalProperties: false,
+  };
+}
+
+function metadataJsonSchema(kind: KindSchema): JsonObject {
+  const { description: about = '' } = metadataSchema.shape.ignore_drift.unwrap();
+  const paths = z.array(z.enum(schemaPaths(kind.spec))).describe(about);
+  const { description = '' } = metadataSchema;
+  return plainSchema(metadataSchema.extend({ ignore_drift: paths.optional() }).describe(description));
+}
+
+/** What zod makes of a schema, without the parts that only say what zod is. */
+export function plainSchema(
+  schema: z.ZodType,
+  override?: NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override'],
+): JsonObject {
+  const options = override === undefined ? {} : { override };
+  const { $schema: _, $defs: __, ...rest } = z.toJSONSchema(schema, { io: 'input', ...options });
+  return simplified(rest as JsonObject) as JsonObject;
+}
+
+/** Arbitrary JSON needs no definition of its own, and bounds that stand for "any" say nothing to a reader. */
+function simplified(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(simplified);
+  if (!isObject(schema)) return schema;
+  if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#/$defs/__')) return {};
+  const kept = Object.entries(schema as JsonObject).filter(
+    ([key, value]) =>
+      !(key === 'minimum' && value === Number.MIN_SAFE_INTEGER) &&
+      !(key === 'maximum' && value === Number.MAX_SAFE_INTEGER) &&
+      !(key === 'propertyNames' && isObject(value) && Object.keys(value).length === 1),
+  );
+  return Object.fromEntries(kept.map(([key, value]) => [key, simplified(value)]));
+}
+
+class SpecSchema {
+  readonly #kind: KindSchema;
+
+  constructor(kind: KindSchema) {
+    this.#kind = kind;
+  }
+
+  whole(): JsonObject {
+    return this.#fields(plainSchema(this.#kind.spec), '');
+  }
+
+  #fields(schema: JsonObject, prefix: string): JsonObject {
+    const { required: _, properties, ...rest } = schema;
+    const fields = Object.entries((properties ?? {}) as JsonObject).map(([key, field]) => [
+      key,
+      this.#value(field as JsonObject, prefix + key),
+    ]);
+    return { ...rest, properties: Object.fromEntries(fields) };
+  }
+
+  /** A field's schema with the forms that can stand in its place; the description stays where editors look for it. */
+  #value({ description, ...schema }: JsonObject, path: string): JsonObject {
+    const rule = this.#kind.fields[path] ?? {};
+    const forms = this.#alternatives(schema, path, rule);
+    return { ...(description !== undefined && { description }), anyOf: forms };
+  }
+
+  #alternatives(schema: JsonObject, path: string, rule: FieldRule): Json[] {
+    if (rule.writeOnly === true) return [formRef('secret'), formRef('var'), formRef('join')];
+    if (Array.isArray(schema.anyOf)) {
+      const all = schema.anyOf.flatMap((member: Json) =>
+        this.#alternatives(member as JsonObject, path, rule),
+      );
+      return all.filter((each, index) => all.findIndex((other) => sameSchema(each, other)) === index);
+    }
+    if (isObject(schema.properties)) return [this.#fields(schema, `${path}.`), formRef('anyForm')];
+    if (schema.type === 'array') {
+      const items = isObject(schema.items) ? (schema.items as JsonObject) : {};
+      const isAny = rule.opaque === true || Object.keys(items).length === 0;
+      return [{ ...schema, items: isAny ? {} : this.#value(items, path) }, formRef('anyForm')];
+    }
+    const takesText = Array.isArray(schema.type) ? schema.type.includes('string') : schema.type === 'string';
+    if (!takesText) return [schema, formRef('anyForm')];
+    const reference = rule.refersTo === undefined ? [] : [referenceForm(rule.refersTo)];
+    return [schema, ...reference, formRef('textForm')];
+  }
+}
+
+function sameSchema(a: Json, b: Json): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

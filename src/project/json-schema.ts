@@ -1,0 +1,48 @@
+import type { z } from 'zod';
+import { DRAFT, formDefinitions, formRef } from '../manifests/form-json-schema.ts';
+import { plainSchema, specJsonSchema } from '../manifests/json-schema.ts';
+import type { KindSchema } from '../manifests/kind-schema.ts';
+import type { JsonObject } from '../values/json.ts';
+import { projectSchema, settingForms } from './project-schema.ts';
+
+/** JSON Schema (draft 2020-12) of the project file. The defaults of the given kinds are described field by field. */
+export function projectJsonSchema(kinds: Iterable<KindSchema> = []): JsonObject {
+  const all = [...kinds];
+  const schema = plainSchema(projectSchema, ({ zodSchema, jsonSchema }) => {
+    const setting = settingForms.get(zodSchema as unknown as z.ZodType);
+    if (setting !== undefined) allowForms(jsonSchema as Record<string, unknown>, setting.forms);
+  });
+  const properties = schema.properties as JsonObject;
+  const defaults = properties.defaults as JsonObject;
+  const ofKinds =
+    all.length === 0
+      ? defaults
+      : {
+          description: defaults.description ?? '',
+          type: 'object',
+          properties: Object.fromEntries(all.map(({ name }) => [name, { $ref: `#/$defs/${name}` }])),
+          additionalProperties: false,
+        };
+  const specs = Object.fromEntries(all.map((kind) => [kind.name, specJsonSchema(kind)]));
+  return {
+    $schema: DRAFT,
+    title: 'voxform project',
+    ...schema,
+    properties: { ...properties, defaults: ofKinds },
+    $defs: { ...specs, ...formDefinitions },
+  };
+}
+
+type Forms = Exclude<ReturnType<typeof settingForms.get>, undefined>['forms'];
+
+/** Rewrites what zod made of a setting so that value forms pass too. A setting for secrets takes nothing but forms. */
+function allowForms(schema: Record<string, unknown>, forms: Forms): void {
+  const { description, ...plain } = schema;
+  for (const key of Object.keys(plain)) delete schema[key];
+  if (forms.includes('any')) {
+    if (plain.type === 'object') schema.type = 'object';
+    return;
+  }
+  const references = forms.map((form) => formRef(form === '$env' ? 'env' : 'secret'));
+  schema.anyOf = forms.includes('$secret') ? references : [plain, ...references];
+}
