@@ -45,14 +45,25 @@ export function malformed(
   );
 }
 
+/** What the platform asked for, and what is waited for at most, both in seconds. */
+export interface LongPause {
+  readonly status: number;
+  readonly seconds: number;
+  readonly maxWaitSeconds: number;
+}
+
 /** The error for a request that a pause of the platform keeps from being sent. */
-export function tooLongAPause(call: FailedCall, seconds: number, maxWaitSeconds: number): PlatformError {
+export function tooLongAPause(
+  call: FailedCall,
+  { status, seconds, maxWaitSeconds }: LongPause,
+): PlatformError {
+  const why = status === 429 ? 'limits the rate of requests and' : `is not ready (${status}) and`;
   return new PlatformError(
     'status',
-    { method: call.method, path: call.path, outcome: call.outcome, status: 429 },
+    { method: call.method, path: call.path, outcome: call.outcome, status },
     message(
       call,
-      `the platform limits the rate of requests and wants a pause of ${Math.ceil(seconds)} s more; at most ${maxWaitSeconds} s are waited for`,
+      `the platform ${why} wants a pause of ${Math.ceil(seconds)} s more; at most ${maxWaitSeconds} s are waited for`,
     ),
   );
 }

@@ -34,10 +34,10 @@ export class Pace {
     const isFirstOfBurst = result.status === 429 && throttle.refused(burst);
     const asked = retryAfter(result.headers, now());
     if (asked !== undefined) {
-      throttle.pause(asked);
+      throttle.pause(asked, result.status);
       this.#announce(result.status, asked);
     } else if (isFirstOfBurst) {
-      throttle.pause(backoff(throttle.refusals, random));
+      throttle.pause(backoff(throttle.refusals, random), result.status);
     }
   }
 

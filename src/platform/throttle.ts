@@ -17,10 +17,13 @@ export interface ThrottleOptions {
 /** Why a turn was refused: the platform wants a longer pause than anyone will wait for. */
 export class PauseTooLong extends Error {
   readonly milliseconds: number;
+  /** Of the answer that asked for the pause. */
+  readonly status: number;
 
-  constructor(milliseconds: number) {
+  constructor(milliseconds: number, status: number) {
     super('the pause is too long');
     this.milliseconds = milliseconds;
+    this.status = status;
   }
 }
 
@@ -48,6 +51,7 @@ export class Throttle {
   #burst = 0;
   #successes = 0;
   #pausedUntil = 0;
+  #pausedBy = 429;
   #nextStart = 0;
   #sleeping = false;
   /** When the platform began to refuse everything; undefined while it does not. */
@@ -79,7 +83,7 @@ export class Throttle {
   take(again: boolean): number | Promise<number> {
     if (this.#running < this.#limit && this.#isIdle() && this.#delay() <= 0) return this.#start();
     const left = this.#hopelessFor();
-    if (left > 0) return Promise.reject(new PauseTooLong(left));
+    if (left > 0) return Promise.reject(new PauseTooLong(left, this.#pausedBy));
     return new Promise((resolve, reject) => {
       (again ? this.#again : this.#fresh).push({ resolve, reject });
       this.#hand();
@@ -118,12 +122,13 @@ export class Throttle {
    * Nothing starts for so long. Where that, or the time for which the platform has done nothing but refuse, is more than
    * the longest pause, everyone who waits is refused, and so is whoever comes before the pause is over.
    */
-  pause(milliseconds: number): void {
+  pause(milliseconds: number, status: number): void {
     const until = this.#options.now() + milliseconds;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
+    this.#pausedBy = status;
     const left = this.#hopelessFor();
-    if (left > 0) this.#rejectAll(new PauseTooLong(left));
+    if (left > 0) this.#rejectAll(new PauseTooLong(left, this.#pausedBy));
   }
 
   /** Milliseconds that are left of a pause that is not waited for; 0 where there is none. */

@@ -5,7 +5,7 @@ import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
 import { decodeJson } from './answer.ts';
 import { bearer, parseBaseUrl, poolFor } from './connection.ts';
-import type { Outcome } from './errors.ts';
+import type { Outcome, PlatformError } from './errors.ts';
 import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
 import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
 import { Pace } from './pace.ts';
@@ -126,16 +126,17 @@ class PoolTransport implements Transport {
       if (mayHaveHappened(call.method, result)) outcome = 'lost';
       if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(result, failed);
       if (!isRetried(call.method, result, tries)) throw failureOf(failed(), result);
+      const status = result.type === 'answer' && isRefusal(result.status) ? result.status : undefined;
       const pause =
-        result.type === 'answer' && isRefusal(result.status)
+        result.type === 'answer' && status !== undefined
           ? retryAfter(result.headers, this.#now())
           : undefined;
       asked += pause ?? 0;
-      if (asked > this.#maxWaitSeconds * 1000) {
-        throw tooLongAPause(failed(), (pause ?? 0) / 1000, this.#maxWaitSeconds);
+      if (status !== undefined && asked > this.#maxWaitSeconds * 1000) {
+        throw this.#tooLong(failed(), pause ?? 0, status);
       }
       // The throttle makes everyone wait for a pause; whoever met anything else waits alone.
-      const isThrottled = pause !== undefined || (result.type === 'answer' && result.status === 429);
+      const isThrottled = pause !== undefined || status === 429;
       if (!isThrottled) await this.#backOff(tries, failed);
     }
   }
@@ -157,11 +158,19 @@ class PoolTransport implements Transport {
       return await this.#throttle.take(again);
     } catch (error) {
       if (error instanceof PauseTooLong) {
-        throw tooLongAPause(failed(), error.milliseconds / 1000, this.#maxWaitSeconds);
+        throw this.#tooLong(failed(), error.milliseconds, error.status);
       }
       if (this.#stop.signal.aborted) throw aborted(failed());
       throw error;
     }
+  }
+
+  #tooLong(call: FailedCall, milliseconds: number, status: number): PlatformError {
+    return tooLongAPause(call, {
+      status,
+      seconds: milliseconds / 1000,
+      maxWaitSeconds: this.#maxWaitSeconds,
+    });
   }
 
   async #backOff(tries: number, failed: () => FailedCall): Promise<void> {

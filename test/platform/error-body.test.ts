@@ -134,6 +134,8 @@ describe('an error body', () => {
     const redact = (text: string) => text.replaceAll('s3cret-token', '(secret)');
     const text = `${'x'.repeat(290)} s3cret-token`;
     expect(readErrorBody(Buffer.from(JSON.stringify({ message: text })), redact).detail).not.toContain('s3c');
+    const lines = (text: string) => text.replaceAll('key\nof lines', '(secret)');
+    expect(readErrorBody(Buffer.from('bad key\nof lines'), lines).detail).toBe('bad (secret)');
     // A character that is not shown, inside the secret.
     expect(readErrorBody(Buffer.from('s3cret\u200b-token'), redact).detail).toBe('(secret)');
   });

@@ -163,7 +163,8 @@ describe('a platform that is too slow', () => {
     const { url } = await listenHttp((_request, response, count) => {
       if (count === 2) response.end('{}');
     });
-    const { transport, events } = openTransport({ baseUrl: url, timeoutSeconds: 0.1 });
+    // On one connection, which the try that was given up must not keep.
+    const { transport, events } = openTransport({ baseUrl: url, timeoutSeconds: 0.1, concurrency: 1 });
     await transport.send(GET);
     expect(events.map(({ error }) => error)).toEqual(['timeout', undefined]);
   });
@@ -250,17 +251,26 @@ describe('stopping', () => {
   });
 
   it('by closing ends what is under way and what comes', async () => {
-    let arrived = (): void => {};
-    const arrival = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    const { url } = await listenHttp(() => arrived());
+    const arrival = Promise.withResolvers<void>();
+    const { url } = await listenHttp(() => arrival.resolve());
     const { transport } = openTransport({ baseUrl: url });
     const underWay = failureFrom(transport.send(POST));
-    await arrival;
+    await arrival.promise;
     await transport.close();
     expect(await underWay).toMatchObject({ reason: 'aborted', outcome: 'lost' });
     expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'aborted', outcome: 'not-done' });
+  });
+
+  it('by closing ends the connections that are kept for later', async () => {
+    const gone = Promise.withResolvers<void>();
+    const { url } = await listenHttp((_request, response) => {
+      response.socket?.once('close', () => gone.resolve());
+      response.end('{}');
+    });
+    const { transport } = openTransport({ baseUrl: url });
+    await transport.send(GET);
+    await transport.close();
+    await gone.promise;
   });
 
   it('by closing lets the process end', async () => {

@@ -69,7 +69,7 @@ describe('the limit', () => {
             expect(running).toBeLessThanOrEqual(concurrency);
             await Promise.resolve();
             if (result === 'good') turns.succeeded();
-            if (result === 'refused' && turns.refused(burst)) turns.pause(1000);
+            if (result === 'refused' && turns.refused(burst)) turns.pause(1000, 429);
             running--;
             turns.release();
           }),
@@ -101,12 +101,30 @@ describe('a turn', () => {
     const { turns, clock } = throttle(1);
     await turns.take(false);
     const waiting = Promise.resolve(turns.take(false)).catch((error: unknown) => error);
-    turns.pause(300_001);
+    turns.pause(300_001, 429);
     expect(await waiting).toBeInstanceOf(PauseTooLong);
     await expect(turns.take(false)).rejects.toBeInstanceOf(PauseTooLong);
     turns.release();
     clock.advance(300_001);
     expect(await turns.take(false)).toBe(0);
+  });
+
+  it('is refused when the platform has done nothing but refuse for longer than anyone waits', async () => {
+    const { turns, clock } = throttle(1);
+    const refuse = async () => {
+      turns.refused(await turns.take(true));
+      turns.pause(200_000, 429);
+      turns.release();
+    };
+    await refuse();
+    await turns.take(true);
+    turns.succeeded();
+    turns.release();
+    // A success in between begins the count anew.
+    await refuse();
+    await refuse();
+    await expect(turns.take(true)).rejects.toBeInstanceOf(PauseTooLong);
+    expect(clock.waits).toEqual([200_000, 200_000]);
   });
 
   it('is refused to those who wait when the signal comes', async () => {

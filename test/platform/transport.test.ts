@@ -208,10 +208,12 @@ describe('Retry-After', () => {
     expect(await failureFrom(transport.send(GET))).toMatchObject({ status: 429, outcome: 'not-done' });
   });
 
-  it('ends when the pauses together exceed the longest wait', async () => {
-    nock(BASE_URL).get(PATH).times(4).reply(429, '', { 'retry-after': '30' });
+  it.each([429, 503])('with %i ends when the pauses together exceed the longest wait', async (status) => {
+    nock(BASE_URL).get(PATH).times(4).reply(status, '', { 'retry-after': '30' });
     const { transport, clock } = openTransport({ maxWaitSeconds: 100 });
-    expect(await failureFrom(transport.send(GET))).toMatchObject({ status: 429 });
+    const error = await failureFrom(transport.send(GET));
+    expect(error.status).toBe(status);
+    expect(error.message).toContain('at most 100 s are waited for');
     expect(clock.waits).toEqual([30_000, 30_000, 30_000]);
   });
 
