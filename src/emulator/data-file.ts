@@ -57,8 +57,8 @@ function damaged(path: string, why: string): UserError {
 }
 
 /**
- * Keeps a world in a file. Changes are gathered and written shortly after; `close` writes what is still open. A write that
- * fails is reported by `close`.
+ * Keeps a world in a file. Changes are gathered and written shortly after; `close` writes what is still open, and rejects with
+ * a UserError when the last write failed.
  */
 export class DataFile {
   readonly #path: string;
@@ -68,7 +68,14 @@ export class DataFile {
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  constructor(path: string, world: World) {
+  /** Writes the world as it is, so that a path that cannot be written shows at once, and then after each change. */
+  static async open(path: string, world: World): Promise<DataFile> {
+    const file = new DataFile(path, world);
+    await file.#write();
+    return file;
+  }
+
+  private constructor(path: string, world: World) {
     this.#path = path;
     this.#world = world;
     world.onWrite = () => this.#noteChange();
@@ -90,7 +97,7 @@ export class DataFile {
       await sleep(PAUSE, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       this.#isDirty = false;
       try {
-        await writeAtomically(this.#path, this.#text());
+        await this.#write();
         this.#failure = undefined;
       } catch (error) {
         this.#failure = error;
@@ -99,8 +106,14 @@ export class DataFile {
     this.#writing = undefined;
   }
 
-  #text(): string {
-    return `${JSON.stringify({ format_version: FORMAT_VERSION, ...this.#world.toData() }, null, 1)}\n`;
+  async #write(): Promise<void> {
+    const text = `${JSON.stringify({ format_version: FORMAT_VERSION, ...this.#world.toData() }, null, 1)}\n`;
+    try {
+      await writeAtomically(this.#path, text);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new UserError(`cannot write the emulator's data file ${this.#path}: ${why}`, { cause: error });
+    }
   }
 }
 

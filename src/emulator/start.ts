@@ -55,7 +55,7 @@ export interface Emulator {
 /** Starts the platform. Throws a UserError for a port that is taken and for a data file that does not fit. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const world = await openWorld(options);
-  const file = options.dataFile === undefined ? undefined : new DataFile(options.dataFile, world);
+  const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
   const dashboard = new Dashboard(world);
   const faults = new Faults();
   const log = new RequestLog();

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { type Fault, Faults, type PlannedFault } from '../../src/emulator/faults.ts';
+import { startEmulator } from '../../src/emulator/start.ts';
+import { call } from './call.ts';
+
+const create = ['POST', '/api/v1/numbers', { number: '1' }] as const;
+
+describe('a fault over a real socket', () => {
+  it.each([
+    ['before', 0],
+    ['after', 1],
+  ] as const)('cuts the connection %s the request is carried out', async (cut, kept) => {
+    await using emulator = await startEmulator();
+    emulator.faults.add({ fault: { cut } });
+    await expect(call(emulator, create)).rejects.toThrow();
+    expect(emulator.world.numbers.size).toBe(kept);
+    expect((await call(emulator, create)).status).toBe(201);
+  });
+
+  it.each([
+    [{ status: 503 }, 0],
+    [{ status: 502, commit: true }, 1],
+  ] as const)('answers %j', async (fault, kept) => {
+    await using emulator = await startEmulator();
+    emulator.faults.add({ fault: { ...fault, headers: { 'x-request-id': 'r1' }, body: '<h1>Bad</h1>' } });
+    const answer = await call(emulator, create);
+    expect(answer).toMatchObject({ status: fault.status, text: '<h1>Bad</h1>' });
+    expect(answer.headers['x-request-id']).toBe('r1');
+    expect(emulator.world.numbers.size).toBe(kept);
+  });
+
+  it('answers with a JSON body of its own', async () => {
+    await using emulator = await startEmulator();
+    emulator.faults.add({ fault: { status: 200, body: { data: 'odd' } } });
+    expect((await call(emulator, create)).body).toEqual({ data: 'odd' });
+  });
+
+  it('breaks off in the middle of the body', async () => {
+    await using emulator = await startEmulator();
+    emulator.faults.add({ fault: { truncate: 10 } });
+    await expect(call(emulator, create)).rejects.toThrow();
+    expect(emulator.world.numbers.size).toBe(1);
+  });
+
+  it('answers with nothing after the headers', async () => {
+    await using emulator = await startEmulator();
+    emulator.faults.add({ fault: { emptyBody: true } });
+    expect(await call(emulator, create)).toMatchObject({ status: 201, text: '' });
+  });
+
+  it.each([{ drip: 1 }, { delayMs: 1 }])('brings the whole answer in the end: %j', async (fault) => {
+    await using emulator = await startEmulator();
+    emulator.faults.add({ fault });
+    const answer = await call(emulator, create);
+    expect(answer.status).toBe(201);
+    expect(answer.at('data.number')).toBe('1');
+  });
+
+  it('lets go of an answer that it holds back when it closes', async () => {
+    const emulator = await startEmulator();
+    let arrived = (): void => {};
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    emulator.world.onWrite = () => arrived();
+    emulator.faults.add({ fault: { delayMs: 3_600_000 } });
+    const answer = call(emulator, create).catch(() => 'gone');
+    await arrival;
+    await emulator.close();
+    expect(['gone', 201]).toContain(await answer.then((got) => (typeof got === 'string' ? got : got.status)));
+  });
+
+  it('asks the hook first, and spares the planned faults where the hook has one', async () => {
+    const fault: Fault = { status: 500 };
+    const seen: string[] = [];
+    await using emulator = await startEmulator({
+      onRequest: ({ method, path, body }) => {
+        seen.push(`${method} ${path} ${JSON.stringify(body)}`);
+        return seen.length === 1 ? fault : undefined;
+      },
+    });
+    emulator.faults.add({ fault: { status: 418 } });
+    const statuses = [];
+    for (let i = 0; i < 3; i++) statuses.push((await call(emulator, create)).status);
+    expect(statuses).toEqual([500, 418, 201]);
+    expect(seen[0]).toBe('POST /api/v1/numbers {"number":"1"}');
+  });
+
+  it('never meets the dashboard', async () => {
+    await using emulator = await startEmulator({ behaviour: { latencyMs: 1 } });
+    emulator.faults.add({ fault: { status: 500 } });
+    expect((await call(emulator, ['GET', '/__emulator/world'])).status).toBe(200);
+    expect(emulator.faults.pending).toHaveLength(1);
+    expect(emulator.requests).toEqual([]);
+  });
+});
+
+describe('which requests a fault hits', () => {
+  const request = { method: 'GET', path: '/api/v1/agents/01A/versions?per_page=5' };
+  const cases: readonly { match: PlannedFault['match']; hit: boolean }[] = [
+    { match: undefined, hit: true },
+    { match: { method: 'get' }, hit: true },
+    { match: { method: 'POST' }, hit: false },
+    { match: { path: '/api/v1/agents' }, hit: true },
+    { match: { path: '/agents' }, hit: false },
+    { match: { pattern: '/versions\\?' }, hit: true },
+    { match: { pattern: '^/api/v1/agents/[^/]+$' }, hit: false },
+    { match: { method: 'GET', path: '/api/v1/agents', pattern: 'numbers' }, hit: false },
+  ];
+
+  it.each(cases)('$match: $hit', ({ match, hit }) => {
+    const faults = new Faults();
+    faults.add({ ...(match === undefined ? {} : { match }), fault: { status: 500 } });
+    expect(faults.take(request) !== undefined).toBe(hit);
+  });
+
+  it('uses them up in the order in which they came', () => {
+    const faults = new Faults();
+    faults.add({ times: 2, fault: { status: 500 } });
+    faults.add({ match: { method: 'POST' }, fault: { status: 501 } });
+    faults.add({ fault: { status: 502 } });
+    const taken = [request, { ...request, method: 'POST' }, request, request].map((one) => faults.take(one));
+    expect(taken).toEqual([{ status: 500 }, { status: 500 }, { status: 502 }, undefined]);
+    expect(faults.pending).toEqual([{ match: { method: 'POST' }, times: 1, fault: { status: 501 } }]);
+    faults.clear();
+    expect(faults.pending).toEqual([]);
+  });
+
+  it.each([
+    { fault: { cut: 'now' } },
+    { fault: {} },
+    { fault: { status: 500, cut: 'after' } },
+    { times: 0, fault: { status: 500 } },
+    { match: { pattern: '(' }, fault: { status: 500 } },
+  ])('refuses the plan %j', (plan) => {
+    expect(() => new Faults().add(plan as PlannedFault)).toThrow();
+  });
+});
