@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder, voxform } from './voxform-process.ts';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+describe('wrong usage', () => {
+  it.each([
+    [[], 'Usage: voxform', 'no command'],
+    [['pln'], 'Did you mean plan?', 'a misspelt command'],
+    [['plan', '--detailed-exitcod'], 'Did you mean --detailed-exitcode?', 'a misspelt flag'],
+    [['plan', '--output', 'xml'], 'Allowed choices are', 'a form that does not exist'],
+    [['plan', '--concurrency', '0'], 'whole number', 'no concurrency'],
+    [['plan', '--target', 'support-line'], 'Kind/name', 'an address without a kind'],
+    [['plan', '--selector', 'team'], 'team=support', 'a label without a value'],
+    [['apply', 'a.plan', 'b.plan'], 'too many arguments', 'two plans'],
+    [['import', 'Agent/x'], "missing required argument 'id'", 'an import without an id'],
+    [['import', 'Agnet/x', '1'], 'did you mean "Agent"?', 'a misspelt kind'],
+    [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its answer'],
+    [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],
+  ])('%j', async (args, message) => {
+    await using folder = await temporaryFolder();
+    const { code, stdout, stderr } = await voxform(args, { cwd: folder.root });
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('help and version', () => {
+  it.each([['--help'], ['plan', '--help'], ['help', 'apply'], ['state', 'resolve', '--help']])(
+    'prints help on stdout: %s %s',
+    async (...args) => {
+      await using folder = await temporaryFolder();
+      const { code, stdout, stderr } = await voxform(args.filter(Boolean), { cwd: folder.root });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/^Usage: voxform/);
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    },
+  );
+
+  it('prints the version alone', async () => {
+    await using folder = await temporaryFolder();
+    const { code, stdout } = await voxform(['--version'], { cwd: folder.root });
+    expect({ code, stdout: stdout.trim() }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    });
+  });
+});
+
+describe('failures that a person can mend', () => {
+  it('says how to make a project where there is none', async () => {
+    await using folder = await temporaryFolder();
+    const { code, stderr } = await voxform(['plan'], { cwd: folder.root });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/there is no voxform\.yaml[\s\S]*voxform init/);
+  });
+
+  it('reports every problem in the manifests at its place, and needs no key for it', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('a').replace('prompt:', 'promt:'),
+      'manifests/b.yaml': agentManifest('b').replace('kind: Agent', 'kind: Agnet'),
+    });
+    const { code, stdout } = await workspace.start(['validate'], { env: { VOXFORM_API_KEY: '' } }).ended;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/manifests\/a\.yaml:8:5 .*"promt".*"prompt"[\s\S]*manifests\/b\.yaml:2:7 .*"Agent"/);
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+
+  it('sends nothing while a manifest is wrong', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('a'),
+      'manifests/b.yaml': agentManifest('b').replace('spec:', 'spce:'),
+    });
+    const { code, stdout, stderr } = await workspace.run('apply', '--auto-approve');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('manifests/b.yaml:');
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+
+  it('names the secret that holds the key when it is not set', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const { code, stderr } = await workspace.start(['plan'], { env: { VOXFORM_API_KEY: '' } }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('VOXFORM_API_KEY');
+  });
+
+  it('says in one message that nothing answers', async () => {
+    await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
+    await workspace.emulator.close();
+    const { code, stdout, stderr } = await workspace.run('plan');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^error: .*connect/);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('says that the key was refused, and never shows it', async () => {
+    await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER }, { apiKey: 'another key' });
+    const { code, stderr } = await workspace.run('plan');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/401/);
+    expect(stderr).not.toContain('key-of-the-test-workspace');
+  });
+});
+
+const NUMBER = `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: main }
+spec: { number: "+12025550120" }
+`;

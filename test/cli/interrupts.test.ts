@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const AGENTS = Array.from({ length: 6 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
+
+/** Lets the test hold requests at the platform's door, and hear of the first one that arrives. */
+function turnstile(method: string) {
+  const arrived = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    arrived: arrived.promise,
+    open: () => opened.resolve(),
+    async onRequest(request: { readonly method: string }): Promise<undefined> {
+      if (request.method !== method) return undefined;
+      arrived.resolve();
+      await opened.promise;
+      return undefined;
+    },
+  };
+}
+
+describe('an interrupted plan', () => {
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 143],
+  ] as const)('%s ends it at once with %i', async (signal, expected) => {
+    const gate = turnstile('GET');
+    await using workspace = await testWorkspace(
+      {
+        'manifests/n.yaml':
+          'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: n }\nspec: { number: "+12025550120" }\n',
+      },
+      { onRequest: gate.onRequest },
+    );
+    const { child, ended } = workspace.start(['plan']);
+    await gate.arrived;
+    child.kill(signal);
+    const { code, stdout, stderr } = await ended;
+    gate.open();
+    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
+    expect(stderr).toContain('interrupted');
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe('an interrupted apply', () => {
+  it('finishes what is under way, starts nothing new, saves, and goes on from there', async () => {
+    const gate = turnstile('POST');
+    await using workspace = await testWorkspace(
+      { 'manifests/a.yaml': AGENTS },
+      { onRequest: gate.onRequest },
+    );
+    const { child, ended } = workspace.start(['apply', '--auto-approve', '--concurrency', '2']);
+    await gate.arrived;
+    child.kill('SIGINT');
+    // The process has the signal once it answers to another: there is no other sign of it from outside.
+    gate.open();
+    const { code, stdout } = await ended;
+    expect(code).toBe(130);
+    expect(stdout).toContain('Interrupted by SIGINT');
+    const created = workspace.writes();
+    expect(created).toBeGreaterThanOrEqual(1);
+
+    const { stdout: state } = await workspace.run('state', 'list', '--output', 'json');
+    expect((JSON.parse(state) as unknown[]).length).toBe(created);
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect(workspace.writes()).toBe(6);
+  });
+
+  it('stops now when it is told twice, and the journal knows what was sent', async () => {
+    const gate = turnstile('POST');
+    await using workspace = await testWorkspace(
+      { 'manifests/a.yaml': AGENTS },
+      { onRequest: gate.onRequest },
+    );
+    const { child, ended } = workspace.start(['apply', '--auto-approve', '--concurrency', '2']);
+    await gate.arrived;
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    const { code } = await ended;
+    expect([130, 143]).toContain(code);
+    gate.open();
+    const { stdout } = await workspace.run('state', 'list', '--output', 'json');
+    const unknown = (JSON.parse(stdout) as { status: string }[]).filter(({ status }) => status === 'unknown');
+    expect(unknown.length).toBeGreaterThanOrEqual(1);
+  });
+});

@@ -1,0 +1,157 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace, webhookManifest } from './workspace.ts';
+
+const FILES = {
+  'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night')}`,
+  'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
+};
+
+describe('plan', () => {
+  it('changes nothing, and tells with its exit code whether something is to be changed', async () => {
+    await using workspace = await testWorkspace(FILES);
+    expect((await workspace.run('plan')).code).toBe(0);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
+    expect(workspace.writes()).toBe(0);
+    await workspace.run('apply', '--auto-approve');
+    const after = workspace.writes();
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    expect((await workspace.run('drift')).code).toBe(0);
+    expect(workspace.writes()).toBe(after);
+  });
+
+  it('prints JSON and nothing else on stdout', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { stdout } = await workspace.run('plan', '--output', 'json', '-v');
+    const plan = JSON.parse(stdout) as { format_version: number; summary: Record<string, number> };
+    expect(plan.format_version).toBe(1);
+    expect(plan.summary).toMatchObject({ create: 3, noop: 0 });
+  });
+
+  it('has no colours in a pipe, and has them when they are forced', async () => {
+    await using workspace = await testWorkspace(FILES);
+    expect((await workspace.run('plan')).stdout).not.toContain('\u001b');
+    const forced = await workspace.start(['plan'], { env: { FORCE_COLOR: '1' } }).ended;
+    expect(forced.stdout).toContain('\u001b[');
+    const not = await workspace.start(['plan', '--no-color'], { env: { FORCE_COLOR: '1' } }).ended;
+    expect(not.stdout).not.toContain('\u001b');
+  });
+
+  it('narrows to a target and what it refers to, and to labels', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { stdout } = await workspace.run('plan', '--target', 'Agent/day', '--output', 'json');
+    const { resources } = JSON.parse(stdout) as { resources: { address: string }[] };
+    expect(resources.map(({ address }) => address)).toEqual(['Agent/day']);
+    const wrong = await workspace.run('plan', '--target', 'Agent/dya');
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain('did you mean "Agent/day"?');
+  });
+
+  it('survives a reader that leaves', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { child, ended } = workspace.start(['plan']);
+    child.stdout?.destroy();
+    const { stderr, signal } = await ended;
+    expect(stderr).not.toMatch(/EPIPE|\n\s+at /);
+    expect(signal).toBeNull();
+  });
+});
+
+describe('apply', () => {
+  it('refuses to write when there is nobody to ask', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.run('apply');
+    expect(code).toBe(1);
+    expect(stderr).toContain('--auto-approve');
+    expect(workspace.writes()).toBe(0);
+  });
+
+  it('has nothing to ask when there is nothing to do', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    expect((await workspace.run('apply')).code).toBe(0);
+  });
+
+  it('reports what became of each resource as JSON', async () => {
+    await using workspace = await testWorkspace(FILES);
+    workspace.emulator.faults.add({
+      match: { method: 'POST', path: '/api/v1/webhooks' },
+      fault: { status: 422, body: { message: 'no such host' } },
+    });
+    const { code, stdout } = await workspace.run('apply', '--auto-approve', '--output', 'json');
+    expect(code).toBe(1);
+    const { resources } = JSON.parse(stdout) as {
+      resources: { address: string; result: string; error?: string }[];
+    };
+    expect(resources.map(({ address, result }) => [address, result])).toEqual([
+      ['Agent/day', 'done'],
+      ['Agent/night', 'done'],
+      ['Webhook/hook', 'failed'],
+    ]);
+    expect(resources[2]?.error).toContain('no such host');
+  });
+});
+
+describe('a saved plan', () => {
+  it('is private, is applied as it is, and only once', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const file = path.join(workspace.folder.root, 'a.plan');
+    await workspace.run('plan', '--out', 'a.plan');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await workspace.run('apply', 'a.plan', '--auto-approve')).code).toBe(0);
+    expect(workspace.writes()).toBe(3);
+    const again = await workspace.run('apply', 'a.plan', '--auto-approve');
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain('the state moved on');
+    expect(workspace.writes()).toBe(3);
+  });
+
+  it('is refused when it was edited', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const file = path.join(workspace.folder.root, 'a.plan');
+    await workspace.run('plan', '--out', 'a.plan');
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('Be kind.', 'Be rude.'));
+    const { code, stderr } = await workspace.run('apply', 'a.plan', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stderr).toContain('was edited');
+    expect(workspace.writes()).toBe(0);
+  });
+
+  it.each([
+    ['missing.plan', undefined, 'no such file'],
+    ['not-json.plan', 'create everything', 'not JSON'],
+    ['other.plan', '{"hello":1}', 'not a saved plan'],
+  ])('%s is refused: %s', async (name, text, message) => {
+    await using workspace = await testWorkspace(FILES);
+    if (text !== undefined) await workspace.folder.write(name, text);
+    const { code, stderr } = await workspace.run('apply', name, '--auto-approve');
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe('drift', () => {
+  it('tells with its exit code, and never writes', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const writes = workspace.writes();
+    const { resources } = JSON.parse((await workspace.run('plan', '--output', 'json')).stdout) as {
+      resources: { address: string; id: string }[];
+    };
+    workspace.emulator.dashboard.edit('agents', resources[0]?.id ?? '', {
+      prompt_config: { prompt: 'Be rude.' },
+    });
+    const { code, stdout } = await workspace.run('drift', '--output', 'json');
+    expect(code).toBe(2);
+    const drift = JSON.parse(stdout) as {
+      resources: { address: string; action: string; changes: unknown[] }[];
+    };
+    expect(drift.resources.filter(({ action }) => action !== 'noop')).toMatchObject([
+      { address: 'Agent/day', changes: [{ before: 'Be rude.', after: 'Be kind.', cause: 'drift' }] },
+    ]);
+    expect(workspace.writes()).toBe(writes);
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect((await workspace.run('drift')).code).toBe(0);
+  });
+});

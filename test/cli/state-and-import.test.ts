@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': agentManifest('day') };
+
+interface Row {
+  readonly address: string;
+  readonly id: string | null;
+  readonly status: string;
+}
+
+describe('import', () => {
+  it('takes a record in, which the next plan then compares', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    const id = rows[0]?.id ?? '';
+    await using other = await testWorkspace(FILES);
+    await other.folder.write(
+      'voxform.yaml',
+      `version: 1\nworkspaces: { test: { base_url: "${workspace.emulator.url}", workspace_id: ${workspace.emulator.workspaceId}, api_key: { $secret: VOXFORM_API_KEY } } }\n`,
+    );
+    expect((await other.run('import', 'Agent/day', id)).code).toBe(0);
+    expect((await other.run('import', 'Agent/day', id)).stdout).toContain('already');
+    expect((await other.run('plan', '--detailed-exitcode')).code).toBe(0);
+    const taken = await other.run('import', 'Agent/night', id);
+    expect(taken.code).toBe(1);
+    expect(taken.stderr).toContain('managed already, as Agent/day');
+  });
+
+  it('refuses an id that the platform does not know', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.run('import', 'Agent/day', '01NOTHERE0000000000000000A');
+    expect(code).toBe(1);
+    expect(stderr).toContain('no Agent with the id 01NOTHERE0000000000000000A');
+  });
+
+  it('warns of a record that no manifest declares', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    workspace.emulator.dashboard.inviteUser({ email: 'a@example.com' });
+    const user = [...workspace.emulator.world.users.values()][0];
+    const { code, stderr } = await workspace.run('import', 'WorkspaceUser/ann', user?.id ?? '');
+    expect(code).toBe(0);
+    expect(stderr).toContain('would forget it');
+  });
+});
+
+describe('a create whose answer was lost', () => {
+  it('is unknown until a person says what became of it', async () => {
+    await using workspace = await testWorkspace(FILES);
+    workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+    const lost = await workspace.run('apply', '--auto-approve');
+    expect(lost.code).toBe(1);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    const strict = await workspace.run('plan', '--strict');
+    expect(strict.code).toBe(1);
+    expect(strict.stdout).toContain('voxform state resolve Agent/day --not-created');
+    await workspace.run('apply', '--auto-approve');
+    expect(workspace.writes()).toBe(1);
+
+    const wrong = await workspace.run('state', 'resolve', 'Agent/dya', '--not-created');
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain('did you mean "Agent/day"?');
+    const agent = [...workspace.emulator.world.agents.values()][0];
+    expect((await workspace.run('import', 'Agent/day', agent?.id ?? '')).code).toBe(0);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect(workspace.writes()).toBe(1);
+  });
+
+  it('is created after all when it was not', async () => {
+    await using workspace = await testWorkspace(FILES);
+    workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });
+    await workspace.run('apply', '--auto-approve');
+    expect((await workspace.run('state', 'resolve', 'Agent/day', '--not-created')).code).toBe(0);
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect(workspace.emulator.world.agents.size).toBe(1);
+  });
+});
+
+describe('state', () => {
+  it('shows one resource as JSON, and says what it has when asked for another', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const shown = JSON.parse((await workspace.run('state', 'show', 'Agent/day')).stdout) as Record<
+      string,
+      unknown
+    >;
+    expect(shown).toMatchObject({ address: 'Agent/day', recorded: { 'prompt_config.prompt': 'Be kind.' } });
+    const other = await workspace.run('state', 'show', 'Agent/night');
+    expect(other.code).toBe(1);
+    expect(other.stderr).toContain('voxform state list');
+  });
+
+  it('has no lock to end when there is none', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.run('state', 'unlock', 'abc');
+    expect(code).toBe(1);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
