@@ -1,0 +1,63 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { planJsonSchema } from '../src/engine/plan-json-schema.ts';
+import { kinds } from '../src/kinds/index.ts';
+import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/json-schema.ts';
+import { projectJsonSchema } from '../src/project/json-schema.ts';
+import { stateJsonSchema } from '../src/state/json-schema.ts';
+
+/* Writes schemas/, or with --check says whether it is what would be written. */
+
+const folder = path.resolve(import.meta.dirname, '..', 'schemas');
+const files = schemaFiles();
+
+if (process.argv.includes('--check')) check();
+else write();
+
+/** The text of every schema file, by its name. */
+function schemaFiles(): ReadonlyMap<string, string> {
+  const schemas: [string, object][] = [
+    ['manifest', allManifestsJsonSchema(kinds.values())],
+    ...[...kinds.values()].map((kind): [string, object] => [kebabCase(kind.name), manifestJsonSchema(kind)]),
+    ['project', projectJsonSchema(kinds.values())],
+    ['plan', { title: 'voxform plan', ...planJsonSchema() }],
+    ['state', { title: 'voxform state', ...stateJsonSchema() }],
+  ];
+  return new Map(schemas.map(([name, schema]) => [`${name}.schema.json`, textOf(name, schema)]));
+}
+
+function textOf(name: string, schema: object): string {
+  const head = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: `urn:voxform:schema:v1:${name}`,
+    title: undefined,
+  };
+  return `${JSON.stringify({ ...head, ...schema }, undefined, 2)}\n`;
+}
+
+function kebabCase(name: string): string {
+  return name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
+}
+
+function present(): readonly string[] {
+  mkdirSync(folder, { recursive: true });
+  return readdirSync(folder);
+}
+
+function write(): void {
+  for (const name of present()) if (!files.has(name)) rmSync(path.join(folder, name));
+  for (const [name, text] of files) writeFileSync(path.join(folder, name), text);
+}
+
+function check(): void {
+  const names = new Set(present());
+  const stale = [...files].filter(
+    ([name, text]) => !names.has(name) || readFileSync(path.join(folder, name), 'utf8') !== text,
+  );
+  const extra = [...names].filter((name) => !files.has(name));
+  for (const [name] of stale) process.stderr.write(`schemas/${name} is not current\n`);
+  for (const name of extra) process.stderr.write(`schemas/${name} is of nothing\n`);
+  if (stale.length + extra.length === 0) return;
+  process.stderr.write('Run: npm run schemas\n');
+  process.exitCode = 1;
+}
