@@ -150,7 +150,7 @@ function* writeOnlyProblems({ fields }: KindSchema, spec: Value): Generator<Prob
     const path = field.split('.');
     const value = valueAtPath(spec, path);
     if (value === undefined || isTainted(value) || (value instanceof Unset && value.name === '')) continue;
-    const message = `${path.at(-1)} must not be in the manifest as text, nor be shown; use { $secret: NAME }`;
+    const message = `${path.at(-1)} is a secret: write { $secret: NAME } instead of the text or $env`;
     yield { code: 'plain-secret', message, path, at: 'value' };
   }
 }

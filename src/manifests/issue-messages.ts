@@ -58,8 +58,8 @@ function judged(issue: z.core.$ZodIssue, field: Field): { code: string; message:
     case 'too_small':
     case 'too_big': {
       const size =
-        typeof value === 'string' ? value.length : Array.isArray(value) ? value.length : shown(value);
-      return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, is ${size}` };
+        typeof value === 'string' || Array.isArray(value) ? `has ${value.length}` : `is ${shown(value)}`;
+      return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, ${size}` };
     }
     case 'invalid_format':
     case 'custom':

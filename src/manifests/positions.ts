@@ -15,7 +15,7 @@ import { readTextFile } from './read-file.ts';
 import { yamlOptions } from './yaml-options.ts';
 
 /**
- * The findings as diagnostics, sorted and each once. Files with places are parsed again here, one after the other, because
+ * The findings as diagnostics, sorted, and the first one only about each value. Files with places are parsed again here, one after the other, because
  * keeping the parsed form of every file would cost far more memory than the rare diagnostic is worth.
  * @param absolute the path under which a diagnostic's file can be read.
  */
@@ -29,8 +29,10 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
         ...(place && position?.(place)),
         ...(place && place.path.length > 0 && { path: formatPath(place.path) }),
       };
-      const { line, column, code, message } = diagnostic;
-      located.set(JSON.stringify([file, line, column, code, message]), diagnostic);
+      const { line, column, path, code, message } = diagnostic;
+      const about = path === undefined ? [code, message] : [path];
+      const key = JSON.stringify([file, line, column, ...about]);
+      if (!located.has(key)) located.set(key, diagnostic);
     }
   }
   return [...located.values()].sort(compareDiagnostics);
