@@ -1,0 +1,183 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** A validator that shares nothing with the checks of voxform itself. */
+const validators: ReadonlyMap<string, ValidateFunction> = new Map(
+  readdirSync(path.join(root, 'schemas')).map((file) => {
+    const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
+    ajv.addFormat('uri', (text) => URL.canParse(text));
+    const schema: object = JSON.parse(readFileSync(path.join(root, 'schemas', file), 'utf8'));
+    return [file.replace('.schema.json', ''), ajv.compile(schema)];
+  }),
+);
+
+/** What is wrong with a value, a line each; empty where nothing is. */
+function problems(schema: string, value: unknown): string[] {
+  const validate = validators.get(schema);
+  if (validate === undefined) throw new Error(`there is no schema ${schema}`);
+  validate(value);
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+const schemaOfKind: Readonly<Record<string, string>> = {
+  Agent: 'agent',
+  PhoneNumber: 'phone-number',
+  Webhook: 'webhook',
+  WorkspaceUser: 'workspace-user',
+};
+
+describe('the schemas', () => {
+  it('are what the code gives', () => {
+    const script = path.join(root, 'scripts', 'schemas.ts');
+    expect(execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' })).toBe('');
+  });
+
+  it('explain every field of every kind', () => {
+    for (const name of Object.values(schemaOfKind)) {
+      const schema = JSON.parse(readFileSync(path.join(root, 'schemas', `${name}.schema.json`), 'utf8'));
+      expect(undescribed(schema.properties.spec, 'spec'), name).toEqual([]);
+    }
+  });
+});
+
+/** Paths of fields that no description explains. */
+function undescribed(
+  schema: { description?: string; properties?: object; anyOf?: object[] },
+  at: string,
+): string[] {
+  const own = schema.description ? [] : [at];
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([key, field]) =>
+    undescribed(field, `${at}.${key}`),
+  );
+  const alternatives = (schema.anyOf ?? []).flatMap((each) =>
+    'properties' in each ? undescribed({ description: 'as the field', ...each }, at) : [],
+  );
+  return [...own, ...fields, ...alternatives];
+}
+
+describe('every example', () => {
+  const manifests = globSync('examples/*/manifests/**/*.yaml', { cwd: root }).sort();
+  const projects = globSync('examples/*/voxform.yaml', { cwd: root }).sort();
+
+  it.each(projects)('has a project file that its schema takes: %s', (file) => {
+    expect(problems('project', parse(readFileSync(path.join(root, file), 'utf8'), { merge: true }))).toEqual(
+      [],
+    );
+  });
+
+  it.each(manifests)('has manifests that their schemas take: %s', (file) => {
+    const documents = parseAllDocuments(readFileSync(path.join(root, file), 'utf8'), { merge: true });
+    expect(documents.length).toBeGreaterThan(0);
+    for (const document of documents) {
+      const manifest = document.toJS();
+      expect(problems('manifest', manifest)).toEqual([]);
+      expect(problems(schemaOfKind[manifest.kind] ?? '', manifest)).toEqual([]);
+    }
+  });
+});
+
+const agent = (spec: object, more: object = {}) => ({
+  apiVersion: 'voxform/v1',
+  kind: 'Agent',
+  metadata: { name: 'support-line' },
+  spec,
+  ...more,
+});
+
+describe('the manifest schema', () => {
+  it.each([
+    { reason: 'value forms', manifest: agent({ name: { $env: 'NAME', default: 'Support' } }) },
+    {
+      reason: 'a join in a text',
+      manifest: agent({ prompt_config: { prompt: { $join: ['a', { $file: 'b.md' }] } } }),
+    },
+    {
+      reason: 'a knowledge base by its name',
+      manifest: agent({ llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] } }),
+    },
+    { reason: 'tools of any form', manifest: agent({ llm_config: { tools: [{ type: 'x', deep: [1] }] } }) },
+    { reason: 'null where the API has it', manifest: agent({ prompt_config: { welcome_message: null } }) },
+  ])('takes $reason', ({ manifest }) => {
+    expect(problems('manifest', manifest)).toEqual([]);
+    expect(problems('agent', manifest)).toEqual([]);
+  });
+
+  it.each([
+    { reason: 'an unknown field', manifest: agent({ voise: 'x' }) },
+    { reason: 'a field of the wrong type', manifest: agent({ llm_config: { temperature: 'warm' } }) },
+    { reason: 'a name that is too long', manifest: agent({ name: 'n'.repeat(256) }) },
+    { reason: 'a resource name with capitals', manifest: agent({}, { metadata: { name: 'Support' } }) },
+    { reason: 'a secret in the open', manifest: agent({ llm_config: { api_key: 'sk-in-the-open' } }) },
+    {
+      reason: 'a reference to another kind',
+      manifest: agent({ llm_config: { knowledge_base_ids: [{ $ref: 'Agent/x' }] } }),
+    },
+    { reason: 'a form with a second key', manifest: agent({ name: { $env: 'NAME', other: 'x' } }) },
+    { reason: 'another format', manifest: agent({}, { apiVersion: 'voxform/v2' }) },
+    { reason: 'no spec', manifest: { apiVersion: 'voxform/v1', kind: 'Agent', metadata: { name: 'x' } } },
+    {
+      reason: 'a path to ignore that no agent has',
+      manifest: agent({}, { metadata: { name: 'x', ignore_drift: ['speed'] } }),
+    },
+  ])('refuses $reason', ({ manifest }) => {
+    expect(problems('manifest', manifest)).not.toEqual([]);
+    expect(problems('agent', manifest)).not.toEqual([]);
+  });
+
+  it('refuses an unknown kind', () => {
+    expect(problems('manifest', { ...agent({}), kind: 'Agnet' })).not.toEqual([]);
+  });
+
+  it.each([
+    { reason: 'retries above ten', kind: 'Webhook', spec: { url: 'https://example.com', retries: 11 } },
+    { reason: 'a timeout of nothing', kind: 'Webhook', spec: { url: 'https://example.com', timeout: 0 } },
+    { reason: 'an address that is none', kind: 'Webhook', spec: { url: 'somewhere' } },
+    { reason: 'a number that is too long', kind: 'PhoneNumber', spec: { number: '+123456789012' } },
+    { reason: 'a number without quotes', kind: 'PhoneNumber', spec: { number: 12025550120 } },
+    { reason: 'an empty nickname', kind: 'PhoneNumber', spec: { number: '+12025550120', nickname: '' } },
+    { reason: 'a role that is none', kind: 'WorkspaceUser', spec: { email: 'a@b.c', role: 'boss' } },
+    {
+      reason: 'a module that is none',
+      kind: 'WorkspaceUser',
+      spec: { email: 'a@b.c', modules: ['billing'] },
+    },
+  ])('refuses $reason', ({ kind, spec }) => {
+    const manifest = { ...agent(spec), kind };
+    expect(problems('manifest', manifest)).not.toEqual([]);
+    expect(problems(schemaOfKind[kind] ?? '', manifest)).not.toEqual([]);
+  });
+});
+
+describe('the project schema', () => {
+  const workspace = {
+    base_url: 'https://voice.example.com',
+    workspace_id: '01JX',
+    api_key: { $secret: 'KEY' },
+  };
+  const project = (more: object) => ({ version: 1, workspaces: { staging: workspace }, ...more });
+
+  it('takes the least that a project needs', () => {
+    expect(problems('project', project({}))).toEqual([]);
+  });
+
+  it.each([
+    {
+      reason: 'an API key in the open',
+      file: project({ workspaces: { a: { ...workspace, api_key: 'key' } } }),
+    },
+    { reason: 'no workspaces', file: { version: 1 } },
+    { reason: 'another version', file: project({ version: 2 }) },
+    { reason: 'an unknown setting', file: project({ limit: {} }) },
+    { reason: 'defaults of an unknown kind', file: project({ defaults: { Agnet: {} } }) },
+    { reason: 'a share above one hundred', file: project({ guards: { max_changed_percent: 101 } }) },
+    { reason: 'no requests at all', file: project({ limits: { concurrency: 0 } }) },
+  ])('refuses $reason', ({ file }) => {
+    expect(problems('project', file)).not.toEqual([]);
+  });
+});
