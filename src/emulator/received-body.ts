@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isObject } from '../values/json.ts';
+import { isObject, setOwn } from '../values/json.ts';
 
 /** More than any request of the API needs. */
 const LARGEST = 16 * 1024 * 1024;
@@ -12,6 +12,9 @@ export type ReceivedBody =
 
 /** Reads the raw body, also that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
 export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
+  const { headers } = incoming;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+    return { kind: 'none' };
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
@@ -20,7 +23,7 @@ export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody>
   }
   if (size === 0) return { kind: 'none' };
   if (size > LARGEST) return { kind: 'too-large' };
-  if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? '')) return { kind: 'wrong-type' };
+  if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) return { kind: 'wrong-type' };
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
     return { kind: 'json', value: JSON.parse(text) as unknown };
@@ -29,9 +32,13 @@ export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody>
   }
 }
 
-/** The body as it may be written down: a provider key in it is replaced. */
+/** The body as it may be written down: a provider key, wherever in it, is replaced. */
 export function withoutKeys(body: unknown): unknown {
-  if (!isObject(body) || !isObject(body.llm_config) || !Object.hasOwn(body.llm_config, 'api_key'))
-    return body;
-  return { ...body, llm_config: { ...body.llm_config, api_key: '(secret)' } };
+  if (Array.isArray(body)) return body.map(withoutKeys);
+  if (!isObject(body)) return body;
+  const shown: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(body)) {
+    setOwn(shown, key, key === 'api_key' ? '(secret)' : withoutKeys(value));
+  }
+  return shown;
 }

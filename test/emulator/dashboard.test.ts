@@ -155,12 +155,18 @@ describe('the record of requests', () => {
   it('holds bodies without the provider key, also that of a GET', async () => {
     await using emulator = await startEmulator();
     await newAgent(emulator, { name: 'A', llm_config: { model: 'm', api_key: 'sk-never-written' } });
+    await newAgent(emulator, { llm_config: { tools: [{ auth: { api_key: 'sk-nor-this' } }] } });
     await call(emulator, ['GET', '/api/v1/call-histories', { per_page: 1 }]);
     expect(emulator.requests).toEqual([
       {
         method: 'POST',
         path: '/api/v1/agents',
         body: { name: 'A', llm_config: { model: 'm', api_key: '(secret)' } },
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/agents',
+        body: { llm_config: { tools: [{ auth: { api_key: '(secret)' } }] } },
       },
       { method: 'GET', path: '/api/v1/call-histories', body: { per_page: 1 } },
     ]);

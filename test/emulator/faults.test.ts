@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Fault, Faults, type PlannedFault } from '../../src/emulator/faults.ts';
 import { startEmulator } from '../../src/emulator/start.ts';
@@ -92,6 +94,34 @@ describe('a fault over a real socket', () => {
     expect((await call(emulator, ['GET', '/__emulator/world'])).status).toBe(200);
     expect(emulator.faults.pending).toHaveLength(1);
     expect(emulator.requests).toEqual([]);
+  });
+});
+
+describe('a client that leaves', () => {
+  const head = 'Host: x\r\nAuthorization: Bearer x\r\nContent-Type: application/json\r\n';
+  const post = (length: number, body: string) =>
+    `POST /api/v1/numbers HTTP/1.1\r\n${head}Content-Length: ${length}\r\n\r\n${body}`;
+  const whole = JSON.stringify({ number: '1' });
+
+  it.each([
+    { reason: 'in the middle of its body', sent: post(50, whole), fault: undefined, kept: 0 },
+    { reason: 'in the middle of the answer', sent: post(whole.length, whole), fault: { drip: 1 }, kept: 1 },
+    { reason: 'before the answer', sent: post(whole.length, whole), fault: { delayMs: 1 }, kept: 1 },
+  ])('$reason does no harm', async ({ sent, fault, kept }) => {
+    await using emulator = await startEmulator();
+    if (fault !== undefined) emulator.faults.add({ fault });
+    const socket = connect(emulator.port, '127.0.0.1');
+    await once(socket, 'connect');
+    await new Promise<void>((resolve) => {
+      if (kept === 0) socket.write(sent, () => resolve());
+      else {
+        emulator.world.onWrite = () => resolve();
+        socket.write(sent);
+      }
+    });
+    socket.destroy();
+    await once(socket, 'close');
+    expect((await call(emulator, ['GET', '/api/v1/numbers'])).at('data')).toHaveLength(kept);
   });
 });
 
