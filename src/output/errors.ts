@@ -58,8 +58,13 @@ function labelled(label: string, message: string, style: Style): string {
   const [first = '', ...rest] = message.split('\n');
   return [
     style.prose(first, { lead: label }),
-    ...rest.map((line) => style.prose(line, { indent: 7 + indentOf(line) })),
+    ...rest.map((line) => style.prose(line, { indent: 7 + indentOf(line), lead: guard(line) })),
   ].join('\n');
+}
+
+/** To GitHub Actions an indented line that begins with `::` is a command. */
+function guard(line: string): string {
+  return line.trimStart().startsWith('::') ? '| ' : '';
 }
 
 function indentOf(line: string): number {
@@ -78,6 +83,6 @@ function stackOf(error: Error): string {
   }
   return stacks
     .flatMap(visibleLines)
-    .map((line) => `    ${line.trimStart()}`)
+    .map((line) => `    ${guard(line)}${line.trimStart()}`)
     .join('\n');
 }

@@ -6,12 +6,23 @@ export const MARKDOWN_LIMIT = 65_536;
 
 /** Characters kept free for saying what was left out. */
 const reserve = 400;
+/** Characters of the smallest block of a resource, about. */
+const smallest = 100;
 
 /** Blocks of Markdown up to the limit. A block is there whole, in its shorter form, or not at all: then it is counted. */
 export class MarkdownPage {
   readonly #blocks: string[] = [];
   #length = 0;
   #omitted = 0;
+
+  /** True where no block is worth making any more. */
+  get isFull(): boolean {
+    return !this.#fits(' '.repeat(smallest), MARKDOWN_LIMIT);
+  }
+
+  omit(): void {
+    this.#omitted++;
+  }
 
   add(block: string, shorter?: string): void {
     const fitting = [block, shorter].find((text) => text !== undefined && this.#fits(text, MARKDOWN_LIMIT));

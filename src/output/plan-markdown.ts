@@ -54,7 +54,10 @@ function addResources(page: MarkdownPage, listed: readonly Listed[], towards: 'm
     bounds.table,
   );
   const views = { secrets: createSecretNumbers(), verbose: false, towards };
-  for (const { resource, words } of listed) page.add(...details(resource, words, views));
+  for (const { resource, words } of listed) {
+    if (page.isFull) page.omit();
+    else page.add(...details(resource, words, views));
+  }
 }
 
 function wordsOf({ action }: PlannedResource): RowWords {

@@ -2,7 +2,7 @@ import type { Action, PlanDocument, PlannedResource } from '../engine/plan-docum
 import { actionWords, byAction, planSummary, plural, shownActions } from './action-words.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { renderRemarks } from './remarks-text.ts';
-import { detailIndent, headLine, type ResourceGroup, renderGroup } from './resource-text.ts';
+import { headLine, type ResourceGroup, renderGroup, renderRemark } from './resource-text.ts';
 import { type Style, sentences } from './style.ts';
 import { visible } from './visible.ts';
 
@@ -29,9 +29,11 @@ export function renderPlanText(
 }
 
 /** Where the plan or the drift is of. */
-export function renderHeading(plan: PlanDocument, { dim }: Style): string {
-  const place = `${visible(plan.workspace_id)} at ${visible(plan.base_url)}`;
-  return `Workspace ${visible(plan.workspace)} ${dim(place)}`;
+export function renderHeading({ workspace, workspace_id, base_url }: PlanDocument, style: Style): string {
+  return style.prose(`${workspace_id} at ${base_url}`, {
+    lead: `Workspace ${visible(workspace)} `,
+    format: style.dim,
+  });
 }
 
 function groupOf(action: Action, resources: readonly PlannedResource[]): ResourceGroup {
@@ -53,7 +55,7 @@ function renderUnchanged(resources: readonly PlannedResource[], style: Style, ve
     const head = headLine(resource, { symbol: '', colorOf: 'noop' }, style);
     if (!verbose || unverified.length === 0) return head;
     const text = `${plural(unverified.length, 'field')} unverified: ${unverified.join(', ')}`;
-    return `${head}\n${style.prose(text, { indent: detailIndent, format: style.dim })}`;
+    return `${head}\n${renderRemark(text, style)}`;
   });
   return [style.bold(`${verbose ? 'Unchanged' : 'Renamed'} (${shown.length})`), ...lines].join('\n');
 }

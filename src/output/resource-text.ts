@@ -1,7 +1,7 @@
 import type { Action, PlannedResource } from '../engine/plan-document.ts';
 import { type FieldViewOptions, fieldViews } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
-import type { Style } from './style.ts';
+import type { Format, Style } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { visible } from './visible.ts';
 
@@ -62,18 +62,23 @@ function renderResource(
   { style, views, says }: Saying,
 ): string {
   const { reason, steps = [], released = [], notices = [] } = resource;
-  const say = (text: string) => style.prose(text, { indent: detailIndent, format: style.dim });
+  const remark = (text: string) => renderRemark(text, style);
   return [
     headLine(resource, group, style),
-    ...(says && reason !== '' ? [say(reason)] : []),
+    ...(says && reason !== '' ? [remark(reason)] : []),
     ...renderFields(fieldViews(resource, views), style, detailIndent),
-    ...(released.length > 0 ? [say(`no longer managed: ${released.join(', ')}`)] : []),
-    ...notices.map((notice) => style.prose(notice, { indent: detailIndent, lead: style.warn('note: ') })),
+    ...(released.length > 0 ? [remark(`no longer managed: ${released.join(', ')}`)] : []),
+    ...notices.map((notice) => renderRemark(notice, style, style.warn)),
     ...steps.map((step) => style.prose(step, { indent: detailIndent, lead: '[ ] ' })),
   ].join('\n');
 }
 
-/** Symbol, address, marks, id and source; the source on a line of its own where it would not fit. */
+/** What is said of a resource, told from its fields by the mark that begins a comment in a manifest. */
+export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
+  return style.prose(text, { indent: detailIndent, lead: format('# '), format });
+}
+
+/** Symbol, address, marks, id and source; what does not fit on a line of its own. */
 export function headLine(
   resource: PlannedResource,
   { symbol, colorOf }: Pick<ResourceGroup, 'symbol' | 'colorOf'>,
@@ -85,13 +90,16 @@ export function headLine(
     adopted && action !== 'adopt' ? 'adopted' : undefined,
     previous === undefined ? undefined : `was ${visible(previous)}`,
   ].filter((mark) => mark !== undefined);
-  const head = [
-    `${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(visible(address))}`,
+  const rest = [
     ...(marks.length === 0 ? [] : [color(`(${marks.join(', ')})`)]),
     ...(id === null ? [] : [style.dim(visible(id))]),
-  ].join('  ');
-  if (source === null) return head;
-  const place = `${visible(source.file)}:${source.line}`;
-  const fits = displayWidth(head) + 2 + displayWidth(place) <= style.width;
-  return `${head}${fits ? '  ' : `\n${' '.repeat(detailIndent)}`}${style.dim(place)}`;
+    ...(source === null ? [] : [style.dim(`${visible(source.file)}:${source.line}`)]),
+  ];
+  const lines = [`${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(visible(address))}`];
+  for (const part of rest) {
+    const longer = `${lines.at(-1)}  ${part}`;
+    if (displayWidth(longer) <= style.width) lines.splice(-1, 1, longer);
+    else lines.push(' '.repeat(detailIndent) + part);
+  }
+  return lines.join('\n');
 }

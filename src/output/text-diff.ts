@@ -10,7 +10,7 @@ export interface DiffLine {
 
 const contextLines = 2;
 /** Beyond this many differing lines a minimal diff says no more than the two texts do, and takes long to find. */
-const maxEdits = 2000;
+const maxEdits = 1000;
 /** In characters: a single line longer than this is shown around the place where it differs. */
 const longLine = 200;
 const aroundDifference = 60;

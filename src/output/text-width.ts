@@ -46,27 +46,26 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * The lines of a text whose words are kept whole: a line is wider than `width` only where it is one word. The first line has
- * `width - taken` columns.
+ * The lines of a text whose words are kept whole: a line is wider than `width` only where it is one word. No line is made to begin
+ * with `::`, which is a command to GitHub Actions.
  */
-export function wrapWords(text: string, width: number, taken = 0): string[] {
+export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  let used = taken;
-  for (const word of text.split(' ')) {
-    if (word === '') continue;
+  let used = 0;
+  for (const [, blanks = '', word = ''] of text.matchAll(/( *)([^ ]+)/g)) {
     const wordWidth = displayWidth(word);
-    if (line !== '' && used + 1 + wordWidth > width) {
+    if (line !== '' && used + blanks.length + wordWidth > width && !word.startsWith('::')) {
       lines.push(line);
       line = word;
       used = wordWidth;
     } else {
-      used += wordWidth + (line === '' ? 0 : 1);
-      line = line === '' ? word : `${line} ${word}`;
+      const gap = line === '' ? '' : blanks;
+      line += gap + word;
+      used += gap.length + wordWidth;
     }
   }
-  lines.push(line);
-  return lines;
+  return [...lines, line];
 }
 
 /**

@@ -12,7 +12,12 @@ export function withoutForms(value: Json): Json {
   if (words !== undefined) return words;
   if (Array.isArray(value)) return value.map(withoutForms);
   if (!isObject(value)) return value;
-  if (isLone(value, '$literal')) return value.$literal as Json;
+  const literal = literalOf(value);
+  if (literal !== undefined) return isObject(literal) ? plainly(literal) : withoutForms(literal);
+  return plainly(value);
+}
+
+function plainly(value: Readonly<Record<string, unknown>>): Json {
   const plain: Record<string, Json> = {};
   for (const key of Object.keys(value)) setOwn(plain, key, withoutForms(value[key] as Json));
   return plain;
@@ -24,11 +29,21 @@ function flow(value: Json, nested: boolean): string {
   if (typeof value === 'string') return quotedWhereNeeded(value, nested);
   if (Array.isArray(value)) return `[${value.map((item) => flow(item, true)).join(', ')}]`;
   if (!isObject(value)) return String(value);
-  if (isLone(value, '$literal')) return flow(value.$literal as Json, nested);
+  const literal = literalOf(value);
+  if (literal !== undefined) return isObject(literal) ? flowObject(literal) : flow(literal, nested);
+  return flowObject(value);
+}
+
+function flowObject(value: Readonly<Record<string, unknown>>): string {
   const entries = Object.keys(value).map(
     (key) => `${quotedWhereNeeded(key, true)}: ${flow(value[key] as Json, true)}`,
   );
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
+}
+
+/** What is meant as it stands. Only itself, not what lies in it: that may still stand for something else. */
+function literalOf(value: Readonly<Record<string, unknown>>): Json | undefined {
+  return isLone(value, '$literal') ? (value.$literal as Json) : undefined;
 }
 
 /** What is shown in place of a form, or undefined for a plain value. Neither a secret nor its name is shown. */

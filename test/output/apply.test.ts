@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { ApplyReport, ResourceResult } from '../../src/engine/report.ts';
+import { applyDocument, applyJson } from '../../src/output/apply-json.ts';
+import { renderApply } from '../../src/output/apply-text.ts';
+import { jsonText } from '../../src/output/json-text.ts';
+import { evilPlan } from './evil-plan.ts';
+import { plan, resource, richPlan } from './sample-plan.ts';
+import { evil, forged, plainStyle, unsafe, widest } from './sample-styles.ts';
+
+const results = new Map<string, ResourceResult>([
+  [
+    'Agent/billing',
+    { status: 'failed', error: 'POST /agents: 422 name is taken', hint: 'Change name in the manifest.' },
+  ],
+  ['Agent/old-line', { status: 'done', id: null }],
+  ['Agent/support-line', { status: 'done', id: '01JAGENT000000000000000002' }],
+  ['PhoneNumber/hotline', { status: 'skipped', because: 'Agent/billing failed' }],
+  ['Webhook/calls', { status: 'done', id: '01JWEBHOOK0000000000000009' }],
+  ['WorkspaceUser/anna', { status: 'done', id: '01JUSER0000000000000000001' }],
+  ['WorkspaceUser/ben', { status: 'done', id: '01JUSER0000000000000000002' }],
+]);
+
+const report: ApplyReport = { plan: richPlan, results, warnings: richPlan.warnings, interrupted: undefined };
+
+describe('an apply as text', () => {
+  it('says what was done, what failed and why, what was not reached, and what is left', () => {
+    const text = renderApply({ ...report, warnings: [] }, plainStyle());
+    expect(text).toMatchInlineSnapshot(`
+      "  = WorkspaceUser/anna  adopted    01JUSER0000000000000000001
+        ~ Agent/support-line  updated    01JAGENT000000000000000002
+        ~ WorkspaceUser/ben   updated    01JUSER0000000000000000002
+      -/+ Webhook/calls       replaced   01JWEBHOOK0000000000000009
+        . Agent/old-line      forgotten  01JAGENT000000000000000001
+
+      Skipped
+        - PhoneNumber/hotline: Agent/billing failed
+
+      Failed
+        x Agent/billing  manifests/agents.yaml:3
+          POST /agents: 422 name is taken
+          hint: Change name in the manifest.
+
+      Left to do
+        ! PhoneNumber/main
+          [ ] In the dashboard, rename number +4930999999 to "Main line".
+        ! WorkspaceUser/carla
+          [ ] In the dashboard, invite carla@example.com to the workspace.
+        x Webhook/audit  blocked
+          timeout cannot be changed on an existing record
+          [ ] To create another one and leave 01JWEBHOOK0000000000000002 to be deleted
+              by hand: set metadata.replace: allow, or apply with --allow-replace
+              Webhook/audit
+        ? Webhook/events  unknown
+          a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record may
+          or may not exist
+          [ ] If you find it in the dashboard: voxform import Webhook/events ID
+          [ ] If it is not there: voxform state resolve Webhook/events --not-created
+
+      Applied: 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1 skipped.
+      2 manual, 1 blocked, 1 unknown.
+      "
+    `);
+    expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('tells of steps that a create leaves', () => {
+    const created = resource('PhoneNumber/a', { action: 'create', id: null, steps: ['Link it.'] });
+    const done = new Map<string, ResourceResult>([['PhoneNumber/a', { status: 'done', id: '1' }]]);
+    const text = renderApply({ ...report, plan: plan([created]), results: done, warnings: [] }, plainStyle());
+    expect(text).toBe(`  + PhoneNumber/a  created  1
+
+Left to do
+  ! PhoneNumber/a
+    [ ] Link it.
+
+Applied: 1 created.
+`);
+  });
+
+  it('says that it was interrupted, and that there was nothing to do', () => {
+    const nothing = { ...report, plan: plan([]), results: new Map(), warnings: [] };
+    expect(renderApply(nothing, plainStyle())).toBe('Nothing to apply.\n');
+    expect(renderApply({ ...nothing, interrupted: 'SIGTERM' }, plainStyle())).toMatch(
+      /^Interrupted by SIGTERM\./,
+    );
+  });
+
+  it('lets no text from outside steer the terminal or begin a line', () => {
+    const { resources } = evilPlan();
+    const all = new Map(
+      resources.map(({ address }, index): [string, ResourceResult] => [
+        address,
+        index === 0 ? { status: 'failed', error: evil, hint: evil } : { status: 'skipped', because: evil },
+      ]),
+    );
+    const text = renderApply(
+      { ...report, plan: evilPlan(), results: all, warnings: [{ address: null, message: evil }] },
+      plainStyle(),
+    );
+    expect(text).not.toMatch(unsafe);
+    expect(text).not.toMatch(forged);
+  });
+});
+
+describe('an apply as JSON', () => {
+  it("is the plan's document with the results, new ids, and the warnings of the answers", () => {
+    const warnings = [{ address: 'Agent/a', message: 'the platform changed name' }];
+    const document = applyJson({ ...report, warnings, interrupted: 'SIGINT' });
+    const of = (address: string) => document.resources.find((each) => each.address === address);
+    expect(of('Agent/billing')).toMatchObject({
+      result: 'failed',
+      error: 'POST /agents: 422 name is taken',
+      hint: 'Change name in the manifest.',
+    });
+    expect(of('PhoneNumber/hotline')).toMatchObject({ result: 'skipped', because: 'Agent/billing failed' });
+    expect(of('Webhook/calls')).toMatchObject({ result: 'done', id: '01JWEBHOOK0000000000000009' });
+    expect(of('Agent/old-line')).toMatchObject({ result: 'done', id: '01JAGENT000000000000000001' });
+    expect(of('Agent/sales')).not.toHaveProperty('result');
+    expect([document.warnings, document.interrupted]).toEqual([warnings, 'SIGINT']);
+    expect(applyDocument.parse(JSON.parse(jsonText(document)))).toEqual(document);
+  });
+
+  it('has no digest of the plan, which it is not', () => {
+    expect(applyJson({ ...report, plan: { ...richPlan, digest: 'd' } })).not.toHaveProperty('digest');
+  });
+});
+
+describe('JSON text', () => {
+  it('is safe to look at and the same value', () => {
+    const text = jsonText({ text: evil, nested: [{ [evil]: evil }] });
+    expect(text).not.toMatch(unsafe);
+    expect(JSON.parse(text)).toEqual({ text: evil, nested: [{ [evil]: evil }] });
+    expect(text.endsWith('}\n')).toBe(true);
+  });
+});

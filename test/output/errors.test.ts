@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { renderError } from '../../src/output/errors.ts';
+import { type ExchangeFacts, PlatformError, type PlatformErrorReason } from '../../src/platform/errors.ts';
+import { UserError } from '../../src/problems/user-error.ts';
+import { VERSION } from '../../src/version.ts';
+import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
+
+const style = plainStyle();
+
+function platformError(reason: PlatformErrorReason, facts: Partial<ExchangeFacts> = {}): PlatformError {
+  const { status } = facts;
+  const all = { method: 'GET', path: '/api/v1/agents/1', outcome: 'not-done' as const, ...facts };
+  return new PlatformError(reason, all, `GET /api/v1/agents/1: ${status ?? reason}`);
+}
+
+describe('an error', () => {
+  it('that a person can mend has its hint and no stack', () => {
+    const error = new UserError('there is no voxform.yaml in this folder', {
+      hint: 'Go to the folder of the project, or make a new one: voxform init. The option -C changes the folder, too.',
+    });
+    expect(renderError(error, style)).toBe(`error: there is no voxform.yaml in this folder
+hint:  Go to the folder of the project, or make a new one: voxform init. The
+       option -C changes the folder, too.
+`);
+  });
+
+  it('of several lines keeps them apart from ours', () => {
+    expect(
+      renderError(new UserError('two problems\na.yaml:1  one\n::error::two'), style),
+    ).toBe(`error: two problems
+       a.yaml:1  one
+       | ::error::two
+`);
+  });
+
+  it.each([
+    { error: platformError('status', { status: 401 }), hint: /does not accept the API key/ },
+    { error: platformError('status', { status: 403 }), hint: /belongs to one workspace/ },
+    { error: platformError('status', { status: 404 }), hint: /base_url and workspace_id/ },
+    { error: platformError('status', { status: 422, field: 'name' }), hint: /objects to name/ },
+    { error: platformError('status', { status: 429 }), hint: /limits\.concurrency/ },
+    { error: platformError('status', { status: 502, outcome: 'lost' }), hint: /Nobody knows whether/ },
+    { error: platformError('network'), hint: /check the workspace's base_url \(https:\/\/x\)/ },
+    { error: platformError('timeout'), hint: /limits\.timeout_seconds/ },
+    { error: platformError('malformed'), hint: /without \/api\/v1/ },
+    { error: platformError('redirect'), hint: /redirects are not followed/ },
+    { error: platformError('cursor-loop'), hint: /in a way that voxform cannot use/ },
+  ])('of the platform has a hint: $error.message', ({ error, hint }) => {
+    const text = renderError(error, style, { baseUrl: 'https://x' });
+    const said = text.replace(/\n {7}/g, ' ');
+    expect(said).toMatch(/^error: GET \/api\/v1\/agents\/1: /);
+    expect(said).toMatch(hint);
+    expect(text).not.toMatch(/^\s+at /m);
+    expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('of the platform names the request, for who runs it', () => {
+    const error = platformError('status', { status: 418, requestId: 'req-1' });
+    expect(renderError(error, style)).toBe('error: GET /api/v1/agents/1: 418\n       request id: req-1\n');
+  });
+
+  it('that is our own mistake has its stack, its causes, and how to report it', () => {
+    const error = new TypeError('x is not a function', { cause: new Error('deep down') });
+    const text = renderError(error, style, { command: 'voxform plan', issues: 'https://example.com/issues' });
+    expect(text).toMatch(/^error: this is a mistake in voxform itself: TypeError: x is not a function\n/);
+    expect(text).toMatch(/errors\.test\.ts:\d+/);
+    expect(text).toMatch(/caused by: Error: deep down/);
+    expect(text).toMatch(/report it at https:\/\/example\.com\/issues/);
+    expect(text).toContain(`version: voxform ${VERSION}\n  command: voxform plan\n`);
+  });
+
+  it('shows its stack where asked', () => {
+    const text = renderError(new UserError('no', { cause: new Error('why') }), style, { verbose: true });
+    expect(text).toMatch(/errors\.test\.ts:\d+[\s\S]*caused by: Error: why/);
+  });
+
+  it.each([
+    { reason: 'something thrown that is no error', thrown: evil },
+    { reason: 'our mistake', thrown: new Error(evil, { cause: evil }) },
+    { reason: "a person's", thrown: new UserError(evil, { hint: evil }) },
+  ])('lets no text from outside steer the terminal: $reason', ({ thrown }) => {
+    const text = renderError(thrown, style, { command: evil, verbose: true });
+    expect(text).not.toMatch(unsafe);
+    expect(text).not.toMatch(/^\s*::error::forged/m);
+  });
+});

@@ -1,0 +1,35 @@
+import type { PlanDocument } from '../../src/engine/plan-document.ts';
+import { change, plan, resource } from './sample-plan.ts';
+import { evil } from './sample-styles.ts';
+
+/** Everything that may come from elsewhere, evil. */
+export function evilPlan(): PlanDocument {
+  return plan(
+    (['update', 'create', 'manual', 'noop'] as const).map((action) =>
+      resource(`Agent/${evil}${action}`, {
+        action,
+        id: evil,
+        source: { file: evil, line: 1 },
+        reason: evil,
+        previous_address: evil,
+        notices: [evil],
+        steps: [evil],
+        released: [evil],
+        unverified: [evil],
+        changes: [
+          change(evil, { after: evil }),
+          change('a', { before: evil, after: `${evil}!` }),
+          change('b', { before: { [evil]: [evil, evil, evil] }, after: [evil, { [evil]: evil }] }),
+          change('c', { after: { unknown_until_apply: evil } }),
+        ],
+      }),
+    ),
+    {
+      workspace: evil,
+      workspace_id: evil,
+      base_url: evil,
+      warnings: [{ address: evil, message: evil }],
+      guards: [{ flag: '--allow-large-change', message: evil }],
+    },
+  );
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { githubCommand } from '../../src/output/github-command.ts';
+import { planGithub } from '../../src/output/plan-github.ts';
+import { evilPlan } from './evil-plan.ts';
+import { richPlan } from './sample-plan.ts';
+import { unsafe } from './sample-styles.ts';
+
+describe('a plan as GitHub annotations', () => {
+  it('puts what needs a person first, each beside its manifest', () => {
+    const lines = planGithub(richPlan).split('\n');
+    expect(lines.slice(0, 3)).toMatchInlineSnapshot(`
+      [
+        "::warning title=voxform%3A guard::WorkspaceUser/ben is an owner of the workspace, and its role would change (--allow-owner-change lifts this)",
+        "::warning file=manifests/numbers.yaml,line=12,title=voxform%3A by hand PhoneNumber/main::only the dashboard can change this; 1 field: nickname; In the dashboard, rename number +4930999999 to "Main line".",
+        "::warning file=manifests/users.yaml,line=17,title=voxform%3A by hand WorkspaceUser/carla::the workspace has no such record yet; In the dashboard, invite carla@example.com to the workspace.",
+      ]
+    `);
+    expect(lines.filter((line) => line.startsWith('::notice'))[0]).toMatchInlineSnapshot(
+      `"::notice file=manifests/agents.yaml,line=3,title=voxform%3A create Agent/billing::the workspace has no such record yet"`,
+    );
+    const levels = lines.map((line) => /^::(\w+)/.exec(line)?.[1]).filter(Boolean);
+    expect(levels.indexOf('notice')).toBeGreaterThan(levels.indexOf('warning'));
+  });
+
+  it('is one command a line, whatever a text holds', () => {
+    const lines = planGithub(evilPlan()).trimEnd().split('\n');
+    for (const line of lines) {
+      expect(line).toMatch(/^::(notice|warning) [^:]*::/);
+      expect(line).not.toMatch(unsafe);
+    }
+  });
+
+  it.each([
+    { reason: 'a colon in a property', place: { title: 'a:b,c' }, command: '::notice title=a%3Ab%2Cc::m\n' },
+    { reason: 'nothing known of the place', place: {}, command: '::notice::m\n' },
+    {
+      reason: 'a percent sign',
+      place: { file: '100%', line: 1 },
+      command: '::notice file=100%25,line=1::m\n',
+    },
+  ])('escapes $reason', ({ place, command }) => {
+    expect(githubCommand('notice', place, 'm')).toBe(command);
+  });
+});

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
+import { markdownCode, markdownText } from '../../src/output/markdown-text.ts';
+import { planMarkdown } from '../../src/output/plan-markdown.ts';
+import { evilPlan } from './evil-plan.ts';
+import { change, plan, resource, richPlan } from './sample-plan.ts';
+import { unsafe } from './sample-styles.ts';
+
+const small = plan(
+  [
+    resource('Agent/a'),
+    resource('Agent/b', {
+      action: 'update',
+      reason: 'the manifest changed',
+      changes: [
+        change('name', { before: 'A|B', after: '<b>' }),
+        change('prompt_config.prompt', { before: 'One.\n```\nTwo.', after: 'One.\n```\nThree.' }),
+      ],
+    }),
+  ],
+  { warnings: [{ address: 'Agent/b', message: 'look at *this*, @someone' }] },
+);
+
+describe('a plan as Markdown', () => {
+  it('folds the fields of each resource below a table', () => {
+    expect(planMarkdown(small)).toMatchInlineSnapshot(`
+      "### voxform plan for <code>staging</code>
+
+      **Plan: 1 to update. 1 unchanged.**
+
+      - **Warning:** <code>Agent/b</code>: look at &#42;this&#42;, <span>@</span>someone
+
+      | | Resource | Action | Source |
+      | --- | --- | --- | --- |
+      | <code>&#126;</code> | <code>Agent/b</code> | update | <code>manifests/agents.yaml:3</code> |
+
+      <details>
+      <summary><code>Agent/b</code>: update, 2 fields</summary>
+
+      the manifest changed; id 01JAGENT000000000000000001
+
+      \`\`\`\`diff
+      - name: A|B
+      + name: "<b>"
+      @@ prompt_config.prompt @@
+        One.
+        \`\`\`
+      - Two.
+      + Three.
+      \`\`\`\`
+
+      </details>
+      "
+    `);
+  });
+
+  it('has every address and every step of a plan', () => {
+    const text = planMarkdown(richPlan);
+    for (const { address, action, steps = [] } of richPlan.resources) {
+      if (action !== 'noop') expect(text).toContain(markdownCode(address));
+      for (const step of steps)
+        expect(text).toContain(`- [ ] ${markdownCode(address)}: ${markdownText(step)}`);
+    }
+  });
+
+  it('is no longer than a comment may be, and says what it left out', () => {
+    const resources = Array.from({ length: 2000 }, (_, index) =>
+      resource(`Agent/agent-number-${index}`, {
+        action: 'update',
+        steps: [`Do the thing with number ${index}.`],
+        changes: [change('prompt_config.prompt', { before: 'x\n'.repeat(50), after: 'y\n'.repeat(50) })],
+      }),
+    );
+    const warnings = resources.map(({ address }) => ({ address, message: 'w'.repeat(200) }));
+    const text = planMarkdown(plan(resources, { warnings }));
+    expect(text.length).toBeLessThanOrEqual(MARKDOWN_LIMIT);
+    expect(text.length).toBeGreaterThan(MARKDOWN_LIMIT * 0.9);
+    expect(text).toMatch(/parts left out: .*<code>voxform plan<\/code> for all of it/);
+    const oneLong = resource('Agent/a', {
+      action: 'create',
+      changes: Array.from({ length: 500 }, (_, index) => change(`f${index}`, { after: 'z'.repeat(190) })),
+    });
+    expect(planMarkdown(plan([oneLong, resource('Agent/b', { action: 'adopt' })]))).toMatch(
+      /Agent\/a<\/code>: create, 500 fields<\/summary>\n\n_Too long to be shown here\._[\s\S]*Agent\/b/,
+    );
+  });
+
+  it('ends every fence that it begins, whatever a text holds', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[`~\n a]{0,30}$/), (after) => {
+        const text = planMarkdown(
+          plan([
+            resource('Agent/a', { action: 'create', changes: [change('name', { after: `${after}\n` })] }),
+          ]),
+        );
+        const [fence = ''] = /^`{3,}(?=diff$)/m.exec(text) ?? [];
+        const inside = text.slice(
+          text.indexOf(`${fence}diff`) + fence.length + 4,
+          text.lastIndexOf(`\n${fence}\n`),
+        );
+        expect(inside.split('\n').every((line) => line.trim() !== fence && !line.includes(fence))).toBe(true);
+      }),
+    );
+  });
+
+  it('keeps text from outside text', () => {
+    const text = planMarkdown(evilPlan());
+    expect(text).not.toMatch(unsafe);
+    const outside = text.replace(/^(`{3,})diff\n[\s\S]*?\n\1$/gm, '');
+    expect(outside).not.toMatch(/^(::error|\+ Agent)/m);
+    for (const hostile of [
+      '<script>',
+      '[x](javascript:1)',
+      '**b**',
+      '| cell',
+      '@team',
+      '![i](u)',
+      '`code`',
+      '&lt;',
+    ]) {
+      expect(markdownText(hostile)).not.toMatch(/[*[\]!`|]|<(?!\/?span>)|@\w|&(?!#)/);
+    }
+  });
+});

@@ -1,0 +1,256 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PlannedResource } from '../../src/engine/plan-document.ts';
+import { renderPlanText } from '../../src/output/plan-text.ts';
+import { evilPlan } from './evil-plan.ts';
+import { change, plan, resource, richPlan } from './sample-plan.ts';
+import { colorStyle, forged, named, plainStyle, unsafe, widest } from './sample-styles.ts';
+
+const shown = (resources: readonly PlannedResource[], options = {}) =>
+  renderPlanText(plan(resources), plainStyle(), options);
+
+describe('a plan as text', () => {
+  it('reads well at 80 columns', () => {
+    expect(renderPlanText(richPlan, plainStyle())).toMatchInlineSnapshot(`
+      "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
+
+      Create (2): the workspace has no such record yet
+
+        + Agent/billing  manifests/agents.yaml:3
+            llm_config.api_key:            (secret #1)
+            llm_config.knowledge_base_ids: [01JKB000000000000000000001]
+            llm_config.model:              gpt-4o
+            llm_config.tools:
+              | - type: transfer
+              |   to: "+4915112345"
+              |   when: the caller asks for a person
+              |   notify: true
+              | … 3 more lines
+            name:                          Billing
+            prompt_config.prompt:
+              | You are the support line of Acme.
+              | Answer in one or two sentences.
+              |
+              | ## Opening hours
+              | … 8 more lines
+            prompt_config.welcome_message: null
+
+        + PhoneNumber/hotline  manifests/numbers.yaml:1
+            inbound_agent_id: (id of Agent/billing, known after apply)  (by hand)
+            nickname:         Hotline
+            number:           "+4930123456"
+            [ ] In the dashboard, set the inbound agent of number +4930123456 to the
+                agent Agent/billing.
+
+      Adopt (1): an existing record is taken under management
+        = WorkspaceUser/anna  01JUSER0000000000000000001  manifests/users.yaml:1
+
+      Update (2)
+
+        ~ Agent/support-line  01JAGENT000000000000000002  manifests/agents.yaml:31
+            knowledge_base_config.chunks_to_retrieve: 3 -> 5  (unverified)
+            llm_config.api_key:     (secret #2) -> (secret #1)
+            llm_config.endpoint:
+              | - https://eu.models.example.com/deployments/support-2024-11
+              | + https://eu.models.example.com/deployments/support
+            llm_config.temperature: 0.7 -> 0.2  (drifted)
+            prompt_config.prompt:  (overwrites someone else's change)
+              | @@ line 4 @@
+              |   ## Opening hours
+              | - Monday to Friday, 9 to 17.
+              | + Monday to Saturday, 9 to 18.
+              |
+              |   ## Refunds
+              | @@ line 11 @@
+              |   ## Closing
+              | - Thank the caller.
+              | + Thank the caller, and say goodbye by name.
+            tts_config.speed:       (unknown) -> "1.1"
+            # no longer managed: tts_config.emotion
+            # its draft is newer than its published version 2
+
+        ~ WorkspaceUser/ben  (adopted)  01JUSER0000000000000000002
+            manifests/users.yaml:9
+            # an existing record is taken under management and brought in line
+            modules: [agents, analytics] -> [agents]
+            role:    owner -> admin
+
+      Replace (1)
+
+      -/+ Webhook/calls  01JWEBHOOK0000000000000001  manifests/webhooks.yaml:1
+            # retries cannot be changed on an existing record, so a new one takes its
+              place; 01JWEBHOOK0000000000000001 stays on the platform until you delete
+              it
+            retries: 3 -> 5
+
+      Forget (1): no longer declared; the records stay on the platform as orphans
+        . Agent/old-line  01JAGENT000000000000000001
+
+      By hand (2): nothing in the API does this; a person must
+
+        ! PhoneNumber/main  01JNUMBER00000000000000001  manifests/numbers.yaml:12
+            # only the dashboard can change this
+            nickname: Main -> Main line
+            [ ] In the dashboard, rename number +4930999999 to "Main line".
+
+        ! WorkspaceUser/carla  manifests/users.yaml:17
+            # the workspace has no such record yet
+            [ ] In the dashboard, invite carla@example.com to the workspace.
+
+      Blocked (1): left as they are until you decide
+
+        x Webhook/audit  01JWEBHOOK0000000000000002  manifests/webhooks.yaml:14
+            # timeout cannot be changed on an existing record
+            timeout: 10 -> 20
+            [ ] To create another one and leave 01JWEBHOOK0000000000000002 to be
+                deleted by hand: set metadata.replace: allow, or apply with
+                --allow-replace Webhook/audit
+
+      Unknown (1)
+
+        ? Webhook/events  manifests/webhooks.yaml:27
+            # a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record
+              may or may not exist
+            [ ] If you find it in the dashboard: voxform import Webhook/events ID
+            [ ] If it is not there: voxform state resolve Webhook/events --not-created
+
+      Renamed (1)
+          Agent/reception  (was Agent/front-desk)  01JAGENT000000000000000001
+            manifests/agents.yaml:3
+
+      Notes
+        - Agent/reception: its draft is newer than its published version 4
+
+      Guards: an apply of this plan is refused
+        x WorkspaceUser/ben is an owner of the workspace, and its role would change
+          (--allow-owner-change lifts this)
+
+      Warnings
+        ! Agent/support-line: tts_config.emotion left the manifest and the platform
+          does not show it: it is not sent again, and the platform may reset it when
+          tts_config changes
+        ! Webhook/calls: 01JWEBHOOK0000000000000001, which still works, goes on the
+          orphan list: delete it in the dashboard
+        ! the state file is tracked by Git and no remote backend is configured
+
+      Plan: 2 to create, 2 to update, 1 to replace, 1 to adopt, 1 to forget.
+      2 manual, 1 blocked, 1 unknown, 2 unchanged.
+      "
+    `);
+  });
+
+  it('has colours where the style says so, and the same text', () => {
+    const update = plan([
+      resource('Agent/support-line', {
+        action: 'update',
+        changes: [
+          change('llm_config.temperature', { before: 0.7, after: 0.2, cause: 'drift' }),
+          change('prompt_config.prompt', { before: 'One.\nTwo.', after: 'One.\nThree.' }),
+        ],
+      }),
+    ]);
+    expect(named(renderPlanText(update, colorStyle()))).toMatchInlineSnapshot(`
+      "Workspace staging ‹dim›01JWORKSPACE0000000000000A at https://staging.example.com‹/›
+
+      ‹bold›Update (1)‹/›
+
+      ‹yellow›  ~‹/› ‹bold›Agent/support-line‹/›  ‹dim›01JAGENT000000000000000001‹/›  ‹dim›manifests/agents.yaml:3‹/›
+            llm_config.temperature: ‹red›0.7‹/› ‹dim›->‹/› ‹green›0.2‹/›  ‹yellow›(drifted)‹/›
+            prompt_config.prompt:
+              ‹dim›|‹/›   One.
+              ‹dim›|‹/› ‹red›- Two.‹/›
+              ‹dim›|‹/› ‹green›+ Three.‹/›
+
+      ‹bold›Plan: 1 to update.‹/›
+      "
+    `);
+    const plainText = named(renderPlanText(richPlan, colorStyle())).replace(/‹[^›]*›/g, '');
+    expect(plainText).toBe(renderPlanText(richPlan, plainStyle()));
+  });
+
+  it('fits whatever the width', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 60, max: 200 }), fc.boolean(), (width, verbose) => {
+        expect(widest(renderPlanText(richPlan, plainStyle(width), { verbose }))).toBeLessThanOrEqual(width);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('counts what is unchanged, and lists it only where asked', () => {
+    const unchanged = [resource('Agent/a'), resource('Agent/b', { unverified: ['llm_config.tools'] })];
+    expect(shown(unchanged)).toMatchInlineSnapshot(`
+      "No changes. 2 resources are in sync (1 field unverified).
+      "
+    `);
+    expect(shown(unchanged, { verbose: true })).toMatchInlineSnapshot(`
+      "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
+
+      Unchanged (2)
+          Agent/a  01JAGENT000000000000000001  manifests/agents.yaml:3
+          Agent/b  01JAGENT000000000000000001  manifests/agents.yaml:3
+            # 1 field unverified: llm_config.tools
+
+      No changes. 2 resources are in sync (1 field unverified).
+      "
+    `);
+  });
+
+  it.each([
+    { reason: 'nothing at all', resources: [], text: 'No changes. No resources are declared.\n' },
+    { reason: 'one in sync', resources: [resource('Agent/a')], text: 'No changes. 1 resource is in sync.\n' },
+    {
+      reason: 'only what a person must do',
+      resources: [resource('Agent/a', { action: 'unknown', id: null })],
+      text: /\n\nNo changes to apply\. 1 unknown\.\n$/,
+    },
+  ])('ends in a count: $reason', ({ resources, text }) => {
+    if (typeof text === 'string') expect(shown(resources)).toBe(text);
+    else expect(shown(resources)).toMatch(text);
+  });
+
+  it('says that nothing was read', () => {
+    expect(renderPlanText(plan([], { refreshed: false }), plainStyle())).toMatch(/^Made without reading/);
+  });
+
+  it('shows long texts whole where asked', () => {
+    const lines = Array.from({ length: 40 }, (_, index) => `Line ${index}.`);
+    const created = [
+      resource('Agent/a', {
+        action: 'create',
+        id: null,
+        changes: [change('name', { after: lines.join('\n') })],
+      }),
+    ];
+    expect(shown(created)).toMatch(/Line 3\.\n.*36 more lines/);
+    expect(shown(created)).not.toContain('Line 4.');
+    expect(shown(created, { verbose: true })).toContain('| Line 39.');
+  });
+
+  it('numbers secrets, so that one sees which are the same, and shows nothing else of them', () => {
+    const text = shown([
+      resource('Agent/a', {
+        action: 'update',
+        changes: [
+          change('llm_config.api_key', { sensitive: true, fingerprints: { before: 'f1', after: 'f2' } }),
+        ],
+      }),
+      resource('Agent/b', {
+        action: 'create',
+        id: null,
+        changes: [
+          change('llm_config.api_key', { sensitive: true, fingerprints: { after: 'f2' } }),
+          change('llm_config.tools', { after: [{ token: { $secret: 'TOKEN' } }] }),
+        ],
+      }),
+    ]);
+    expect(text.match(/\(secret[^)]*\)/g)).toEqual(['(secret #1)', '(secret)', '(secret #2)', '(secret #1)']);
+    expect(text).not.toMatch(/f1|f2|TOKEN/);
+  });
+
+  it('lets no text from outside steer the terminal or begin a line', () => {
+    const text = renderPlanText(evilPlan(), plainStyle(), { verbose: true });
+    expect(text).not.toMatch(unsafe);
+    expect(text).not.toMatch(forged);
+  });
+});

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { renderTable } from '../../src/output/table.ts';
+import { breakText, displayWidth, pad, truncate, wrapWords } from '../../src/output/text-width.ts';
+import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
+
+const columns = [
+  { title: 'ADDRESS', whole: true },
+  { title: 'NAME' },
+  { title: 'SIZE', align: 'right' },
+] as const;
+
+describe('a table', () => {
+  it('has its columns one below the other', () => {
+    const rows = [
+      ['Agent/a', '支持热线', '7'],
+      ['PhoneNumber/main', 'Main', '1200'],
+    ];
+    expect(renderTable(columns, rows, plainStyle())).toBe(`ADDRESS           NAME      SIZE
+Agent/a           支持热线     7
+PhoneNumber/main  Main      1200
+`);
+  });
+
+  it('is cut where it is too wide, but never in what is worth nothing in part', () => {
+    const rows = [['Agent/a-rather-long-name', 'x'.repeat(60), '7']];
+    const text = renderTable(columns, rows, plainStyle(50));
+    expect(widest(text)).toBe(50);
+    expect(text).toContain('Agent/a-rather-long-name  xxxxxxxxxxxxxxxxx…');
+  });
+
+  it('is safe to show', () => {
+    expect(renderTable(columns, [[evil, evil, evil]], plainStyle(500))).not.toMatch(unsafe);
+  });
+});
+
+/** Words, some of them wide, some of them long. */
+const texts = fc
+  .array(
+    fc.oneof(fc.stringMatching(/^[a-z:]{0,12}$/), fc.constantFrom('支持', 'e\u0301', '::x', 'x'.repeat(50))),
+  )
+  .map((words) => words.join(' '));
+
+describe('text of a width', () => {
+  it('is wrapped at words, and is the same words', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 10, max: 60 }), (text, width) => {
+        const lines = wrapWords(text, width);
+        expect(lines.join(' ').split(/ +/).filter(Boolean)).toEqual(text.split(/ +/).filter(Boolean));
+        for (const line of lines) {
+          expect(displayWidth(line) <= width || !line.includes(' ') || line.includes(' ::')).toBe(true);
+        }
+        expect(lines.slice(1).some((line) => line.startsWith('::'))).toBe(false);
+      }),
+    );
+  });
+
+  it('is broken so that every line fits and nothing is lost', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 2, max: 60 }), (text, width) => {
+        const lines = breakText(text, width);
+        expect(lines.join('')).toBe(text);
+        for (const line of lines) expect(displayWidth(line.trimEnd())).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+
+  it('is cut and padded to it', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 60 }), (text, width) => {
+        expect(displayWidth(truncate(text, width))).toBeLessThanOrEqual(width);
+        expect(displayWidth(pad(truncate(text, width), width))).toBe(width);
+      }),
+    );
+  });
+});
