@@ -61,7 +61,9 @@ describe('failures that a person can mend', () => {
     });
     const { code, stdout } = await workspace.start(['validate'], { env: { VOXFORM_API_KEY: '' } }).ended;
     expect(code).toBe(1);
-    expect(stdout).toMatch(/manifests\/a\.yaml:8:5 .*"promt".*"prompt"[\s\S]*manifests\/b\.yaml:2:7 .*"Agent"/);
+    expect(stdout).toMatch(
+      /manifests\/a\.yaml:8:5 .*"promt".*"prompt"[\s\S]*manifests\/b\.yaml:2:7 .*"Agent"/,
+    );
     expect(workspace.emulator.requests).toEqual([]);
   });
 
