@@ -37,7 +37,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
   return [...findings, ...circles(live)];
 }
 
-/** A suggestion for an address that nothing has: of the same kind first, else the same name in another kind. */
+/** A suggestion for an address that nothing has: of the same kind first, else of any. */
 export function suggestAddress(address: Address, candidates: Iterable<Address>): string {
   const wanted = parseAddress(address);
   const known = [...candidates];
@@ -45,9 +45,7 @@ export function suggestAddress(address: Address, candidates: Iterable<Address>):
   const ofKind = known.filter((each) => each.startsWith(`${wanted.kind}/`));
   const names = ofKind.map((each) => each.slice(wanted.kind.length + 1));
   const near = didYouMean(wanted.name, names);
-  if (near !== '') return near.replace('"', `"${wanted.kind}/`);
-  const sameName = known.filter((each) => each.endsWith(`/${wanted.name}`));
-  return didYouMean(address, sameName.length > 0 ? sameName : known);
+  return near === '' ? didYouMean(address, known) : near.replace('"', `"${wanted.kind}/`);
 }
 
 interface Step {

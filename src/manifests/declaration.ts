@@ -2,7 +2,7 @@ import type { PlacedReference } from './check-spec.ts';
 import type { Metadata } from './envelope.ts';
 import type { DocumentPath, Finding } from './finding.ts';
 import type { KindSchema } from './kind-schema.ts';
-import { findingIn, type Layer } from './layers.ts';
+import { findingIn, type Layer, type SpecSources } from './layers.ts';
 import type { Address, Source } from './resource.ts';
 
 /** A document whose envelope says who it is. */
@@ -16,9 +16,7 @@ export interface Declaration {
 }
 
 /** A declaration of which this workspace makes a resource. */
-export interface Checked extends Declaration {
-  /** All that its spec is laid together from, the one that wins first. */
-  readonly layers: readonly Layer[];
+export interface Checked extends Declaration, SpecSources {
   readonly references: readonly PlacedReference[];
   /** Absent where the kind has none, or where what it is made of is wrong. */
   readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
@@ -36,11 +34,11 @@ export function findingAt(
 
 /** A finding at a path of the spec, in the text where that value was written. */
 export function findingInSpec(
-  { layers, home }: Checked,
+  sources: SpecSources,
   path: DocumentPath,
   problem: { readonly code: string; readonly message: string },
 ): Finding {
-  return findingIn(layers, home, { ...problem, path, at: 'value' });
+  return findingIn(sources, { ...problem, path, at: 'value' });
 }
 
 /** `manifests/agents.yaml:3` */

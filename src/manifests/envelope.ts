@@ -5,7 +5,7 @@ import { isObject } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
 import { problemsOfIssue } from './issue-messages.ts';
 import type { KindSchema } from './kind-schema.ts';
-import { schemaPaths } from './schema-fields.ts';
+import { schemaPaths, suggestField } from './schema-fields.ts';
 
 export const API_VERSION = 'voxform/v1';
 
@@ -135,7 +135,8 @@ function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema):
   const paths = schemaPaths(kind.spec);
   return ignore_drift.flatMap((path, index) => {
     if (paths.includes(path)) return [];
-    const message = `${kind.name} has no field ${quoted(path)}${didYouMean(path, paths)}`;
+    const near = path.includes('.') ? didYouMean(path, paths) : suggestField(kind.spec, [], path);
+    const message = `${kind.name} has no field ${quoted(path)}${near}`;
     return [
       { code: 'unknown-field', message, path: ['metadata', 'ignore_drift', index], at: 'value' as const },
     ];

@@ -50,15 +50,26 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return merged;
 }
 
-/**
- * A problem at a path of the merged value, as a finding in the text that the value there comes from.
- * @param layers the one that wins first.
- * @param home the layer that stands in where none has the path.
- */
-export function findingIn(layers: readonly Layer[], home: Layer, problem: Problem): Finding {
-  const { document, file, base } = layers.find((layer) => decides(layer.value, problem.path)) ?? home;
+/** Where the parts of a spec were written. */
+export interface SpecSources {
+  /** The manifest: it stands in where no layer has a path. */
+  readonly home: Layer;
+  /** All that the spec is laid together from, the one that wins first. */
+  readonly layers: readonly Layer[];
+  /** Where the workspace's variables stand. */
+  readonly vars: Omit<Layer, 'value'>;
+}
+
+/** A problem at a path of the merged value, as a finding in the text that the value there comes from. */
+export function findingIn({ home, layers, vars }: SpecSources, problem: Problem): Finding {
+  const layer = layers.find(({ value }) => decides(value, problem.path)) ?? home;
   const { code, message, at, path } = problem;
-  return { severity: 'error', code, message, file, place: { document, path: [...base, ...path], at } };
+  const { depth, value } = follow(layer.value, path);
+  const rest = path.slice(depth);
+  const isOfVariable = isForm(value) && typeof value.$var === 'string' && rest[0] !== '$var';
+  const { file, document, base } = isOfVariable ? vars : layer;
+  const inside = isOfVariable ? [String(value.$var), ...rest] : path;
+  return { severity: 'error', code, message, file, place: { document, path: [...base, ...inside], at } };
 }
 
 /** True where the value has the path, or something other than an object on the way. */

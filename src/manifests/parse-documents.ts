@@ -28,6 +28,9 @@ export interface ParsedFile {
   readonly problems: readonly ParseProblem[];
 }
 
+/** Deeper than the parser's own stack reaches. */
+const TOO_DEEP = { code: 'too-deep', message: 'values are nested too deeply to be read' };
+
 /** The documents of a YAML or JSON text as plain data, and everything wrong with its syntax. Never throws. */
 export function parseDocuments(text: string): ParsedFile {
   let yaml: readonly Document.Parsed[];
@@ -36,8 +39,7 @@ export function parseDocuments(text: string): ParsedFile {
     yaml = 'empty' in parsed ? [] : parsed;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    const message = 'values are nested too deeply to be read';
-    return { documents: [], problems: [{ code: 'too-deep', message, line: 1, column: 1 }] };
+    return { documents: [], problems: [{ ...TOO_DEEP, line: 1, column: 1 }] };
   }
   const documents: ParsedDocument[] = [];
   const problems: ParseProblem[] = [];
@@ -92,8 +94,11 @@ function syntaxProblems(document: Document.Parsed): OffsetProblem[] {
   const problems: OffsetProblem[] = [];
   const error = document.errors.find(({ code }) => code !== 'NON_STRING_KEY');
   if (error !== undefined) {
-    const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ')}`;
-    problems.push({ code: 'yaml-syntax', message, offset: error.pos[0] });
+    if (error.code === 'RESOURCE_EXHAUSTION') problems.push({ ...TOO_DEEP, offset: error.pos[0] });
+    else {
+      const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ')}`;
+      problems.push({ code: 'yaml-syntax', message, offset: error.pos[0] });
+    }
   }
   for (const warning of document.warnings) {
     if (warning.code !== 'TAG_RESOLVE_FAILED') continue;

@@ -172,20 +172,23 @@ class PlainReader {
     }
     if (anchor.value === undefined) {
       const message = `the alias *${node.source} stands inside the value it names`;
-      throw new Unusable({ code: 'circular-alias', message, offset: offsetOf(node) });
+      throw new Unusable({ code: 'circular-alias', message, ...this.#at(node, depth) });
     }
     this.#size += anchor.size;
     this.#aliased += anchor.size;
     if (this.#aliased > MAX_ALIASED_NODES) {
       const message = `the document's aliases expand to more than ${MAX_ALIASED_NODES} values`;
-      throw new Unusable({ code: 'alias-bomb', message, offset: offsetOf(node) });
+      throw new Unusable({ code: 'alias-bomb', message, ...this.#at(node, depth) });
     }
     return anchor.value;
   }
 
   #report(code: string, message: string, at: { readonly node: unknown; readonly depth: number }): void {
-    const path = this.#path.slice(0, at.depth);
-    this.problems.push({ code, message, offset: offsetOf(at.node), path });
+    this.problems.push({ code, message, ...this.#at(at.node, at.depth) });
+  }
+
+  #at(node: unknown, depth: number): { readonly offset: number; readonly path: DocumentPath } {
+    return { offset: offsetOf(node), path: this.#path.slice(0, depth) };
   }
 }
 

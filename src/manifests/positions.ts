@@ -67,7 +67,7 @@ function offsetAt(document: Document.Parsed, place: Place): number {
       offset = startOf(next) ?? offset;
     } else {
       const pair = pairAt(node, part, document);
-      if (pair === undefined) return offset;
+      if (pair === undefined) return (part.startsWith('$') ? startOf(node) : undefined) ?? offset;
       next = pair.value;
       const last = index === place.path.length - 1;
       const atKey = last && (place.at === 'key' || isEmptyScalar(next));

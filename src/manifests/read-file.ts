@@ -86,8 +86,10 @@ function decode(bytes: Uint8Array): ReadResult {
 }
 
 function tooLarge(bytes: number): ReadResult {
-  const size = (bytes / MAX_FILE_BYTES).toFixed(1);
-  return problem('file-too-large', `the file is larger than 1 MiB (${size} MiB); split it`);
+  return problem(
+    'file-too-large',
+    `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`,
+  );
 }
 
 function problem(code: string, message: string): ReadResult {

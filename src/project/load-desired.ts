@@ -163,7 +163,7 @@ interface Made {
 
 function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext): Made {
   const { address, kind, metadata, source, home } = declaration;
-  const { layers, value } = overlays.lay(declaration);
+  const { sources, value } = overlays.lay(declaration);
   const { value: spec, hasSpecials, problems: inForms } = evaluateForms(value, context);
   const { problems, references } = checkSpec(kind, spec, hasSpecials);
   const wrong = [...inForms, ...(isObject(home.value) ? problems : [])];
@@ -185,10 +185,10 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
     },
     checked: {
       ...declaration,
-      layers,
+      ...sources,
       references,
       naturalKey: isRight ? { path: naturalKey.field.split('.'), key: naturalKey.key } : undefined,
     },
-    findings: wrong.map((problem) => findingIn(layers, home, problem)),
+    findings: wrong.map((problem) => findingIn(sources, problem)),
   };
 }

@@ -3,7 +3,7 @@ import { suggestAddress } from '../manifests/check-references.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import type { DocumentPath, Finding } from '../manifests/finding.ts';
-import { isForm, type Layer, mergePatch, withDefaults } from '../manifests/layers.ts';
+import { isForm, type Layer, mergePatch, type SpecSources, withDefaults } from '../manifests/layers.ts';
 import { isObject, type Json } from '../values/json.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 
@@ -37,7 +37,7 @@ export class Overlays {
   }
 
   /** The spec as written, with defaults under it and the patch over it. */
-  lay({ address, kind, home }: Declaration): { readonly value: Json; readonly layers: readonly Layer[] } {
+  lay({ address, kind, home }: Declaration): { readonly value: Json; readonly sources: SpecSources } {
     const { project, workspace } = this.#options;
     const defaults = own(project.defaults, kind.name);
     const patch = own(workspace.patches, address);
@@ -51,7 +51,8 @@ export class Overlays {
       value = mergePatch(value, patch);
       layers.unshift(this.#layer(patch, ['workspaces', workspace.name, 'patches', address]));
     }
-    return { value, layers };
+    const { value: _, ...vars } = this.#layer(null, ['workspaces', workspace.name, 'vars']);
+    return { value, sources: { home, layers, vars } };
   }
 
   /** Defaults of kinds that do not exist, and patches and exact skips for addresses that no manifest has. */

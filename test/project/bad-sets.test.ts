@@ -1,0 +1,399 @@
+import { describe, expect, it } from 'vitest';
+import type { Environment } from '../../src/manifests/inputs.ts';
+import type { LoadOptions } from '../../src/project/load-desired.ts';
+import { type Files, lineOf, loadFiles, manifest, PLAIN_PROJECT } from './temporary-project.ts';
+
+interface Row {
+  readonly reason: string;
+  readonly files: Files;
+  readonly env?: Environment;
+  readonly mode?: LoadOptions['mode'];
+  readonly expected: readonly string[];
+}
+
+const withWorkspace = (settings: string) => `${PLAIN_PROJECT}${settings.replace(/^/gm, '    ')}\n`;
+const agent = (name: string, spec = 'name: A') => manifest('Agent', name, spec);
+const number = (name: string, spec: string) => manifest('PhoneNumber', name, spec);
+const user = (name: string, spec: string) => manifest('WorkspaceUser', name, spec);
+const calls = (...targets: string[]) =>
+  `llm_config:\n  tools:\n${targets.map((target) => `    - { agent: { $ref: Agent/${target} } }`).join('\n')}`;
+const meta = (line: string) => agent('a').replace('name: a\n', `name: a\n  ${line}\n`);
+
+const rows: readonly Row[] = [
+  {
+    reason: 'no manifests at all',
+    files: {},
+    expected: [
+      'voxform.yaml:1:1 manifests warning no-manifests no manifests: no file matches manifests/**/*.{yaml,yml,json}',
+    ],
+  },
+  {
+    reason: 'one of two patterns matches nothing',
+    files: {
+      'voxform.yaml': `manifests: [manifests/*.yaml, "old/*.yaml"]\n${PLAIN_PROJECT}`,
+      'manifests/a.yaml': agent('a'),
+    },
+    expected: ['voxform.yaml:1:31 manifests[1] warning no-match no file matches "old/*.yaml"'],
+  },
+  {
+    reason: 'a pattern that leads out of the project',
+    files: { 'voxform.yaml': `manifests:\n  - ../shared/*.yaml\n${PLAIN_PROJECT}` },
+    expected: [
+      'voxform.yaml:2:5 manifests[0] outside-project the pattern "../shared/*.yaml" leads out of the project folder',
+    ],
+  },
+  {
+    reason: 'one address in two files',
+    files: { 'manifests/a.yaml': agent('same'), 'manifests/b.yaml': `---\n${agent('same')}` },
+    expected: [
+      'manifests/b.yaml:5:9 metadata.name duplicate-address Agent/same is declared already at manifests/a.yaml:1',
+    ],
+  },
+  {
+    reason: 'one name in two kinds is fine',
+    files: { 'manifests/a.yaml': agent('same'), 'manifests/b.yaml': user('same', 'email: a@b.c') },
+    expected: [],
+  },
+  {
+    reason: 'two numbers with the same digits',
+    files: {
+      'manifests/n.yaml': `${number('one', 'number: "+49 30 1234"')}---\n${number('two', 'number: "0049(30)1234"')}`,
+    },
+    expected: [
+      'manifests/n.yaml:13:11 spec.number duplicate-record PhoneNumber/one at manifests/n.yaml:1 has the same number, so both would be one record',
+    ],
+  },
+  {
+    reason: 'two users with the same address but for case',
+    files: {
+      'manifests/u.yaml': `${user('one', 'email: Ann@Example.com')}---\n${user('two', 'email: ann@example.com')}`,
+    },
+    expected: [
+      'manifests/u.yaml:13:10 spec.email duplicate-record WorkspaceUser/one at manifests/u.yaml:1 has the same email, so both would be one record',
+    ],
+  },
+  {
+    reason: 'two numbers that are wrong are not the same for that',
+    files: { 'manifests/n.yaml': `${number('one', 'number: x')}---\n${number('two', 'number: y')}` },
+    expected: [
+      'manifests/n.yaml:6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "x"',
+      'manifests/n.yaml:13:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "y"',
+    ],
+  },
+  {
+    reason: 'a reference to nothing, with a suggestion of the kind',
+    files: {
+      'manifests/a.yaml': agent('support-line'),
+      'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $ref: Agent/suport-line }'),
+    },
+    expected: [
+      'manifests/n.yaml:7:29 spec.inbound_agent_id dangling-reference no manifest declares Agent/suport-line; did you mean "Agent/support-line"?',
+    ],
+  },
+  {
+    reason: 'the name exists in another kind only',
+    files: {
+      'manifests/a.yaml': user('main', 'email: a@b.c'),
+      'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $ref: Agent/main }'),
+    },
+    expected: [
+      'manifests/n.yaml:7:29 spec.inbound_agent_id dangling-reference no manifest declares Agent/main',
+    ],
+  },
+  {
+    reason: 'a knowledge base is looked up later',
+    files: {
+      'manifests/a.yaml': agent(
+        'a',
+        'llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/Any name } ] }',
+      ),
+    },
+    expected: [],
+  },
+  {
+    reason: 'a reference inside a join',
+    files: {
+      'manifests/a.yaml': agent('a', 'prompt_config: { prompt: { $join: [Send to, { $ref: Agent/b }] } }'),
+    },
+    expected: [
+      'manifests/a.yaml:6:55 spec.prompt_config.prompt.$join[1] dangling-reference no manifest declares Agent/b; did you mean "Agent/a"?',
+    ],
+  },
+  {
+    reason: 'an agent that refers to itself',
+    files: { 'manifests/a.yaml': agent('a', calls('a')) },
+    expected: [
+      'manifests/a.yaml:8:26 spec.llm_config.tools[0].agent circular-reference circular reference: Agent/a -> Agent/a',
+    ],
+  },
+  {
+    reason: 'two agents that refer to each other',
+    files: { 'manifests/a.yaml': agent('z', calls('b')), 'manifests/b.yaml': agent('b', calls('z')) },
+    expected: [
+      'manifests/a.yaml:8:26 spec.llm_config.tools[0].agent circular-reference circular reference: Agent/b -> Agent/z -> Agent/b',
+    ],
+  },
+  {
+    reason: 'a circle behind a chain, told once',
+    files: {
+      'manifests/a.yaml': ['a', 'b', 'c', 'd']
+        .map((name, index, all) => agent(name, calls(all[index + 1] ?? 'b')))
+        .join('---\n'),
+    },
+    expected: [
+      'manifests/a.yaml:35:26 spec.llm_config.tools[0].agent circular-reference circular reference: Agent/b -> Agent/c -> Agent/d -> Agent/b',
+    ],
+  },
+  {
+    reason: 'two ways to one agent are no circle',
+    files: {
+      'manifests/a.yaml': [
+        agent('a', calls('b', 'c')),
+        agent('b', calls('d')),
+        agent('c', calls('d')),
+        agent('d'),
+      ].join('---\n'),
+    },
+    expected: [],
+  },
+  {
+    reason: 'one id in two manifests',
+    files: {
+      'manifests/a.yaml': meta('id: 01J'),
+      'manifests/b.yaml': meta('id: 01J').replace('name: a', 'name: b'),
+    },
+    expected: [
+      'manifests/b.yaml:5:7 metadata.id duplicate-id Agent/a at manifests/a.yaml:1 has the same metadata.id',
+    ],
+  },
+  {
+    reason: 'a previous name that is in use',
+    files: { 'manifests/a.yaml': meta('previous_names: [b]'), 'manifests/b.yaml': agent('b') },
+    expected: [
+      'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/b still has a manifest of its own, at manifests/b.yaml:1',
+    ],
+  },
+  {
+    reason: 'a previous name that is the present one',
+    files: { 'manifests/a.yaml': meta('previous_names: [a]') },
+    expected: [
+      'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/a is the name that the resource has now',
+    ],
+  },
+  {
+    reason: 'one previous name in two manifests',
+    files: {
+      'manifests/a.yaml': meta('previous_names: [old]'),
+      'manifests/b.yaml': meta('previous_names: [old]').replace('name: a', 'name: b'),
+    },
+    expected: [
+      'manifests/b.yaml:5:20 metadata.previous_names[0] duplicate-previous-name Agent/a at manifests/a.yaml:1 has Agent/old among its previous names too',
+    ],
+  },
+  {
+    reason: 'a reference to what the workspace skips',
+    files: {
+      'voxform.yaml': withWorkspace('skip: [Agent/*]'),
+      'manifests/a.yaml': agent('a'),
+      'manifests/n.yaml': number('n', 'number: "1"\noutbound_agent_id: { $ref: Agent/a }'),
+    },
+    expected: [
+      'manifests/n.yaml:7:30 spec.outbound_agent_id skipped-reference Agent/a is skipped in the workspace test, so nothing there can refer to it',
+    ],
+  },
+  {
+    reason: 'what is skipped is not looked into',
+    files: {
+      'voxform.yaml': withWorkspace('skip: ["*/a"]'),
+      'manifests/a.yaml': agent('a', 'nope: { $file: none.txt }'),
+    },
+    expected: [],
+  },
+  {
+    reason: 'skipping what is not there',
+    files: {
+      'voxform.yaml': withWorkspace('skip: [Agent/suport, Webhook/*]'),
+      'manifests/a.yaml': agent('support'),
+    },
+    expected: [
+      'voxform.yaml:7:12 workspaces.test.skip[0] warning unknown-address no manifest declares Agent/suport; did you mean "Agent/support"?',
+    ],
+  },
+  {
+    reason: 'a patch for nothing',
+    files: {
+      'voxform.yaml': withWorkspace('patches:\n  Agent/suport: { name: B }'),
+      'manifests/a.yaml': agent('support'),
+    },
+    expected: [
+      'voxform.yaml:8:7 workspaces.test.patches.Agent/suport unknown-address no manifest declares Agent/suport; did you mean "Agent/support"?',
+    ],
+  },
+  {
+    reason: 'a patch with a wrong value is told where the patch is',
+    files: {
+      'voxform.yaml': withWorkspace('patches:\n  Agent/a: { llm_config: { max_tokens: many } }'),
+      'manifests/a.yaml': agent('a', 'llm_config: { model: m }'),
+    },
+    expected: [
+      'voxform.yaml:8:44 workspaces.test.patches.Agent/a.llm_config.max_tokens wrong-type max_tokens must be a whole number, is "many"',
+    ],
+  },
+  {
+    reason: 'a patch with a misspelt key',
+    files: {
+      'voxform.yaml': withWorkspace('patches:\n  Agent/a:\n    llm_config: { modle: m }'),
+      'manifests/a.yaml': agent('a', 'llm_config: { model: m }'),
+    },
+    expected: [
+      'voxform.yaml:9:23 workspaces.test.patches.Agent/a.llm_config.modle unknown-field unknown field "modle"; did you mean "model"?',
+    ],
+  },
+  {
+    reason: 'a patch that removes what is required',
+    files: {
+      'voxform.yaml': withWorkspace('patches: { PhoneNumber/n: { number: null } }'),
+      'manifests/n.yaml': number('n', 'number: "1"'),
+    },
+    expected: [
+      'voxform.yaml:7:41 workspaces.test.patches.PhoneNumber/n.number missing-field number is missing; it must be text of 1 to 12 characters',
+    ],
+  },
+  {
+    reason: 'a patch with a reference to nothing',
+    files: {
+      'voxform.yaml': withWorkspace('patches: { PhoneNumber/n: { inbound_agent_id: { $ref: Agent/b } } }'),
+      'manifests/n.yaml': number('n', 'number: "1"'),
+    },
+    expected: [
+      'voxform.yaml:7:59 workspaces.test.patches.PhoneNumber/n.inbound_agent_id dangling-reference no manifest declares Agent/b',
+    ],
+  },
+  {
+    reason: 'defaults with a wrong value are told once',
+    files: {
+      'voxform.yaml': `${PLAIN_PROJECT}defaults:\n  Agent: { stt_config: { provder: x } }\n`,
+      'manifests/a.yaml': `${agent('a')}---\n${agent('b')}`,
+    },
+    expected: [
+      'voxform.yaml:8:26 defaults.Agent.stt_config.provder unknown-field unknown field "provder"; did you mean "provider"?',
+    ],
+  },
+  {
+    reason: 'defaults of a kind that is not there',
+    files: { 'voxform.yaml': `${PLAIN_PROJECT}defaults: { Agents: {} }\n`, 'manifests/a.yaml': agent('a') },
+    expected: ['voxform.yaml:7:13 defaults.Agents unknown-kind unknown kind "Agents"; did you mean "Agent"?'],
+  },
+  {
+    reason: 'a variable that is misspelt',
+    files: {
+      'voxform.yaml': withWorkspace('vars: { company: Acme }'),
+      'manifests/a.yaml': agent('a', 'name: { $var: compny }'),
+    },
+    expected: [
+      'manifests/a.yaml:6:17 spec.name missing-var the workspace has no variable "compny" under vars; did you mean "company"?',
+    ],
+  },
+  {
+    reason: 'a variable of the wrong type is told where it was written',
+    files: {
+      'voxform.yaml': withWorkspace('vars: { company: 5 }'),
+      'manifests/a.yaml': agent('a', 'name: { $var: company }'),
+    },
+    expected: [
+      'voxform.yaml:7:22 workspaces.test.vars.company wrong-type name must be text of at most 255 characters, but YAML reads it as the number 5; put it in quotes',
+    ],
+  },
+  {
+    reason: 'a variable that is a reference to nothing',
+    files: {
+      'voxform.yaml': withWorkspace('vars: { line: { $ref: Agent/none } }'),
+      'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $var: line }'),
+    },
+    expected: [
+      'voxform.yaml:7:27 workspaces.test.vars.line dangling-reference no manifest declares Agent/none',
+    ],
+  },
+  {
+    reason: 'a secret need not be set offline',
+    files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
+    expected: [],
+  },
+  {
+    reason: 'a secret that is not set',
+    mode: 'live',
+    files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
+    expected: [
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment',
+    ],
+  },
+  {
+    reason: 'a secret that is empty',
+    mode: 'offline-with-secrets',
+    env: { KEY: '' },
+    files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
+    expected: [
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is empty in the environment',
+    ],
+  },
+  {
+    reason: 'a secret that no file holds either',
+    mode: 'live',
+    files: {
+      'voxform.yaml': withWorkspace('secrets_dir: secrets'),
+      'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }'),
+    },
+    expected: [
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment and secrets_dir holds no file of that name with a text in it',
+    ],
+  },
+  {
+    reason: 'a secret of the wrong form, without showing it',
+    mode: 'live',
+    env: { URL: 'hunter2' },
+    files: { 'manifests/a.yaml': agent('a', 'llm_config: { base_url: { $secret: URL } }') },
+    expected: [
+      'manifests/a.yaml:6:27 spec.llm_config.base_url bad-format base_url must be a URL, which the text of the secret URL is not',
+    ],
+  },
+  {
+    reason: 'an environment variable that is not set',
+    mode: 'live',
+    files: { 'manifests/a.yaml': agent('a', 'name: { $env: NAME }') },
+    expected: ['manifests/a.yaml:6:17 spec.name missing-variable the environment variable NAME is not set'],
+  },
+  {
+    reason: 'an environment variable with a wrong value',
+    env: { ROLE: 'chief' },
+    files: { 'manifests/u.yaml': user('u', 'email: a@b.c\nrole: { $env: ROLE }') },
+    expected: [
+      'manifests/u.yaml:7:9 spec.role not-allowed role must be one of "owner", "admin", "developer", "member", is "chief"',
+    ],
+  },
+  {
+    reason: 'a variable made of an environment variable that is not set',
+    mode: 'live',
+    files: {
+      'voxform.yaml': withWorkspace('vars: { company: { $env: COMPANY } }'),
+      'manifests/a.yaml': agent('a', 'name: { $var: company }'),
+    },
+    expected: [
+      'manifests/a.yaml:6:17 spec.name missing-variable the environment variable COMPANY is not set',
+    ],
+  },
+  {
+    reason: 'a join that is too long',
+    env: { LONG: 'x'.repeat(250) },
+    files: { 'manifests/a.yaml': agent('a', 'name: { $join: [{ $secret: LONG }, { $env: LONG }] }') },
+    expected: [
+      'manifests/a.yaml:6:9 spec.name bad-format name must be text of at most 255 characters, which the joined text is not',
+    ],
+  },
+];
+
+describe('manifests that do not go together', () => {
+  it.each(rows)('$reason', async ({ files, env = {}, mode = 'offline', expected }) => {
+    const { diagnostics } = await loadFiles(files, { env, mode });
+    expect(diagnostics.map(lineOf)).toEqual(expected);
+  });
+});
