@@ -47,18 +47,20 @@ describe('the schemas', () => {
 });
 
 /** Paths of fields that no description explains. */
-function undescribed(
-  schema: { description?: string; properties?: object; anyOf?: object[] },
-  at: string,
-): string[] {
-  const own = schema.description ? [] : [at];
+function undescribed(schema: Node, at: string): string[] {
   const fields = Object.entries(schema.properties ?? {}).flatMap(([key, field]) =>
     undescribed(field, `${at}.${key}`),
   );
   const alternatives = (schema.anyOf ?? []).flatMap((each) =>
-    'properties' in each ? undescribed({ description: 'as the field', ...each }, at) : [],
+    each.properties === undefined ? [] : undescribed({ description: 'as the field', ...each }, at),
   );
-  return [...own, ...fields, ...alternatives];
+  return [...(schema.description ? [] : [at]), ...fields, ...alternatives];
+}
+
+interface Node {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly anyOf?: readonly Node[];
 }
 
 describe('every example', () => {
