@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VERSION } from '../src/version.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+const folder = mkdtempSync(path.join(tmpdir(), 'voxform-package-'));
+const bin = path.join(folder, 'node_modules', '.bin', 'voxform');
+
+interface Finished {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Surroundings {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+function execute(
+  file: string,
+  args: readonly string[],
+  { cwd = folder, env = process.env }: Surroundings = {},
+) {
+  return new Promise<Finished>((resolve) => {
+    execFile(file, args, { cwd, env }, (error, stdout, stderr) => {
+      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ exitCode, stdout, stderr });
+    });
+  });
+}
+
+async function succeed(file: string, args: readonly string[], surroundings?: Surroundings): Promise<string> {
+  const { exitCode, stdout, stderr } = await execute(file, args, surroundings);
+  expect(exitCode, `${path.basename(file)} ${args.join(' ')}\n${stdout}${stderr}`).toBe(0);
+  return stdout;
+}
+
+beforeAll(async () => {
+  const packed = await succeed('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
+  expect(packed).toContain(`voxform-${VERSION}.tgz`);
+  writeFileSync(path.join(folder, 'package.json'), '{ "private": true }\n');
+  const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await succeed('npm', ['install', ...quietly, `./voxform-${VERSION}.tgz`]);
+}, 240_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the packed command, installed in an empty folder', () => {
+  it('is executable and says its version', async () => {
+    accessSync(bin, constants.X_OK);
+    expect(await succeed(bin, ['--version'])).toBe(`${VERSION}\n`);
+  });
+
+  it('brings what it reads at run time, and no sources', () => {
+    const files = readdirSync(path.join(folder, 'node_modules', 'voxform'));
+    expect(files).toEqual(
+      expect.arrayContaining(['CHANGELOG.md', 'LICENSE', 'README.md', 'dist', 'examples', 'schemas']),
+    );
+    expect(files).not.toEqual(expect.arrayContaining(['src']));
+    expect(files).not.toEqual(expect.arrayContaining(['test']));
+  });
+
+  it('starts a project that is valid', async () => {
+    await succeed(bin, ['init', 'project']);
+    expect(existsSync(path.join(folder, 'project', 'voxform.yaml'))).toBe(true);
+    expect(await succeed(bin, ['--chdir', 'project', 'validate'])).toMatch('Valid');
+  });
+
+  it('prints its schemas', async () => {
+    const schema: unknown = JSON.parse(await succeed(bin, ['schema', 'Agent']));
+    expect(schema).toMatchObject({ title: 'Agent manifest' });
+  });
+});
+
+describe('the packed command on an older Node', () => {
+  const older = nodesOnPath().filter((file) => file !== process.execPath);
+
+  it('says in one line what it needs', async () => {
+    const answers: Finished[] = [];
+    for (const node of older) {
+      const version = await succeed(node, ['--version']);
+      if (isOld(version)) answers.push(await execute(node, [bin, 'validate']));
+    }
+    answers.push(await execute(process.execPath, [...pretending('20.19.0'), bin, 'validate']));
+    for (const { exitCode, stdout, stderr } of answers) {
+      expect(exitCode).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(/^voxform needs Node 22\.22 or later; this is \d+\.\d+\.\d+\.\n$/);
+    }
+  });
+
+  it.each(['22.22.0', '22.23.1', '24.0.0'])('runs on %s', async (version) => {
+    expect(await succeed(process.execPath, [...pretending(version), bin, '--version'])).toBe(`${VERSION}\n`);
+  });
+});
+
+function nodesOnPath(): string[] {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  return [...new Set(folders.map((each) => path.join(each, 'node')))].filter((file) => existsSync(file));
+}
+
+function isOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
+  return major < 22 || (major === 22 && minor < 22);
+}
+
+/** Flags that make Node report another version of itself: machines without an older one hold the message too. */
+function pretending(version: string): string[] {
+  const versions = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(versions)}`];
+}
