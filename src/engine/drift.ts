@@ -6,7 +6,9 @@ import type { PlanDocument, PlannedChange, PlannedResource } from './plan-docume
  * apply would restore; what only the manifests changed counts as nothing to do.
  */
 export function driftOf({ document, observed }: Plan): PlanDocument {
-  const resources = document.resources.map((resource): PlannedResource => {
+  // What has no record was never applied, so that nothing of it can have moved.
+  const applied = document.resources.filter(({ id }) => id !== null);
+  const resources = applied.map((resource): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
     const isGone = observed.records.get(resource.address)?.status === 'gone';
     if (isGone || changes.length > 0) return { ...resource, changes: isGone ? [] : changes };

@@ -9,6 +9,7 @@ import { parseSavedPlan } from '../../engine/saved-plan.ts';
 import { kinds } from '../../kinds/index.ts';
 import { applyJson } from '../../output/apply-json.ts';
 import { renderApply } from '../../output/apply-text.ts';
+import { jsonText } from '../../output/json-text.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openSession, type StateSession } from '../../state/session.ts';
@@ -124,7 +125,7 @@ function show(context: Context, document: PlanDocument, { output, autoApprove }:
 
 function tell(context: Context, report: ApplyReport, { output }: ApplyOptions): void {
   const { terminal } = context;
-  if (output === 'json') terminal.out(`${JSON.stringify(applyJson(report), undefined, 2)}\n`);
+  if (output === 'json') terminal.out(jsonText(applyJson(report)));
   else if (output !== 'text') terminal.out(rendered(report.plan, output, context));
   else if (report.results.size > 0) terminal.out(`\n${renderApply(report, terminal.style)}`);
 }

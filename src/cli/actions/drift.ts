@@ -1,10 +1,15 @@
 import { driftOf, hasDrift } from '../../engine/drift.ts';
+import type { PlanDocument } from '../../engine/plan-document.ts';
+import { renderDriftText } from '../../output/drift-text.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { driftGithub } from '../../output/plan-github.ts';
+import { driftMarkdown } from '../../output/plan-markdown.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { readState } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags } from '../flags.ts';
 import { openWorkspace } from '../open-workspace.ts';
-import { freshState, type PlanFormat, planAll, progressFor, rendered } from './planning.ts';
+import { freshState, type PlanFormat, planAll, progressFor } from './planning.ts';
 
 export interface DriftOptions extends SelectionFlags, PlatformFlags {
   readonly output: PlanFormat;
@@ -25,5 +30,20 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
     return hasDrift(document) ? ExitCode.changes : ExitCode.ok;
   } finally {
     await client.close();
+  }
+}
+
+function rendered(document: PlanDocument, format: PlanFormat, { terminal, verbose }: Context): string {
+  switch (format) {
+    case 'text':
+      return renderDriftText(document, terminal.style, { verbose });
+    case 'json':
+      return jsonText(document);
+    case 'markdown':
+      return driftMarkdown(document);
+    case 'github':
+      return driftGithub(document);
+    default:
+      return format satisfies never;
   }
 }

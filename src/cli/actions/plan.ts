@@ -1,4 +1,5 @@
 import { sealed } from '../../engine/saved-plan.ts';
+import { jsonText } from '../../output/json-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { readState } from '../../state/session.ts';
 import type { Context } from '../context.ts';
@@ -38,8 +39,7 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
       flags: options,
     });
     const document = sealed(planned.plan.document);
-    if (options.out !== undefined)
-      await writePrivateFile(context, options.out, `${JSON.stringify(document, undefined, 2)}\n`);
+    if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
     context.terminal.out(rendered(document, options.output, context));
     if (options.out !== undefined)
       context.log.info(`Saved. To apply exactly this: voxform apply ${options.out}`);

@@ -4,6 +4,7 @@ import type { Planned, Reconciling } from '../../engine/reconcile.ts';
 import { reconcile } from '../../engine/reconcile.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Resource } from '../../manifests/resource.ts';
+import { jsonText } from '../../output/json-text.ts';
 import { planGithub } from '../../output/plan-github.ts';
 import { planMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
@@ -96,7 +97,7 @@ export function rendered(document: PlanDocument, format: PlanFormat, { terminal,
     case 'text':
       return renderPlanText(document, terminal.style, { verbose });
     case 'json':
-      return `${JSON.stringify(document, undefined, 2)}\n`;
+      return jsonText(document);
     case 'markdown':
       return planMarkdown(document);
     case 'github':

@@ -1,3 +1,4 @@
+import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
@@ -23,7 +24,7 @@ export async function listState(context: Context, { output }: StateOutput): Prom
   const { state } = await open(context);
   const rows = rowsOf(state);
   const { terminal } = context;
-  if (output === 'json') terminal.out(`${JSON.stringify(rows, undefined, 2)}\n`);
+  if (output === 'json') terminal.out(jsonText(rows));
   else if (rows.length === 0) context.log.info('The state holds no resources yet.');
   else {
     const columns = [{ title: 'ADDRESS', whole: true }, { title: 'ID', whole: true }, { title: 'STATUS' }];
@@ -44,7 +45,7 @@ export async function showState(context: Context, address: string): Promise<numb
   const pending = state.pending.get(address);
   if (entry === undefined && pending === undefined) throw unknownAddress(address, state);
   const shown = { address, ...entry, ...(pending !== undefined && { pending }) };
-  context.terminal.out(`${JSON.stringify(shown, undefined, 2)}\n`);
+  context.terminal.out(jsonText(shown));
   return ExitCode.ok;
 }
 

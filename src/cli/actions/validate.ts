@@ -1,6 +1,7 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { diagnosticsGithub, diagnosticsJson, renderDiagnostics } from '../../output/diagnostics.ts';
 import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
+import { jsonText } from '../../output/json-text.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { loadDesired } from '../../project/load-desired.ts';
@@ -43,7 +44,7 @@ function rendered(
     case 'text':
       return renderDiagnostics(diagnostics, terminal.style);
     case 'json':
-      return `${JSON.stringify(diagnosticsJson(diagnostics), undefined, 2)}\n`;
+      return jsonText(diagnosticsJson(diagnostics));
     case 'junit':
       return diagnosticsJunit(diagnostics);
     case 'github':
