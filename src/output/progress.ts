@@ -1,5 +1,4 @@
 import type { ApplyEvent, ReadProgress } from '../engine/report.ts';
-import { actionWords } from './action-words.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';
 import { visible } from './visible.ts';
@@ -21,7 +20,7 @@ export interface Progress {
   clear(): void;
 }
 
-/** In milliseconds: how often the line of a terminal is redrawn at most, and how often a log hears of reading. */
+/** In milliseconds: how often the line of a terminal is redrawn at most, and how often a log hears that work goes on. */
 const redrawEvery = 80;
 const logEvery = 10_000;
 
@@ -72,35 +71,29 @@ function onTerminal({ write, style, now }: ProgressOptions): Progress {
   };
 }
 
+/** What is done is in the result that follows: a log hears of failures at once, and of the rest now and then. */
 function inLog({ write, style, now }: ProgressOptions): Progress {
   let last: number | undefined;
+  let finished = 0;
+  const sayNowAndThen = (line: string) => {
+    const time = now();
+    last ??= time;
+    if (time - last < logEvery) return;
+    last = time;
+    write(`${line}\n`);
+  };
   return {
     clear() {},
-    read({ done, total }) {
-      const time = now();
-      last ??= time;
-      if (time - last < logEvery) return;
-      last = time;
-      write(`Reading: ${done} of ${total}\n`);
-    },
+    read: ({ done, total }) => sayNowAndThen(`Reading: ${done} of ${total}`),
     apply(event) {
-      if (event.type === 'finished') write(`${outcome(event, style)}\n`);
+      if (event.type === 'finished') finished++;
+      if (event.type === 'finished' && event.result.status === 'failed') write(`${outcome(event, style)}\n`);
+      else sayNowAndThen(`Applying: ${finished} finished`);
     },
   };
 }
 
-function outcome({ address, action, result }: ApplyEvent & { type: 'finished' }, style: Style): string {
-  const said = (): string => {
-    switch (result.status) {
-      case 'done':
-        return `${style.action[action](actionWords[action].done)}${result.id === null ? '' : ` ${visible(result.id)}`}`;
-      case 'failed':
-        return `${style.error('failed')}: ${visible(result.error)}`;
-      case 'skipped':
-        return `skipped: ${visible(result.because)}`;
-      default:
-        return result satisfies never;
-    }
-  };
-  return `${visible(address)}: ${said()}`;
+function outcome({ address, result }: ApplyEvent & { type: 'finished' }, style: Style): string {
+  const reason = result.status === 'failed' ? `: ${visible(result.error)}` : '';
+  return `${visible(address)}: ${style.error('failed')}${reason}`;
 }

@@ -56,14 +56,17 @@ describe('progress', () => {
     ]);
   });
 
-  it('in a log is a line for what is finished, and one for reading now and then', () => {
-    const { progress, written } = progressAt([0, 5_000, 10_000, 15_000], { interactive: false });
+  it('in a log is a line for each failure, and one now and then that says that work goes on', () => {
+    const { progress, written } = progressAt([0, 5_000, 10_000, 15_000, 17_000, 18_000, 20_000], {
+      interactive: false,
+    });
     for (const count of [1, 2, 3, 4]) progress.read({ done: count, total: 9 });
     progress.apply(started('Agent/a'));
     progress.apply(done('Agent/a'));
     progress.apply(failed('Agent/b'));
+    progress.apply(done('Agent/c'));
     progress.clear();
-    expect(written).toEqual(['Reading: 3 of 9\n', 'Agent/a: created 01J\n', 'Agent/b: failed: no\n']);
+    expect(written).toEqual(['Reading: 3 of 9\n', 'Agent/b: failed: no\n', 'Applying: 3 finished\n']);
   });
 
   it('is nothing where quiet', () => {
