@@ -113,7 +113,9 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
   const was = before === undefined ? (isNew ? undefined : '(unknown)') : brief(before, options.verbose);
   if (to?.isBlock) {
     const lines = visibleLines(to.text);
-    const shown = options.verbose || lines.length <= shownLines + 1 ? lines.length : shownLines;
+    let shown = options.verbose || lines.length <= shownLines + 1 ? lines.length : shownLines;
+    // A blank line at the end shows nothing.
+    while (shown > 1 && shown < lines.length && lines[shown - 1]?.trim() === '') shown--;
     return {
       form: 'text',
       before: was,

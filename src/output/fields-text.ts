@@ -4,7 +4,7 @@ import type { DiffLine } from './text-diff.ts';
 import { breakText, displayWidth, pad } from './text-width.ts';
 
 /** Of the width: a path that takes more does not push the values of the others to the right. */
-const alignedShare = 0.45;
+const alignedShare = 0.55;
 
 /**
  * A line a field, `path: before -> after`, the values one below the other. What is too wide for that, or has lines of its own,

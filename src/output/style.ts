@@ -98,6 +98,7 @@ function formats(
 /** Sentences on one line where they fit, else each on its own: a count is easier to find at the beginning of a line. */
 export function sentences(texts: readonly string[], style: Style, layout: ProseLayout = {}): string {
   const together = texts.join(' ');
-  if (displayWidth(together) + (layout.indent ?? 0) <= style.width) return style.prose(together, layout);
+  if (displayWidth(together) + (layout.indent ?? 0) <= Math.min(style.width, readable))
+    return style.prose(together, layout);
   return texts.map((text) => style.prose(text, layout)).join('\n');
 }

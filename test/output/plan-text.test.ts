@@ -49,11 +49,11 @@ describe('a plan as text', () => {
 
         ~ Agent/support-line  01JAGENT000000000000000002  manifests/agents.yaml:31
             knowledge_base_config.chunks_to_retrieve: 3 -> 5  (unverified)
-            llm_config.api_key:     (secret #2) -> (secret #1)
+            llm_config.api_key:                       (secret #2) -> (secret #1)
             llm_config.endpoint:
               | - https://eu.models.example.com/deployments/support-2024-11
               | + https://eu.models.example.com/deployments/support
-            llm_config.temperature: 0.7 -> 0.2  (drifted)
+            llm_config.temperature:                   0.7 -> 0.2  (drifted)
             prompt_config.prompt:  (overwrites someone else's change)
               | @@ line 4 @@
               |   ## Opening hours
@@ -65,7 +65,7 @@ describe('a plan as text', () => {
               |   ## Closing
               | - Thank the caller.
               | + Thank the caller, and say goodbye by name.
-            tts_config.speed:       (unknown) -> "1.1"
+            tts_config.speed:                         (unknown) -> "1.1"
             # no longer managed: tts_config.emotion
             # its draft is newer than its published version 2
 
