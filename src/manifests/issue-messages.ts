@@ -32,7 +32,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, checked: Checked): Prob
     {
       ...judged(issue, { name: fieldName(path, checked.name), value: found.value, schema }),
       path,
-      at: 'value',
+      at: issue.code === 'invalid_key' ? 'key' : 'value',
     },
   ];
 }
@@ -61,8 +61,9 @@ function judged(issue: z.core.$ZodIssue, field: Field): { code: string; message:
         typeof value === 'string' || Array.isArray(value) ? `has ${value.length}` : `is ${shown(value)}`;
       return { code: 'out-of-range', message: `${name} must be ${expectation(schema)}, ${size}` };
     }
-    case 'invalid_format':
     case 'custom':
+      return { code: 'bad-format', message: `${name}: ${issue.message}` };
+    case 'invalid_format':
       return { code: 'bad-format', message: `${name}: ${issue.message}, is ${shown(value)}` };
     case 'invalid_key': {
       const reason = issue.issues[0]?.message ?? 'not a valid name';

@@ -77,11 +77,11 @@ const limitsSchema = z
     concurrency: z.int().min(1).max(256).describe('Most requests at once; 16 if left out.'),
     requests_per_second: z
       .number()
-      .positive()
+      .min(0.01)
       .max(10_000)
       .nullable()
       .describe('Most requests a second; null, the default, for no limit.'),
-    timeout_seconds: z.number().positive().max(3600).describe('Longest wait for one answer; 30 if left out.'),
+    timeout_seconds: z.number().min(0.1).max(3600).describe('Longest wait for one answer; 30 if left out.'),
   })
   .partial()
   .describe('How hard the platform may be pressed.');

@@ -1,0 +1,332 @@
+import { describe, expect, it } from 'vitest';
+import type { Environment } from '../../src/manifests/inputs.ts';
+import { UserError } from '../../src/problems/user-error.ts';
+import { InvalidProject } from '../../src/project/invalid-project.ts';
+import { loadProject } from '../../src/project/load-project.ts';
+import { lineOf, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
+
+async function problemsOf(text: string | Uint8Array, env: Environment = {}): Promise<string[]> {
+  using folder = new TemporaryProject({ 'voxform.yaml': text });
+  try {
+    await loadProject({ cwd: folder.root, env });
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidProject)) throw error;
+    return error.diagnostics.map((each) => lineOf(each).replace('voxform.yaml', ''));
+  }
+}
+
+const PLAIN_WORKSPACE = '{ base_url: "https://x.example", workspace_id: w }';
+
+interface Row {
+  readonly reason: string;
+  readonly text: string | Uint8Array;
+  readonly env?: Environment;
+  /** Without the file. */
+  readonly expected: readonly string[];
+}
+
+const rows: readonly Row[] = [
+  { reason: 'an empty file', text: '', expected: [' - empty-file the file is empty'] },
+  {
+    reason: 'two documents',
+    text: `${PLAIN_PROJECT}---\nversion: 1\n`,
+    expected: [':8:1 - extra-document the project file holds one document only'],
+  },
+  {
+    reason: 'broken YAML',
+    text: 'version: [1',
+    expected: [
+      ':1:12 - yaml-syntax not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+  },
+  {
+    reason: 'no UTF-8',
+    text: new Uint8Array([0x76, 0xff]),
+    expected: [':1:2 - invalid-utf8 the file is not valid UTF-8; save it in that encoding'],
+  },
+  {
+    reason: 'a text',
+    text: 'voxform',
+    expected: [':1:1 - wrong-type the project file must be an object, is "voxform"'],
+  },
+  {
+    reason: 'another version',
+    text: PLAIN_PROJECT.replace('version: 1', 'version: 2'),
+    expected: [':1:10 version not-allowed version must be 1, is 2'],
+  },
+  {
+    reason: 'no workspaces',
+    text: 'version: 1\n',
+    expected: [':1:1 workspaces missing-field workspaces is missing; it must be an object'],
+  },
+  {
+    reason: 'none among the workspaces',
+    text: 'version: 1\nworkspaces: {}\n',
+    expected: [':2:13 workspaces bad-format workspaces: expected at least one workspace'],
+  },
+  {
+    reason: 'a misspelt key',
+    text: `${PLAIN_PROJECT}defualts: {}\n`,
+    expected: [':7:1 defualts unknown-field unknown field "defualts"; did you mean "defaults"?'],
+  },
+  {
+    reason: 'a misspelt key in a workspace',
+    text: PLAIN_PROJECT.replace('base_url', 'base_ulr'),
+    expected: [
+      ':3:3 workspaces.test.base_url missing-field base_url is missing; it must be a URL',
+      ':4:5 workspaces.test.base_ulr unknown-field unknown field "base_ulr"; did you mean "base_url"?',
+    ],
+  },
+  {
+    reason: 'a workspace that is no object',
+    text: 'version: 1\nworkspaces:\n  test: yes\n',
+    expected: [':3:9 workspaces.test wrong-type test must be an object, is "yes"'],
+  },
+  {
+    reason: 'a workspace whose name is a path',
+    text: PLAIN_PROJECT.replace('test:', '../x:'),
+    expected: [
+      ':3:3 workspaces.../x bad-key ../x: expected a name of up to 63 letters, digits, ".", "_" and "-"',
+    ],
+  },
+  {
+    reason: 'an unknown default workspace',
+    text: `${PLAIN_PROJECT}default_workspace: tset\n`,
+    expected: [
+      ':7:20 default_workspace unknown-workspace there is no workspace "tset"; did you mean "test"?',
+    ],
+  },
+  {
+    reason: 'an API key in plain text',
+    text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', 'sk-12345'),
+    expected: [
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+    ],
+  },
+  {
+    reason: 'an API key of digits',
+    text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', '12345'),
+    expected: [
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+    ],
+  },
+  {
+    reason: 'an API key as default of a variable',
+    text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', '{ $env: KEY, default: sk-12345 }'),
+    expected: [
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+    ],
+  },
+  {
+    reason: 'an API key as literal',
+    text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', '{ $literal: sk-12345 }'),
+    expected: [
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+    ],
+  },
+  {
+    reason: 'a badly named secret',
+    text: PLAIN_PROJECT.replace('PLATFORM_KEY', 'a/b'),
+    expected: [
+      ':6:25 workspaces.test.api_key bad-form $secret needs a name of letters, digits, "_", "-" and ".", is "a/b"',
+    ],
+  },
+  {
+    reason: 'a base URL without scheme',
+    text: PLAIN_PROJECT.replace('https://', ''),
+    expected: [
+      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, is "platform.example.com"',
+    ],
+  },
+  {
+    reason: 'a base URL of another scheme',
+    text: PLAIN_PROJECT.replace('https://', 'ftp://'),
+    expected: [
+      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, is "ftp://platform.example.com"',
+    ],
+  },
+  {
+    reason: 'a password in the base URL',
+    text: PLAIN_PROJECT.replace('https://', 'https://me:pass@'),
+    expected: [
+      ':4:15 workspaces.test.base_url bad-format base_url: expected a URL without user name, query and fragment',
+    ],
+  },
+  {
+    reason: 'a base URL from a variable with a wrong value',
+    text: PLAIN_PROJECT.replace('https://platform.example.com', '{ $env: URL }'),
+    env: { URL: 'nowhere' },
+    expected: [
+      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, is "nowhere"',
+    ],
+  },
+  {
+    reason: 'a base URL as secret',
+    text: PLAIN_PROJECT.replace('https://platform.example.com', '{ $secret: URL }'),
+    expected: [':4:15 workspaces.test.base_url bad-form base_url must be text or { $env: NAME }'],
+  },
+  {
+    reason: 'a workspace id that is a path',
+    text: PLAIN_PROJECT.replace('01JWORKSPACE', 'a/../b'),
+    expected: [
+      ':5:19 workspaces.test.workspace_id bad-format workspace_id: expected the id of a workspace, is "a/../b"',
+    ],
+  },
+  {
+    reason: 'limits out of range',
+    text: `${PLAIN_PROJECT}limits: { concurrency: 0, timeout_seconds: -1, requests_per_second: 0 }\n`,
+    expected: [
+      ':7:24 limits.concurrency out-of-range concurrency must be a whole number between 1 and 256, is 0',
+      ':7:44 limits.timeout_seconds out-of-range timeout_seconds must be a number between 0.1 and 3600, is -1',
+      ':7:69 limits.requests_per_second out-of-range requests_per_second must be a number between 0.01 and 10000, is 0',
+    ],
+  },
+  {
+    reason: 'guards out of range',
+    text: `${PLAIN_PROJECT}guards: { max_changed_percent: 101, min_resources: 1.5 }\n`,
+    expected: [
+      ':7:32 guards.max_changed_percent out-of-range max_changed_percent must be a number between 0 and 100, is 101',
+      ':7:52 guards.min_resources wrong-type min_resources must be a whole number of at least 0, is 1.5',
+    ],
+  },
+  {
+    reason: 'one state file for two workspaces',
+    text: `version: 1\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE.replace('}', ', state: { path: .voxform/a.state.json } }')}\n`,
+    expected: [
+      ':4:72 workspaces.b.state.path shared-state the workspace a has the same state file; each needs its own',
+    ],
+  },
+  {
+    reason: 'an unknown backend',
+    text: `${PLAIN_PROJECT}    state: { backend: s3 }\n`,
+    expected: [':7:23 workspaces.test.state.backend not-allowed backend must be "local", is "s3"'],
+  },
+  {
+    reason: 'a patch that is no object',
+    text: `${PLAIN_PROJECT}    patches: { Agent/a: x }\n`,
+    expected: [':7:25 workspaces.test.patches.Agent/a wrong-type Agent/a must be an object, is "x"'],
+  },
+  {
+    reason: 'a variable made of another',
+    text: `${PLAIN_PROJECT}    vars: { a: { $var: b } }\n`,
+    expected: [':7:24 workspaces.test.vars.a bad-form a variable cannot be made of another variable'],
+  },
+  {
+    reason: 'the file of a variable is missing',
+    text: `${PLAIN_PROJECT}    vars: { a: { $file: none.md } }\n`,
+    expected: [
+      ':7:25 workspaces.test.vars.a unreadable-file $file: none.md cannot be read: there is no such file',
+    ],
+  },
+  {
+    reason: 'a key twice',
+    text: `${PLAIN_PROJECT}version: 1\n`,
+    expected: [':7:1 version duplicate-key the key "version" appears twice in the same object'],
+  },
+  {
+    reason: 'the key __proto__',
+    text: `${PLAIN_PROJECT}defaults: { Agent: { __proto__: { name: x } } }\n`,
+    expected: [':7:22 defaults.Agent forbidden-key the key "__proto__" is not allowed'],
+  },
+];
+
+describe('a project file that is wrong', () => {
+  it.each(rows)('$reason', async ({ text, env = {}, expected }) => {
+    expect(await problemsOf(text, env)).toEqual(expected);
+  });
+
+  it('never repeats an API key that it refuses', async () => {
+    for (const key of ['sk-12345', '12345', '{ $env: KEY, default: sk-12345 }', '[sk-12345]']) {
+      const lines = await problemsOf(PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', key));
+      expect(lines).toHaveLength(1);
+      expect(lines.join()).not.toContain('12345');
+    }
+  });
+});
+
+describe('a project file that is right', () => {
+  it('is read with every default', async () => {
+    using folder = new TemporaryProject({});
+    const { workspaces, ...project } = await loadProject({ cwd: folder.root, env: {} });
+    expect(project).toEqual({
+      root: folder.root,
+      file: 'voxform.yaml',
+      manifests: ['manifests/**/*.{yaml,yml,json}'],
+      defaultWorkspace: undefined,
+      defaults: {},
+      limits: { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 },
+      guards: { maxChangedPercent: 50, minResources: 10 },
+    });
+    expect(workspaces.test).toMatchObject({
+      name: 'test',
+      baseUrl: 'https://platform.example.com',
+      workspaceId: '01JWORKSPACE',
+      vars: {},
+      patches: {},
+      skip: [],
+      secretsDir: undefined,
+      state: { backend: 'local', path: `${folder.root}/.voxform/test.state.json` },
+    });
+    expect(workspaces.test?.apiKey.name).toBe('PLATFORM_KEY');
+    expect(workspaces.test?.apiKey.isSet).toBe(false);
+  });
+
+  it('takes settings and the key from environment and files', async () => {
+    using folder = new TemporaryProject({
+      'voxform.yaml': `version: 1
+workspaces:
+  one:
+    base_url: { $env: BASE, default: http://localhost:4010 }
+    workspace_id: { $env: ID }
+    api_key: { $secret: KEY }
+    secrets_dir: keys
+  two: { base_url: { $env: BASE2 }, workspace_id: w, api_key: { $env: KEY } }
+`,
+      'keys/KEY': 'from-the-file\n',
+    });
+    const { workspaces } = await loadProject({ cwd: folder.root, env: { ID: '01J' } });
+    expect(workspaces.one).toMatchObject({ baseUrl: 'http://localhost:4010', workspaceId: '01J', unset: [] });
+    expect(workspaces.one?.apiKey.reveal()).toBe('from-the-file');
+    expect(workspaces.two?.unset).toEqual([{ setting: 'base_url', variable: 'BASE2' }]);
+    expect(workspaces.two?.apiKey.isSet).toBe(false);
+    const again = await loadProject({ cwd: folder.root, env: { KEY: 'from-the-environment' } });
+    expect(again.workspaces.one?.apiKey.reveal()).toBe('from-the-environment');
+    expect(again.workspaces.two?.apiKey.reveal()).toBe('from-the-environment');
+  });
+});
+
+describe('a folder without project file', () => {
+  const ENV = {
+    VOXFORM_BASE_URL: 'http://localhost:1',
+    VOXFORM_WORKSPACE_ID: 'w',
+    VOXFORM_API_KEY: 'secret-key',
+  };
+
+  it('is a project when the environment says enough', async () => {
+    using folder = new TemporaryProject({ 'x/y.txt': '' });
+    const project = await loadProject({ cwd: `${folder.root}/x`, env: ENV });
+    expect(project.file).toBeUndefined();
+    expect(project.manifests).toEqual(['manifests/**/*.{yaml,yml,json}']);
+    expect(Object.keys(project.workspaces)).toEqual(['default']);
+    expect(project.workspaces.default?.apiKey.reveal()).toBe('secret-key');
+  });
+
+  it.each(Object.keys(ENV))('says how to make one when %s is empty', async (name) => {
+    using folder = new TemporaryProject({ 'x/y.txt': '' });
+    const loading = loadProject({ cwd: `${folder.root}/x`, env: { ...ENV, [name]: '' } });
+    await expect(loading).rejects.toThrow(UserError);
+    await expect(loading).rejects.toMatchObject({ hint: expect.stringContaining('voxform init') });
+  });
+
+  it('points at a project file with the other ending', async () => {
+    using folder = new TemporaryProject({ 'x/voxform.yml': PLAIN_PROJECT });
+    const loading = loadProject({ cwd: `${folder.root}/x`, env: {} });
+    await expect(loading).rejects.toThrow('voxform.yml');
+  });
+
+  it('is no project when the folder is not there', async () => {
+    using folder = new TemporaryProject({});
+    await expect(loadProject({ cwd: `${folder.root}/none`, env: ENV })).rejects.toThrow(UserError);
+  });
+});

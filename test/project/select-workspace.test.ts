@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import type { Environment } from '../../src/manifests/inputs.ts';
+import { UserError } from '../../src/problems/user-error.ts';
+import { loadProject } from '../../src/project/load-project.ts';
+import { selectWorkspace } from '../../src/project/select-workspace.ts';
+import { TemporaryProject } from './temporary-project.ts';
+
+const PLACE = 'base_url: https://x.example, workspace_id: w, api_key: { $secret: KEY }';
+
+async function select(
+  text: string,
+  options: { name?: string; env?: Environment; requireKey?: boolean } = {},
+) {
+  using folder = new TemporaryProject({ 'voxform.yaml': `version: 1\n${text}` });
+  const { name, env = {}, requireKey = false } = options;
+  const project = await loadProject({ cwd: folder.root, env });
+  return selectWorkspace(project, { name, env, requireKey });
+}
+
+async function refusal(...given: Parameters<typeof select>): Promise<string> {
+  try {
+    await select(...given);
+  } catch (error) {
+    if (error instanceof UserError) return `${error.message} | ${error.hint ?? ''}`;
+    throw error;
+  }
+  return 'not refused';
+}
+
+const ONE = `workspaces: { one: { ${PLACE} } }\n`;
+const TWO = `workspaces: { one: { ${PLACE} }, two: { ${PLACE} } }\n`;
+
+describe('the workspace', () => {
+  it.each([
+    { reason: 'the only one', text: ONE, expected: 'one' },
+    { reason: 'the default', text: `default_workspace: two\n${TWO}`, expected: 'two' },
+    {
+      reason: 'the environment before the default',
+      text: `default_workspace: two\n${TWO}`,
+      env: { VOXFORM_WORKSPACE: 'one' },
+      expected: 'one',
+    },
+    {
+      reason: 'the command line before the environment',
+      text: TWO,
+      name: 'two',
+      env: { VOXFORM_WORKSPACE: 'one' },
+      expected: 'two',
+    },
+  ])('is $reason', async ({ text, expected, ...options }) => {
+    expect((await select(text, options)).name).toBe(expected);
+  });
+
+  it('is asked for where several could be meant', async () => {
+    expect(await refusal(TWO)).toBe(
+      'no workspace is chosen | The project has 2 workspaces: one, two. Name one with -w NAME, VOXFORM_WORKSPACE or default_workspace.',
+    );
+  });
+
+  it('is suggested where it is misspelt', async () => {
+    expect(await refusal(TWO, { name: 'tow' })).toBe(
+      'there is no workspace "tow"; did you mean "two"? | The project has 2 workspaces: one, two.',
+    );
+    expect(await refusal(ONE, { name: 'constructor' })).toContain('there is no workspace "constructor"');
+  });
+
+  it('takes what the environment overrides', async () => {
+    const env = {
+      VOXFORM_BASE_URL: 'http://localhost:9',
+      VOXFORM_WORKSPACE_ID: 'other',
+      VOXFORM_API_KEY: 'from-env',
+    };
+    const workspace = await select(ONE, { env, requireKey: true });
+    expect(workspace).toMatchObject({ baseUrl: 'http://localhost:9', workspaceId: 'other' });
+    expect(workspace.apiKey.reveal()).toBe('from-env');
+  });
+
+  it('refuses overrides that the project file could not say either', async () => {
+    expect(await refusal(ONE, { env: { VOXFORM_BASE_URL: 'nowhere' } })).toContain(
+      'VOXFORM_BASE_URL: expected',
+    );
+    expect(await refusal(ONE, { env: { VOXFORM_WORKSPACE_ID: '../x' } })).toContain(
+      'VOXFORM_WORKSPACE_ID: expected',
+    );
+  });
+
+  it('needs its key only where requests are sent', async () => {
+    expect(await refusal(ONE)).toBe('not refused');
+    expect(await refusal(ONE, { requireKey: true })).toContain('Set KEY or VOXFORM_API_KEY');
+    const withoutKey = ONE.replace(', api_key: { $secret: KEY }', '');
+    expect(await refusal(withoutKey, { requireKey: true })).toContain('Set VOXFORM_API_KEY');
+    expect(await refusal(ONE, { requireKey: true, env: { KEY: 'k' } })).toBe('not refused');
+  });
+
+  it('needs the variables of its settings only where requests are sent', async () => {
+    const text = ONE.replace('https://x.example', '{ $env: BASE }');
+    expect(await refusal(text)).toBe('not refused');
+    expect(await refusal(text, { requireKey: true, env: { KEY: 'k' } })).toContain('BASE');
+    const env = { KEY: 'k', VOXFORM_BASE_URL: 'http://localhost:9' };
+    expect(await refusal(text, { requireKey: true, env })).toBe('not refused');
+  });
+});
