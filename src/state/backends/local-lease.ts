@@ -6,7 +6,7 @@ import { keepCurrent, pruneBackups, readDocument, writeDocument } from './docume
 import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
 import { JournalWriter } from './journal-file.ts';
 import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
-import { isHeld, type LockSettings, releaseLock } from './lock-file.ts';
+import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 
 export interface LocalLeaseParts {
   readonly files: Files;

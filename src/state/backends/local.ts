@@ -5,7 +5,7 @@ import { targetOf } from './document-file.ts';
 import { type FailPoint, type Files, fileProblem, nodeFiles } from './files.ts';
 import { LocalLease } from './local-lease.ts';
 import { readStored } from './local-read.ts';
-import { breakLock, type LockSettings, takeLock } from './lock-file.ts';
+import { breakLock, type LockSettings, takeLock } from './lock.ts';
 
 export interface LocalStoreOptions {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
