@@ -9,6 +9,9 @@ import { dyingFiles } from './dying-files.ts';
 const options = sessionOptions();
 const address = 'Agent/a';
 
+/** No process has this number. */
+const dead = 999_999_999;
+
 /** Two runs, one after the other. */
 const runs: readonly (readonly JournalEvent[])[] = [
   [creating('a'), saved('a'), creating('b'), saved('b')],
@@ -44,7 +47,7 @@ function contentOf({ resources, pending, orphans }: State): unknown {
 
 /** Runs until the process dies; the number of events that it was told are kept. */
 async function runUntilDeath(path: string, dying: ReturnType<typeof dyingFiles>): Promise<number> {
-  const store = storeAt(path, { files: dying.files, pid: 999_999_999, isAlive: () => false });
+  const store = storeAt(path, { files: dying.files, pid: dead, isAlive: () => false });
   let kept = 0;
   let session: StateSession | undefined;
   try {
@@ -68,18 +71,31 @@ describe('a process that dies', () => {
     const whole = dyingFiles();
     expect(await runUntilDeath(await statePath(), whole)).toBe(events.length);
     expect(whole.count).toBeGreaterThan(100);
-    const deaths = Array.from({ length: whole.count }, (_, index) => index + 1);
-    const recoverInTurn = async () => {
-      for (let last = deaths.pop(); last !== undefined; last = deaths.pop()) await dieAndRecover(last);
-    };
-    await Promise.all(Array.from({ length: 16 }, recoverInTurn));
+    await atEachOf(whole.count, async (last) => dieAndRecover(await statePath(), last));
+  }, 30_000);
+
+  it('while it takes over the lock of another dead one leaves nothing to mend either', async () => {
+    // Longer than taking over takes: the rest is the same as above.
+    await atEachOf(40, async (last) => {
+      const path = await statePath();
+      await storeAt(path, { pid: dead - 1 }).lock(options.lock);
+      await dieAndRecover(path, last);
+    });
   }, 30_000);
 });
 
-async function dieAndRecover(last: number): Promise<void> {
-  const path = await statePath();
+/** Calls back with each number from 1, some at the same time. */
+async function atEachOf(count: number, recover: (last: number) => Promise<void>): Promise<void> {
+  const left = Array.from({ length: count }, (_, index) => index + 1);
+  const inTurn = async () => {
+    for (let last = left.pop(); last !== undefined; last = left.pop()) await recover(last);
+  };
+  await Promise.all(Array.from({ length: 16 }, inTurn));
+}
+
+async function dieAndRecover(path: string, last: number): Promise<void> {
   const kept = await runUntilDeath(path, dyingFiles(last));
-  const store = storeAt(path, { isAlive: (pid) => pid !== 999_999_999 });
+  const store = storeAt(path, { isAlive: (pid) => pid < dead - 1 });
   // The event under way may have reached the disk, too.
   const allowed = [contentAfter(kept), contentAfter(Math.min(kept + 1, events.length))];
   const reason = `died in operation ${last}, after ${kept} events`;
