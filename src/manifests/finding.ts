@@ -26,6 +26,9 @@ export interface Problem {
   readonly at: 'key' | 'value';
 }
 
+/** A key that reads well without quotes. */
+const PLAIN_KEY = /^[^\s"'.\p{C}]+$/u;
+
 /** `spec.llm_config.tools[0].name`; the key of a value form at the end is left out. */
 export function formatPath(path: DocumentPath): string {
   const last = path.at(-1);
@@ -33,7 +36,7 @@ export function formatPath(path: DocumentPath): string {
   let text = '';
   for (const part of parts) {
     if (typeof part === 'number') text += `[${part}]`;
-    else text += text === '' ? part : `.${part}`;
+    else text += `${text === '' ? '' : '.'}${PLAIN_KEY.test(part) ? part : JSON.stringify(part)}`;
   }
   return text;
 }

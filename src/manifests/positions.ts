@@ -26,6 +26,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     for (const { place, ...finding } of ofFile) {
       const diagnostic: Diagnostic = {
         ...finding,
+        message: oneLine(finding.message),
         ...(place && position?.(place)),
         ...(place && place.path.length > 0 && { path: formatPath(place.path) }),
       };
@@ -36,6 +37,13 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     }
   }
   return [...located.values()].sort(compareDiagnostics);
+}
+
+/** What people write gets into messages, and it may hold anything. */
+function oneLine(message: string): string {
+  return message
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, (odd) => `\\u{${odd.codePointAt(0)?.toString(16)}}`);
 }
 
 type Position = { readonly line: number; readonly column: number };

@@ -1,0 +1,238 @@
+import { symlinkSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareDiagnostics, type Diagnostic } from '../../src/problems/diagnostic.ts';
+import { InvalidProject } from '../../src/project/invalid-project.ts';
+import { loadProject } from '../../src/project/load-project.ts';
+import { lineOf, loadFiles, manifest, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
+
+const MANIFESTS = `# yaml-language-server: $schema=x
+apiVersion: voxform/v1
+kind: Agent
+metadata: { name: a, labels: { team: x }, previous_names: [old], ignore_drift: [tts_config.speed] }
+spec:
+  name: &name "Support"
+  llm_config: { model: gpt, temperature: 0.2, api_key: { $secret: KEY }, knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }] }
+  prompt_config:
+    prompt: |
+      Be nice.
+    welcome_message: { $join: [*name, { $env: X, default: y }] }
+---
+apiVersion: voxform/v1
+kind: PhoneNumber
+metadata:
+  name: n
+spec: { number: "+4930", inbound_agent_id: { $ref: Agent/a } }
+`;
+
+const FRAGMENTS = [
+  '---\n',
+  '...\n',
+  ': ',
+  '- ',
+  '? ',
+  '[',
+  ']',
+  '{',
+  '}',
+  '&a ',
+  '*a',
+  '*name',
+  '<<: *name',
+  '!!binary ',
+  '!x ',
+  '| ',
+  '> ',
+  '"',
+  "'",
+  '#',
+  '%YAML 1.1\n',
+  '\t',
+  '\n',
+  '\r',
+  '  ',
+  'null',
+  '.nan',
+  '.inf',
+  '0x10',
+  '1e999',
+  '~',
+  '__proto__: ',
+  'constructor: ',
+  '$ref: ',
+  '{ $ref: x }',
+  '{ $secret: }',
+  '{ $file: ../x }',
+  '{ $join: [',
+  '{ $literal: ',
+  '{ $var: v }',
+  '\u0000',
+  '\u0085',
+  '\u2028',
+  '\uFEFF',
+  '\uD800',
+  '😀',
+  'kind: ',
+  'spec: ',
+  'x'.repeat(300),
+];
+
+/** The text after some cuts and insertions. */
+const mutated = (text: string) =>
+  fc
+    .array(
+      fc.record({
+        at: fc.nat(text.length),
+        cut: fc.oneof(fc.constant(0), fc.nat(12)),
+        insert: fc.oneof(fc.constantFrom(...FRAGMENTS), fc.string({ maxLength: 5, unit: 'binary' })),
+      }),
+      { minLength: 1, maxLength: 6 },
+    )
+    .map((edits) =>
+      edits.reduce((kept, { at, cut, insert }) => kept.slice(0, at) + insert + kept.slice(at + cut), text),
+    );
+
+function expectWellFormed(diagnostics: readonly Diagnostic[], text: string): void {
+  const lines = text.split(/\r\n|\n|\r/);
+  for (const { message, code, file, line, column } of diagnostics) {
+    expect(message).toMatch(/^\S[^\n]*[^.\n]$/);
+    expect(code).toMatch(/^[a-z][a-z0-9-]+$/);
+    expect(file).not.toBe('');
+    if (line === undefined) continue;
+    expect(line).toBeGreaterThanOrEqual(1);
+    expect(line).toBeLessThanOrEqual(lines.length + 1);
+    expect(column).toBeGreaterThanOrEqual(1);
+  }
+  expect(diagnostics).toEqual(diagnostics.toSorted(compareDiagnostics));
+}
+
+describe('whatever the text is', () => {
+  it('a manifest gives resources or diagnostics, never an exception', async () => {
+    using project = new TemporaryProject({});
+    await fc.assert(
+      fc.asyncProperty(mutated(MANIFESTS), async (text) => {
+        project.write({ 'manifests/m.yaml': text });
+        const { resources, diagnostics } = await project.load();
+        expectWellFormed(diagnostics, text);
+        expect(resources.length + diagnostics.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('a project file gives a project or diagnostics, never another exception', async () => {
+    const full = `${PLAIN_PROJECT}    vars: { a: { $env: X } }\n    patches: { Agent/a: { name: B } }\n    skip: [Webhook/*]\ndefaults: { Agent: { name: C } }\nlimits: { concurrency: 2 }\n`;
+    using project = new TemporaryProject({ 'manifests/a.yaml': manifest('Agent', 'a', 'name: A') });
+    await fc.assert(
+      fc.asyncProperty(mutated(full), async (text) => {
+        project.write({ 'voxform.yaml': text });
+        try {
+          await loadProject({ cwd: project.root, env: {} });
+        } catch (error) {
+          if (!(error instanceof InvalidProject)) throw error;
+          expect(error.diagnostics).not.toEqual([]);
+          expectWellFormed(error.diagnostics, text);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('a mistake has its place, wherever the manifest stands and however it is written', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('# comment', '', '   ', '# 😀'), { maxLength: 5 }),
+        fc.nat(3),
+        fc.boolean(),
+        async (before, documents, isFlow) => {
+          const head = `${before.join('\n')}\n`;
+          const others = Array.from(
+            { length: documents },
+            (_, n) => `${manifest('Agent', `a${n}`, 'name: A')}---\n`,
+          );
+          const wrong = manifest(
+            'Agent',
+            'b',
+            isFlow ? 'stt_config: { modle: x }' : 'stt_config:\n  modle: x',
+          );
+          const text = head + others.join('') + wrong;
+          const offset = text.indexOf('modle');
+          const linesBefore = text.slice(0, offset).split('\n');
+          const place = `${linesBefore.length}:${(linesBefore.at(-1) ?? '').length + 1}`;
+          const { diagnostics } = await loadFiles({ 'manifests/m.yaml': text });
+          expect(diagnostics.map(lineOf)).toEqual([
+            `manifests/m.yaml:${place} spec.stt_config.modle unknown-field unknown field "modle"; did you mean "model"?`,
+          ]);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('any order', () => {
+  it('of documents and files gives the same resources and the same kinds of problems', async () => {
+    const documents = [
+      manifest('Agent', 'a', 'name: A\nllm_config: { tools: [{ $ref: Agent/b }] }'),
+      manifest('Agent', 'b', 'name: B\nllm_config: { tools: [{ $ref: Agent/a }] }'),
+      manifest('Agent', 'c', 'nam: C'),
+      manifest('PhoneNumber', 'n', 'number: "1"\ninbound_agent_id: { $ref: Agent/c }'),
+      manifest('PhoneNumber', 'm', 'number: "2"\noutbound_agent_id: { $ref: Agent/none }'),
+      manifest('WorkspaceUser', 'u', 'email: a@b.c\nagent_ids: [{ $ref: Agent/a }]'),
+    ];
+    const seen = async (order: readonly string[], files: number) => {
+      const written: Record<string, string> = {};
+      for (const [index, text] of order.entries()) {
+        const file = `manifests/${index % files}.yaml`;
+        written[file] = `${written[file] ?? ''}---\n${text}`;
+      }
+      const { resources, diagnostics } = await loadFiles(written);
+      return {
+        resources: resources.map(({ source: _, ...resource }) => resource),
+        problems: diagnostics.map(({ code, message, path }) => `${path} ${code} ${message}`).sort(),
+      };
+    };
+    const expected = await seen(documents, 1);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(documents, { minLength: documents.length }),
+        fc.integer({ min: 1, max: 4 }),
+        async (order, files) => {
+          expect(await seen(order, files)).toEqual(expected);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe('a file of a manifest', () => {
+  it('cannot be reached through a link that leads out of the project', async () => {
+    using outside = new TemporaryProject({ 'secret.md': 'outside' });
+    using project = new TemporaryProject({
+      'manifests/a.yaml': manifest(
+        'Agent',
+        'a',
+        'name: { $file: link.md }\nprompt_config: { prompt: { $file: ../dir/secret.md } }',
+      ),
+    });
+    symlinkSync(`${outside.root}/secret.md`, `${project.root}/manifests/link.md`);
+    symlinkSync(outside.root, `${project.root}/dir`);
+    const desired = await project.load();
+    expect(desired.diagnostics.map(lineOf)).toEqual([
+      'manifests/a.yaml:6:18 spec.name outside-project $file: manifests/link.md lies outside the project folder',
+      'manifests/a.yaml:7:37 spec.prompt_config.prompt outside-project $file: dir/secret.md lies outside the project folder',
+    ]);
+    expect(JSON.stringify(desired)).not.toContain('"outside"');
+  });
+
+  it('may be a link inside the project, from a folder above the manifests too', async () => {
+    using project = new TemporaryProject({
+      'prompts/p.md': 'Hello\n',
+      'manifests/a.yaml': manifest('Agent', 'a', 'name: { $file: link.md }'),
+    });
+    symlinkSync('../prompts/p.md', `${project.root}/manifests/link.md`);
+    const { resources } = await project.load();
+    expect(resources[0]?.spec).toEqual({ name: 'Hello' });
+  });
+});
