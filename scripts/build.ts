@@ -1,17 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
 /* Makes dist/: the sources as JavaScript, and the bin executable. */
 
 const root = path.resolve(import.meta.dirname, '..');
-const bin = path.join(root, 'dist', 'main.js');
-const shebang = '#!/usr/bin/env node\n';
+const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-
-const text = readFileSync(bin, 'utf8');
-if (!text.startsWith('#!')) writeFileSync(bin, shebang + text);
-chmodSync(bin, 0o755);
+const compiled = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+if (compiled.status === 0) chmodSync(path.join(root, 'dist', 'main.js'), 0o755);
+else process.exitCode = 1;
