@@ -104,7 +104,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
       at: 'value',
     });
   }
-  const metadata = usableMetadata(document.metadata);
+  const metadata = parsed.success ? parsed.data.metadata : usableMetadata(document.metadata);
   if (kind !== undefined && metadata !== undefined) problems.push(...ignoreDriftProblems(metadata, kind));
   const placed = kind === undefined ? problems : problems.map((problem) => belongsUnderSpec(problem, kind));
   if (kind === undefined || metadata === undefined) return { envelope: undefined, problems: placed };

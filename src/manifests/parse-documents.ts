@@ -96,7 +96,7 @@ function syntaxProblems(document: Document.Parsed): OffsetProblem[] {
   if (error !== undefined) {
     if (error.code === 'RESOURCE_EXHAUSTION') problems.push({ ...TOO_DEEP, offset: error.pos[0] });
     else {
-      const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ')}`;
+      const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '')}`;
       problems.push({ code: 'yaml-syntax', message, offset: error.pos[0] });
     }
   }

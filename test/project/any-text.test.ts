@@ -116,7 +116,7 @@ describe('whatever the text is', () => {
         expectWellFormed(diagnostics, text);
         expect(resources.length + diagnostics.length).toBeGreaterThan(0);
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     );
   });
 
@@ -134,7 +134,7 @@ describe('whatever the text is', () => {
           expectWellFormed(error.diagnostics, text);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 

@@ -285,6 +285,22 @@ const rows: readonly Row[] = [
     expected: ['voxform.yaml:7:13 defaults.Agents unknown-kind unknown kind "Agents"; did you mean "Agent"?'],
   },
   {
+    reason: 'files that are no text',
+    files: {
+      'prompts/latin1.md': new Uint8Array([0x67, 0xfc, 0x6e]),
+      'prompts/large.md': 'x'.repeat(1024 * 1024 + 1),
+      'manifests/a.yaml': agent(
+        'a',
+        'name: { $file: ../prompts }\nprompt_config: { prompt: { $file: ../prompts/latin1.md }, welcome_message: { $file: ../prompts/large.md } }',
+      ),
+    },
+    expected: [
+      'manifests/a.yaml:6:18 spec.name not-a-file $file: prompts: this is a folder, expected a file',
+      'manifests/a.yaml:7:37 spec.prompt_config.prompt invalid-utf8 $file: prompts/latin1.md: the file is not valid UTF-8; save it in that encoding',
+      'manifests/a.yaml:7:87 spec.prompt_config.welcome_message file-too-large $file: prompts/large.md: the file has 1048577 bytes, more than 1 MiB (1048576); split it',
+    ],
+  },
+  {
     reason: 'a variable that is misspelt',
     files: {
       'voxform.yaml': withWorkspace('vars: { company: Acme }'),
