@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const source = path.join(import.meta.dirname, '..', 'src');
+
+/** From the ground up: a file imports from its own floor and from those below. */
+const floors = [
+  'problems',
+  'values',
+  'platform',
+  'emulator',
+  'manifests',
+  'project',
+  'state',
+  'kinds',
+  'engine',
+  'output',
+  'operator',
+  'cli',
+  'main.ts',
+];
+
+/** Part of no floor: every file may import it. */
+const freeForAll = new Set(['version.ts']);
+
+/** All that the emulator may know of the client's side: it must not share the client's mistakes. */
+const emulatorMayImport = ['problems/', 'values/', 'platform/records.ts'];
+
+const vagueNames = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'shared', 'manager', 'service'];
+/** The emulator's own word for what its routes work on, older than the rule. */
+const namedOtherwise = new Set(['emulator/service.ts']);
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.replaceAll('\\', '/'))
+  .sort();
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+
+/** The project's own files that a file imports, types and lazy imports included. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(path.join(source, file), 'utf8');
+  const found = [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g)].map((match) =>
+    path.posix.join(path.posix.dirname(file), match[1] ?? ''),
+  );
+  return [...new Set(found)];
+}
+
+function floorOf(file: string): string {
+  return file.split('/')[0] ?? file;
+}
+
+function forbidden(file: string, imported: string): string | undefined {
+  if (freeForAll.has(imported)) return undefined;
+  if (imported.startsWith('..')) return 'it lies outside src';
+  const [from, to] = [floorOf(file), floorOf(imported)];
+  if (from === to) return undefined;
+  if (from === 'emulator' && !emulatorMayImport.some((start) => imported.startsWith(start))) {
+    return `the emulator may import only ${emulatorMayImport.join(', ')}`;
+  }
+  if (freeForAll.has(file)) return 'a file that all may import must import nothing';
+  if (floors.indexOf(to) > floors.indexOf(from)) return `${to} is a floor above ${from}`;
+  return to === 'emulator' && from !== 'cli' ? 'only the command line starts the emulator' : undefined;
+}
+
+/** The first circle found from `start`, as a list that begins and ends with the same file. */
+function circleThrough(start: string, done: Set<string>): string[] | undefined {
+  const trail: string[] = [];
+  const visit = (file: string): string[] | undefined => {
+    const at = trail.indexOf(file);
+    if (at !== -1) return [...trail.slice(at), file];
+    if (done.has(file)) return undefined;
+    trail.push(file);
+    for (const next of imports.get(file) ?? []) {
+      const circle = visit(next);
+      if (circle !== undefined) return circle;
+    }
+    trail.pop();
+    done.add(file);
+    return undefined;
+  };
+  return visit(start);
+}
+
+describe('the house', () => {
+  it('has every file on a known floor', () => {
+    const strays = files.filter((file) => !floors.includes(floorOf(file)) && !freeForAll.has(file));
+    expect(strays, `known floors: ${floors.join(' < ')}`).toEqual([]);
+    expect(files.length).toBeGreaterThan(100);
+  });
+
+  it('imports downwards only', () => {
+    const wrong = [...imports].flatMap(([file, targets]) =>
+      targets.flatMap((imported) => {
+        const why = forbidden(file, imported);
+        return why === undefined ? [] : [`src/${file} imports src/${imported}: ${why}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('imports files that exist', () => {
+    const wrong = [...imports].flatMap(([file, targets]) =>
+      targets
+        .filter((imported) => !imports.has(imported) && imported.endsWith('.ts'))
+        .map((imported) => `src/${file} imports src/${imported}, which is not there`),
+    );
+    expect(wrong).toEqual([]);
+    expect([...imports.values()].flat().length).toBeGreaterThan(300);
+  });
+
+  it('has no circle of imports', () => {
+    const done = new Set<string>();
+    const circles = files.map((file) => circleThrough(file, done)).filter((circle) => circle !== undefined);
+    expect(circles.map((circle) => circle.join(' -> '))).toEqual([]);
+  });
+
+  it('names files for what they hold', () => {
+    const wrong = files.filter(
+      (file) => vagueNames.includes(path.posix.basename(file, '.ts')) && !namedOtherwise.has(file),
+    );
+    expect(wrong).toEqual([]);
+    expect(files.filter((file) => !/^[a-z0-9-/]+\.ts$/.test(file))).toEqual([]);
+  });
+
+  it('reads the command line and the environment, prints and exits on the floor of the command line only', () => {
+    const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b/;
+    const wrong = files.filter(
+      (file) =>
+        !['cli', 'main.ts'].includes(floorOf(file)) &&
+        word.test(readFileSync(path.join(source, file), 'utf8')),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
