@@ -38,6 +38,7 @@ export function frontDoor(
     parts.log.add(received);
     const latency = parts.behaviour().latencyMs;
     if (latency > 0) await pause(latency, parts.closing);
+    if (parts.closing.aborted) return withoutAnswer(bindings);
     const fault = (await parts.onRequest?.(received)) ?? parts.faults.take(received);
     return fault === undefined
       ? carryOut()
@@ -63,8 +64,7 @@ async function withFault(fault: Fault, { carryOut, bindings, closing }: Exchange
   }
   if ('cut' in fault) {
     if (fault.cut === 'after') await carryOut();
-    breakConnection(outgoing);
-    return RESPONSE_ALREADY_SENT;
+    return withoutAnswer(bindings);
   }
   const answer = await carryOut();
   if ('drip' in fault) {
@@ -80,6 +80,11 @@ async function withFault(fault: Fault, { carryOut, bindings, closing }: Exchange
     return answer;
   }
   return new Response(null, { status: answer.status, headers: answer.headers });
+}
+
+function withoutAnswer({ outgoing }: HttpBindings): Response {
+  breakConnection(outgoing);
+  return RESPONSE_ALREADY_SENT;
 }
 
 function statusAnswer({ status, headers, body }: Extract<Fault, { status: number }>): Response {

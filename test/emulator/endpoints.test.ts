@@ -129,7 +129,7 @@ describe('the single records', () => {
     emulator.dashboard.publishAgent(id);
     await call(emulator, ['PUT', `/api/v1/agents/${id}`, { name: 'Second', stt_config: { model: 'b' } }]);
     const draft = await call(emulator, ['GET', `/api/v1/agents/${id}`]);
-    expect(draft.at('data.name')).toBe('Second');
+    expect(draft.at('data')).toMatchObject({ name: 'Second', status: 'draft', version: 1 });
     expect(Date.parse(String(draft.at('data.updated_at')))).toBeGreaterThan(
       Date.parse(String(draft.at('data.published_at'))),
     );

@@ -72,6 +72,16 @@ describe('a fault over a real socket', () => {
     expect(['gone', 201]).toContain(await answer.then((got) => (typeof got === 'string' ? got : got.status)));
   });
 
+  it('carries nothing out before its latency is over, nor once it closes', async () => {
+    const emulator = await startEmulator({ behaviour: { latencyMs: 3_600_000 } });
+    const answer = call(emulator, create).catch(() => 'gone');
+    await expect.poll(() => emulator.requests.length, { timeout: 30_000 }).toBe(1);
+    expect(emulator.world.numbers.size).toBe(0);
+    await emulator.close();
+    expect(await answer).toBe('gone');
+    expect(emulator.world.numbers.size).toBe(0);
+  });
+
   it('asks the hook first, and spares the planned faults where the hook has one', async () => {
     const fault: Fault = { status: 500 };
     const seen: string[] = [];
