@@ -15,16 +15,15 @@ function walk(items: readonly number[], shape: Listing<number>, perPage: number)
   const read = (cursor: string | undefined) =>
     pageOf(items, shape, { request: { per_page: perPage, cursor }, spelling: 'prev_cursor' });
   const forth = [read(undefined)];
-  for (
-    let next = forth[0]?.meta.next_cursor;
-    typeof next === 'string';
-    next = forth.at(-1)?.meta.next_cursor
-  ) {
-    forth.push(read(next));
+  while (typeof forth.at(-1)?.meta.next_cursor === 'string') {
+    // A cursor that leads nowhere must fail the test, not hang it.
+    if (forth.length > items.length) throw new Error('more pages than items going forth');
+    forth.push(read(String(forth.at(-1)?.meta.next_cursor)));
   }
   const back = forth.slice(-1);
-  for (let prev = back[0]?.meta.prev_cursor; typeof prev === 'string'; prev = back[0]?.meta.prev_cursor) {
-    back.unshift(read(prev));
+  while (typeof back[0]?.meta.prev_cursor === 'string') {
+    if (back.length > items.length) throw new Error('more pages than items going back');
+    back.unshift(read(String(back[0]?.meta.prev_cursor)));
   }
   return { forth, back };
 }
@@ -67,6 +66,7 @@ async function ids(emulator: Emulator, pathOf: (cursor: string | undefined) => r
   const pages: string[][] = [];
   let cursor: string | undefined;
   do {
+    if (pages.length > 100) throw new Error('the pages do not end');
     const [path, body] = pathOf(cursor);
     const answer = await call(emulator, ['GET', path, body]);
     const data = answer.at('data') as readonly { id?: string; version?: number }[];
