@@ -1,0 +1,60 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from '../src/cli/program.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
+const program = createProgram(async () => undefined);
+
+/** The commands of the command line by their words, e.g. `state list`. */
+const commands = new Map(
+  program.commands.flatMap((command) => [
+    [command.name(), command] as const,
+    ...command.commands.map((child) => [`${command.name()} ${child.name()}`, child] as const),
+  ]),
+);
+
+function textOf(page: string): string {
+  return readFileSync(path.join(root, page), 'utf8');
+}
+
+describe.each(pages)('%s', (page) => {
+  it('links to files that are there', () => {
+    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
+    const missing = links.filter((link) => !existsSync(path.join(root, path.dirname(page), link)));
+    expect(missing).toEqual([]);
+  });
+
+  it('shows commands and flags that exist', () => {
+    const lines = [...textOf(page).matchAll(/(?:`|\$ |&& |run: )voxform ([^`\n|#>]*)/g)].map(
+      ([, line = '']) => line,
+    );
+    expect(lines.flatMap(unknownIn)).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  it('lists every command', () => {
+    const table = textOf('README.md').split('## What there is')[1]?.split('## ')[0] ?? '';
+    const missing = program.commands
+      .map((command) => command.name())
+      .filter((name) => !table.includes(`\`${name}`));
+    expect(missing).toEqual([]);
+  });
+});
+
+/** What a line of the docs has and the command line does not. */
+function unknownIn(line: string): string[] {
+  const words = line.trim().split(/\s+/);
+  const flags = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.split('=')[0] ?? word);
+  const plain = words.filter((word) => !word.startsWith('-'));
+  const [first = '', second = ''] = plain;
+  const command = commands.get(`${first} ${second}`) ?? commands.get(first);
+  const isProgram = command === undefined && (first === '' || first === 'help' || flags[0] === words[0]);
+  if (command === undefined && !isProgram) return [`voxform ${line.trim()}: there is no such command`];
+  const known = [...program.options, ...(command?.options ?? [])];
+  return flags
+    .filter((flag) => !known.some(({ long, short }) => flag === long || flag === short || flag === '--help'))
+    .map((flag) => `voxform ${line.trim()}: there is no flag ${flag}`);
+}
