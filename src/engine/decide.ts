@@ -2,6 +2,7 @@ import type { Binding } from './bind.ts';
 import { decideShown } from './decide-shown.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
+import type { Candidate } from './search.ts';
 import { manualSteps } from './wording.ts';
 
 /** Decides what is to happen to one declared resource. Pure. */
@@ -85,8 +86,21 @@ function undecided(facts: Facts): Decision {
   const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
   const reason = `a create sent at ${facts.binding.pending?.since} had no answer, so the record may or may not exist`;
   const steps = [
+    ...facts.candidates.map((candidate) => offer(address, candidate)),
     `${looked}If you find it in the dashboard: voxform import ${address} ID`,
     `If it is not there: voxform state resolve ${address} --not-created`,
   ];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+}
+
+function offer(address: string, { id, agrees, differs, heardOf }: Candidate): string {
+  const but = differs.length === 0 ? '' : `, other than ${listed(differs)}`;
+  return `It may be ${id}: ${heardOf.join(', ')}; ${listed(agrees)} as they were sent${but}. If so: voxform import ${address} ${id}`;
+}
+
+const MOST_NAMED = 3;
+
+function listed(paths: readonly string[]): string {
+  const more = paths.length - MOST_NAMED;
+  return more <= 0 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more`;
 }

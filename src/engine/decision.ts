@@ -8,6 +8,7 @@ import { isTainted, toForms } from '../values/value.ts';
 import type { Binding } from './bind.ts';
 import type { Action, PlannedResource } from './plan-document.ts';
 import type { Observation } from './read.ts';
+import type { Candidate } from './search.ts';
 
 /** What is known of one resource when its action is decided. */
 export interface Facts {
@@ -22,6 +23,8 @@ export interface Facts {
   readonly namesake: ShownRecord | undefined;
   /** Another declared resource that already holds the observed record. */
   readonly holder: Address | undefined;
+  /** Records that may be the one of an unanswered create. */
+  readonly candidates: readonly Candidate[];
   readonly mayReplace: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;

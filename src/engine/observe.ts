@@ -1,6 +1,7 @@
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { PendingCreate } from '../state/document.ts';
 import type { State } from '../state/state.ts';
 import { references } from '../values/value.ts';
 import type { Binding } from './bind.ts';
@@ -14,6 +15,7 @@ import {
   type Observation,
   type ObserveOptions,
 } from './read.ts';
+import { type Candidate, searchLost } from './search.ts';
 
 /** What the platform showed, at one time, of everything a plan is about. */
 export interface Observed {
@@ -22,6 +24,8 @@ export interface Observed {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** By lookup kind, then by name: the ids of that name. */
   readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
+  /** Records that may be those of unanswered creates, the likeliest first. */
+  readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
 }
 
 /**
@@ -70,14 +74,31 @@ export async function observe(bindings: readonly Binding[], options: ObserveOpti
       }),
     );
   }
+  const searching = searchAll(bindings, options);
   const reading = eachConcurrently(single, options.concurrency, async (binding) => {
     progress.expect(1);
     records.set(binding.resource.address, await observeOne(binding, options));
     progress.done(1);
   });
-  await Promise.all([...listing, reading]);
+  const [candidates] = await Promise.all([searching, reading, ...listing]);
   if (options.refresh && !options.allowRecreate) refuseWhenAllGone(bindings, records, options.state);
-  return { records, lists, lookups };
+  return { records, lists, lookups, candidates };
+}
+
+/** For creates that had no answer, of kinds that no list shows. Reads nothing where there are none. */
+async function searchAll(
+  bindings: readonly Binding[],
+  options: ObserveOptions,
+): Promise<Map<Address, Candidate[]>> {
+  const found = new Map<Address, Candidate[]>();
+  for (const kind of options.kinds.values()) {
+    const lost = new Map<Address, PendingCreate>();
+    for (const { resource, pending } of bindings) {
+      if (resource.kind === kind.name && pending !== undefined) lost.set(resource.address, pending);
+    }
+    for (const [address, candidates] of await searchLost(kind, lost, options)) found.set(address, candidates);
+  }
+  return found;
 }
 
 /** Looks at one record that only its id leads to. */

@@ -1,6 +1,7 @@
+import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { type AgentRequest, agentRequest } from '../platform/records.ts';
-import type { Kind, ShownRecord } from './kind.ts';
+import type { Kind, Mention, ShownRecord } from './kind.ts';
 
 /** A voice agent: readable by id alone, never listed; reads show only part of its configuration. */
 export const agent: Kind = {
@@ -27,6 +28,12 @@ export const agent: Kind = {
     }
   },
 
+  mentions: (client, since) => [
+    mentionedByNumbers(client),
+    mentionedByUsers(client),
+    mentionedByCalls(client, since),
+  ],
+
   notice(record) {
     if (isUnpublished(record)) return 'never published: publish it in the dashboard when it is ready';
     if (isAhead(record)) return 'its draft is newer than its published version: publish it in the dashboard';
@@ -43,4 +50,28 @@ function isAhead(record: ShownRecord): boolean {
   const published = Date.parse(String(record.published_at));
   const updated = Date.parse(String(record.updated_at));
   return updated > published;
+}
+
+async function* mentionedByNumbers(client: PlatformClient): AsyncGenerator<Mention> {
+  for await (const { number, inbound_agent_id, outbound_agent_id } of client.numbers.list()) {
+    for (const id of [inbound_agent_id, outbound_agent_id]) {
+      if (typeof id === 'string') yield { id, clause: `number ${String(number)} is linked to it` };
+    }
+  }
+}
+
+async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention> {
+  for await (const { email, agent_ids } of client.users.list()) {
+    for (const id of Array.isArray(agent_ids) ? agent_ids : []) {
+      if (typeof id === 'string') yield { id, clause: `${email} has access to it` };
+    }
+  }
+}
+
+async function* mentionedByCalls(client: PlatformClient, since: Date): AsyncGenerator<Mention> {
+  const day = since.toISOString().slice(0, 10);
+  for await (const { agent_id, start_time } of client.calls.list({ date_from: day })) {
+    if (typeof agent_id === 'string')
+      yield { id: agent_id, clause: `it had a call at ${String(start_time)}` };
+  }
 }

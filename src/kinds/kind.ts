@@ -25,6 +25,11 @@ export interface Kind extends KindSchema {
    * is none. `ahead` says that the record has moved on since.
    */
   published?(client: PlatformClient, record: ShownRecord): Promise<PublishedRecord | undefined>;
+  /**
+   * Where ids of such records are mentioned, for a kind that no list shows: one iterable for each place, read only as far as
+   * needed. `since` is when the sought record was made, at the earliest.
+   */
+  mentions?(client: PlatformClient, since: Date): readonly AsyncIterable<Mention>[];
   /** Must send exactly one POST. Absent where the platform has none: `createByHand` says then what a person must do. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent where the platform has none. */
@@ -44,6 +49,13 @@ export interface Kind extends KindSchema {
   isOwner?(record: ShownRecord, role?: Json): boolean;
   /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
   notice?(record: ShownRecord): string | undefined;
+}
+
+/** An id that was heard of. */
+export interface Mention {
+  readonly id: string;
+  /** Who mentions it, as a clause, e.g. `number +12025550120 is linked to it`. */
+  readonly clause: string;
 }
 
 export interface PublishedRecord {
