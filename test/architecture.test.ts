@@ -31,6 +31,34 @@ const vagueNames = ['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'sha
 /** The emulator's own word for what its routes work on, older than the rule. */
 const namedOtherwise = new Set(['emulator/service.ts']);
 
+const MOST_LINES = 300;
+/** The tables of the API: long because the API is, and read as a reference. */
+const longerThanMost = new Set(['platform/records.ts']);
+
+/** What a plan is made by: the same input gives the same plan. */
+const pure = [
+  'answer',
+  'bind',
+  'body',
+  'compare',
+  'decide',
+  'decide-shown',
+  'decision',
+  'differences',
+  'digest',
+  'drift',
+  'field-rules',
+  'guards',
+  'lookups',
+  'memory',
+  'order',
+  'plan',
+  'plan-document',
+  'saved-plan',
+  'scope',
+  'wording',
+].map((name) => `engine/${name}.ts`);
+
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.replaceAll('\\', '/'))
@@ -39,11 +67,21 @@ const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 /** The project's own files that a file imports, types and lazy imports included. */
 function importsOf(file: string): string[] {
-  const text = readFileSync(path.join(source, file), 'utf8');
-  const found = [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g)].map((match) =>
+  const found = [...textOf(file).matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g)].map((match) =>
     path.posix.join(path.posix.dirname(file), match[1] ?? ''),
   );
   return [...new Set(found)];
+}
+
+function textOf(file: string): string {
+  return readFileSync(path.join(source, file), 'utf8');
+}
+
+/** The text without its comments, as far as a pattern tells them. */
+function codeOf(file: string): string {
+  return textOf(file)
+    .replace(/^\s*\/\*[\s\S]*?\*\//gm, '')
+    .replace(/^\s*\/\/.*$/gm, '');
 }
 
 function floorOf(file: string): string {
@@ -117,19 +155,49 @@ describe('the house', () => {
 
   it('names files for what they hold', () => {
     const wrong = files.filter(
-      (file) => vagueNames.includes(path.posix.basename(file, '.ts')) && !namedOtherwise.has(file),
+      (file) => !namedOtherwise.has(file) && file.split(/[/.-]/).some((word) => vagueNames.includes(word)),
     );
     expect(wrong).toEqual([]);
     expect(files.filter((file) => !/^[a-z0-9-/]+\.ts$/.test(file))).toEqual([]);
   });
 
+  it('keeps files short enough to be read at once', () => {
+    const long = files
+      .map((file) => ({ file, lines: textOf(file).trimEnd().split('\n').length }))
+      .filter(({ file, lines }) => lines > MOST_LINES && !longerThanMost.has(file));
+    expect(long).toEqual([]);
+  });
+
+  it('names no kind outside the kinds and the API', () => {
+    const names = ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser', 'KnowledgeBase'].join('|');
+    const asked = new RegExp(`['"\`](?:${names})['"\`/]`);
+    const generic = ['project', 'state', 'engine', 'output', 'operator'];
+    const wrong = files.filter((file) => generic.includes(floorOf(file)) && asked.test(codeOf(file)));
+    expect(wrong).toEqual([]);
+    expect(asked.test(codeOf('kinds/agent.ts'))).toBe(true);
+  });
+
+  it('lets the engine reach the platform through kinds only', () => {
+    const endpoint = /\bclient\.(?:agents|numbers|knowledgeBases|calls|webhooks|users|invoices|apiKeys)\b/;
+    const wrong = files.filter((file) => floorOf(file) === 'engine' && endpoint.test(codeOf(file)));
+    expect(wrong).toEqual([]);
+    expect(endpoint.test(codeOf('kinds/agent.ts'))).toBe(true);
+  });
+
+  it('decides without clock, chance, files or promises', () => {
+    const impure =
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\brandom\w*\(|\bawait\b|\basync\b|\bPromise\b|'node:(?!crypto)/;
+    expect(pure.filter((file) => !files.includes(file))).toEqual([]);
+    expect(pure.filter((file) => impure.test(codeOf(file)))).toEqual([]);
+    expect(impure.test(codeOf('engine/write.ts'))).toBe(true);
+  });
+
   it('reads the command line and the environment, prints and exits on the floor of the command line only', () => {
-    const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b/;
+    const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b|\bconsole\./;
     const wrong = files.filter(
-      (file) =>
-        !['cli', 'main.ts'].includes(floorOf(file)) &&
-        word.test(readFileSync(path.join(source, file), 'utf8')),
+      (file) => !['cli', 'main.ts'].includes(floorOf(file)) && word.test(codeOf(file)),
     );
     expect(wrong).toEqual([]);
+    expect(files.some((file) => word.test(codeOf(file)))).toBe(true);
   });
 });
