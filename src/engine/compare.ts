@@ -1,6 +1,6 @@
 import type { FieldRule } from '../manifests/kind-schema.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
-import { isTainted, references, revealed, type Value } from '../values/value.ts';
+import { references, revealed, type Value } from '../values/value.ts';
 
 /** Everything that is known of one managed leaf. */
 export interface LeafState {
@@ -23,6 +23,8 @@ export interface LeafState {
   readonly published: unknown;
   /** The fingerprint of a value that is shown although it ought to be secret. */
   fingerprintOf(shown: unknown): string;
+  /** A shown value as the state would hold it. */
+  formOf(shown: unknown): Json;
 }
 
 export type Verdict =
@@ -67,10 +69,8 @@ function sameAsRecorded(leaf: LeafState, recorded: Json): boolean {
 }
 
 function sameAsBaseline(leaf: LeafState, shown: unknown, baseline: Json): boolean {
-  if (isTainted(leaf.desired) || isFingerprint(baseline)) {
-    return isFingerprint(baseline) && leaf.fingerprintOf(shown) === baseline.$fingerprint;
-  }
-  return sameValue(leaf.rule, shown, baseline);
+  if (isFingerprint(baseline)) return leaf.fingerprintOf(shown) === baseline.$fingerprint;
+  return sameValue(leaf.rule, leaf.formOf(shown), baseline);
 }
 
 /** Equality after the field's normalising: sets without order, and what the kind says. */

@@ -54,6 +54,7 @@ export function differencesOf(facts: Comparing): Differences {
       published:
         facts.published === undefined ? undefined : shownAt(facts.kind, facts.published.record, path),
       fingerprintOf: (shown) => facts.fingerprints.of(maskable(shown)),
+      formOf: (shown) => mask(shown as Json, facts.fingerprints),
     });
     if (!verdict.inSync) changes.push(changeOf(facts, path, verdict));
     else {

@@ -3,7 +3,7 @@ import type { ResourceEntry } from '../state/document.ts';
 import { type Fingerprints, mask } from '../state/fingerprint.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
 import type { LeafPath, Leaves } from '../values/path.ts';
-import { isTainted, revealed } from '../values/value.ts';
+import { isTainted } from '../values/value.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 
 /** What the platform showed of a leaf right after the last apply; undefined where that is not known. */
@@ -50,11 +50,10 @@ export function remember(facts: Remembering): ResourceEntry {
     recorded[path] = masked;
     const shown = facts.foreign.has(path) ? undefined : shownAt(kind, record, path);
     if (shown !== undefined) {
-      if (!jsonEqual(revealed(value), shown)) {
-        observed[path] = isTainted(value)
-          ? { $fingerprint: fingerprints.of(maskable(shown)) }
-          : (shown as Json);
-      }
+      const form = isTainted(value)
+        ? { $fingerprint: fingerprints.of(maskable(shown)) }
+        : mask(shown as Json, fingerprints);
+      if (!jsonEqual(form, masked)) observed[path] = form;
     } else if (jsonEqual(recordedOf(previous, path), masked)) {
       copyBaseline(previous, path, { observed, unobserved });
     } else if (!facts.foreign.has(path) && ruleOf(kind, path).writeOnly !== true) {
