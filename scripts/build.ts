@@ -8,6 +8,9 @@ const root = path.resolve(import.meta.dirname, '..');
 const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-const compiled = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+const compiled = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+});
 if (compiled.status === 0) chmodSync(path.join(root, 'dist', 'main.js'), 0o755);
 else process.exitCode = 1;
