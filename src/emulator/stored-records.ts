@@ -97,18 +97,9 @@ export const storedCall = z.strictObject({
   analysis: z.record(z.string(), z.json()).nullable(),
 });
 
-/** The envelope has three keys and no others. */
-export const webhookPayload = z
-  .looseObject({ data: z.record(z.string(), z.json()), event: z.string(), timestamp: z.string() })
-  .partial()
-  .refine((payload) => Object.keys(payload).every((key) => ['data', 'event', 'timestamp'].includes(key)), {
-    error: 'expected no keys but data, event and timestamp',
-  });
-
 export const storedWebhook = z.strictObject({
   id,
   ...webhookRequest.required().shape,
-  payload: webhookPayload.nullable(),
   workspace_id: id,
   created_at: timestamp,
   updated_at: timestamp,

@@ -128,10 +128,16 @@ export const numberRequest = z.strictObject({
     .optional(),
 });
 
+/** Loose: whether the envelope may hold other keys is not documented. */
+export const webhookPayload = z.looseObject({
+  data: z.record(z.string(), z.json()).describe('What the event is about.').optional(),
+  event: text('Name of the event.').optional(),
+  timestamp: text('When it happened.').optional(),
+});
+
 export const webhookRequest = z.strictObject({
   url: url('Where events are sent.'),
-  payload: z
-    .record(z.string(), z.json())
+  payload: webhookPayload
     .nullable()
     .describe('Envelope of what is sent: `data`, `event` and `timestamp`.')
     .optional(),

@@ -5,15 +5,13 @@ import { trimmed } from '../normalising.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checked } from '../request-checks.ts';
 import type { EmulatorEnv, Service } from '../service.ts';
-import { type Stored, webhookPayload } from '../stored-records.ts';
-
-const request = webhookRequest.extend({ payload: webhookPayload.nullable().optional() });
+import type { Stored } from '../stored-records.ts';
 
 export function webhookRoutes(service: Service): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .post('/webhooks', (c) => {
       const { world, behaviour } = service;
-      const body = checked(request, trimmed(bodyOf(c), behaviour.normalise));
+      const body = checked(webhookRequest, trimmed(bodyOf(c), behaviour.normalise));
       const now = offsetTime(world.beginWrite());
       const webhook: Stored<'webhooks'> = {
         id: world.newId(),
