@@ -42,8 +42,8 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
   const references: PlacedReference[] = [];
   for (const special of placed) {
     const problem = specialProblem(kind, special);
-    if (problem === undefined) references.push(...referencesOf(special));
-    else report(problem);
+    if (problem !== undefined) report(problem);
+    else for (const reference of referencesOf(special)) references.push(reference);
   }
   const parsed = kind.spec.safeParse(plain);
   if (!parsed.success) {

@@ -90,12 +90,9 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
     return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
   }
   const kind = typeof document.kind === 'string' ? known.kinds.get(document.kind) : undefined;
-  const problems: Problem[] = [];
   const parsed = envelopeSchema.safeParse(document);
-  if (!parsed.success) {
-    const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
-    for (const issue of parsed.error.issues) problems.push(...problemsOfIssue(issue, checked));
-  }
+  const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
+  const problems = (parsed.error?.issues ?? []).flatMap((issue) => problemsOfIssue(issue, checked));
   if (typeof document.kind === 'string' && kind === undefined) {
     problems.push({
       code: 'unknown-kind',
@@ -105,7 +102,9 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
     });
   }
   const metadata = parsed.success ? parsed.data.metadata : usableMetadata(document.metadata);
-  if (kind !== undefined && metadata !== undefined) problems.push(...ignoreDriftProblems(metadata, kind));
+  if (kind !== undefined && metadata !== undefined) {
+    for (const problem of ignoreDriftProblems(metadata, kind)) problems.push(problem);
+  }
   const placed = kind === undefined ? problems : problems.map((problem) => belongsUnderSpec(problem, kind));
   if (kind === undefined || metadata === undefined) return { envelope: undefined, problems: placed };
   return { envelope: { kind, metadata, spec: document.spec as Json }, problems: placed };

@@ -11,13 +11,16 @@ export interface Checked {
   readonly name: string;
 }
 
+/** In one object. A suggestion takes time, and whoever has this many unknown fields has other worries. */
+const MOST_SUGGESTIONS = 100;
+
 /** What a zod issue means for a person: what is wrong, and what would be right. */
 export function problemsOfIssue(issue: z.core.$ZodIssue, checked: Checked): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.map((key, index) => ({
       code: 'unknown-field',
-      message: `unknown field ${quoted(key)}${suggestField(checked.schema, path, key)}`,
+      message: `unknown field ${quoted(key)}${index < MOST_SUGGESTIONS ? suggestField(checked.schema, path, key) : ''}`,
       path: [...path, key],
       at: 'key',
     }));

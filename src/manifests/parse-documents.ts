@@ -45,13 +45,13 @@ export function parseDocuments(text: string): ParsedFile {
   const problems: ParseProblem[] = [];
   const positions = new Positions(text);
   for (const [index, document] of yaml.entries()) {
-    const syntax = syntaxProblems(document);
+    let syntax = syntaxProblems(document);
     const usable = document.errors.every((error) => error.code === 'NON_STRING_KEY');
     const offset = document.contents?.range?.[0] ?? 0;
     if (document.contents !== null && !isEmpty(document)) {
       const plain = usable ? plainValue(document.contents) : undefined;
       documents.push({ index, line: positions.at(offset).line, value: plain?.value });
-      if (plain !== undefined) syntax.push(...plain.problems);
+      if (plain !== undefined) syntax = [...syntax, ...plain.problems];
     }
     for (const { code, message, offset: at, path = [] } of syntax) {
       const shown = path.length === 0 ? {} : { path: formatPath(path) };

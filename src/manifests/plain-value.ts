@@ -123,7 +123,7 @@ class PlainReader {
       const key = this.#key(pair, depth);
       if (key === undefined) continue;
       if (key === '<<' && isScalar(pair.key) && pair.key.type === 'PLAIN') {
-        merged.push(...this.#merged(pair, depth));
+        for (const source of this.#merged(pair, depth)) merged.push(source);
         continue;
       }
       this.#path[depth] = key;

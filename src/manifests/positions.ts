@@ -8,6 +8,7 @@ import {
   LineCounter,
   type Pair,
   parseAllDocuments,
+  type YAMLMap,
 } from 'yaml';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { type Finding, formatPath, type Place } from './finding.ts';
@@ -22,8 +23,11 @@ import { yamlOptions } from './yaml-options.ts';
 export function locate(findings: readonly Finding[], absolute: (file: string) => string): Diagnostic[] {
   const located = new Map<string, Diagnostic>();
   for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
-    const position = ofFile.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
-    for (const { place, ...finding } of ofFile) {
+    const different = [...new Map(ofFile.map((finding) => [JSON.stringify(finding), finding])).values()];
+    const listed = different.slice(0, MOST_IN_A_FILE);
+    if (different.length > MOST_IN_A_FILE) listed.push(andMore(file, different.length - MOST_IN_A_FILE));
+    const position = listed.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
+    for (const { place, ...finding } of listed) {
       const diagnostic: Diagnostic = {
         ...finding,
         message: oneLine(finding.message),
@@ -37,6 +41,14 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     }
   }
   return [...located.values()].sort(compareDiagnostics);
+}
+
+/** A file made by a program gone wrong can have a hundred thousand; nobody reads on, and each takes time to place. */
+const MOST_IN_A_FILE = 1000;
+
+function andMore(file: string, count: number): Finding {
+  const message = `${count} more problems of this file are not listed`;
+  return { severity: 'error', code: 'too-many-problems', message, file };
 }
 
 /** What people write gets into messages, and it may hold anything. */
@@ -89,7 +101,7 @@ function offsetAt(document: Document.Parsed, place: Place): number {
 function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | undefined {
   const map = isAlias(node) ? node.resolve(document) : node;
   if (!isMap(map)) return undefined;
-  const own = map.items.findLast((pair) => isScalar(pair.key) && pair.key.value === key);
+  const own = indexOf(map).get(key);
   if (own !== undefined) return own;
   for (const { key: mergeKey, value } of map.items) {
     if (!isScalar(mergeKey) || mergeKey.value !== '<<') continue;
@@ -99,6 +111,17 @@ function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | u
     }
   }
   return undefined;
+}
+
+const indices = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
+
+/** The pairs of a map by key; the last one of a key that stands there twice. */
+function indexOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
+  const known = indices.get(map);
+  if (known !== undefined) return known;
+  const index = new Map(map.items.map((pair) => [isScalar(pair.key) ? pair.key.value : pair.key, pair]));
+  indices.set(map, index);
+  return index;
 }
 
 function isEmptyScalar(node: unknown): boolean {

@@ -26,16 +26,16 @@ export interface CheckedProject {
 /** A parsed project file as what the program uses. */
 export function checkProject(raw: Json, context: ProjectContext): CheckedProject {
   const settings = settingsOf(raw, context);
-  const problems: Problem[] = [...settings].flatMap(([name, read]) =>
+  const inForms = [...settings].flatMap(([name, read]): Problem[] =>
     read.problems.map((problem) => ({ ...problem, path: ['workspaces', name, ...problem.path] })),
   );
   const plain = withSettings(raw, settings);
   const parsed = projectSchema.safeParse(plain);
-  if (parsed.success) problems.push(...crossChecks(parsed.data, context.root));
-  else {
-    const checked = { schema: projectSchema, value: plain, name: 'the project file' };
-    for (const issue of parsed.error.issues) problems.push(...problemsOfIssue(issue, checked));
-  }
+  const checked = { schema: projectSchema, value: plain, name: 'the project file' };
+  const others = parsed.success
+    ? crossChecks(parsed.data, context.root)
+    : parsed.error.issues.flatMap((issue) => problemsOfIssue(issue, checked));
+  const problems = [...inForms, ...others];
   const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
     return {
       severity: 'error',

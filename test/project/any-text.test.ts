@@ -170,6 +170,22 @@ describe('whatever the text is', () => {
   });
 });
 
+describe('a file with very many problems', () => {
+  it.each([
+    { reason: 'unknown fields', spec: Array.from({ length: 10_000 }, (_, n) => `k${n}: x`).join('\n') },
+    { reason: 'wrong items', spec: `llm_config: { knowledge_base_ids: [${'1, '.repeat(10_000)}] }` },
+    { reason: 'one key', spec: 'name: x\n'.repeat(10_000) },
+    {
+      reason: 'references to nothing',
+      spec: `llm_config: { tools: [${'{ $ref: Agent/x }, '.repeat(10_000)}] }`,
+    },
+  ])('is told the first of them: $reason', async ({ spec }) => {
+    const { diagnostics } = await loadFiles({ 'manifests/m.yaml': manifest('Agent', 'a', spec) });
+    expect(diagnostics).toHaveLength(1001);
+    expect(diagnostics[0]?.code).toBe('too-many-problems');
+  });
+});
+
 describe('any order', () => {
   it('of documents and files gives the same resources and the same kinds of problems', async () => {
     const documents = [

@@ -87,7 +87,7 @@ const rows: readonly Row[] = [
     reason: 'a workspace whose name is a path',
     text: PLAIN_PROJECT.replace('test:', '../x:'),
     expected: [
-      ':3:3 workspaces.../x bad-key ../x: expected a name of up to 63 letters, digits, ".", "_" and "-"',
+      ':3:3 workspaces."../x" bad-key "../x": expected a name of up to 63 letters, digits, ".", "_" and "-"',
     ],
   },
   {

@@ -1,0 +1,95 @@
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import type { Declaration } from '../manifests/declaration.ts';
+import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
+import { findFiles } from '../manifests/find-files.ts';
+import type { Finding } from '../manifests/finding.ts';
+import { parseDocuments } from '../manifests/parse-documents.ts';
+import { readTextFile } from '../manifests/read-file.ts';
+import type { Project } from './project.ts';
+
+export interface ReadDeclarations {
+  /** In file order. */
+  readonly declarations: readonly Declaration[];
+  /** What is wrong in files and envelopes. */
+  readonly findings: readonly Finding[];
+}
+
+/** Files that are read before other work, such as answers of the platform, gets a turn. */
+const FILES_A_TURN = 32;
+
+/** Reads every manifest of the project. Never throws over what is in them. */
+export async function readDeclarations(project: Project, known: KnownNames): Promise<ReadDeclarations> {
+  const findings: Finding[] = [];
+  const files = manifestFiles(project, findings);
+  const declarations: Declaration[] = [];
+  for (const [index, file] of files.entries()) {
+    if (index % FILES_A_TURN === FILES_A_TURN - 1) await setImmediate();
+    const read = readTextFile(path.join(project.root, file));
+    if ('text' in read) readDocuments({ file, text: read.text }, known, { declarations, findings });
+    else findings.push({ severity: 'error', file, ...read.problem });
+  }
+  return { declarations, findings };
+}
+
+function manifestFiles(project: Project, findings: Finding[]): readonly string[] {
+  const { files, patterns, entries } = findFiles(project.root, project.manifests);
+  const about = { file: project.file ?? 'manifests' };
+  const place = (...at: (string | number)[]) =>
+    project.file === undefined ? {} : { place: { document: 0, path: at, at: 'value' as const } };
+  for (const { index, code, message } of patterns) {
+    const severity = code === 'no-match' ? 'warning' : 'error';
+    if (severity === 'warning' && files.length === 0) continue;
+    findings.push({ severity, code, message, ...about, ...place('manifests', index) });
+  }
+  for (const entry of entries) findings.push({ severity: 'error', ...entry });
+  if (files.length === 0 && findings.length === 0) {
+    const message = `no manifests: no file matches ${project.manifests.join(', ')}`;
+    findings.push({ severity: 'warning', code: 'no-manifests', message, ...about, ...place('manifests') });
+  }
+  return files;
+}
+
+interface Collected {
+  readonly declarations: Declaration[];
+  readonly findings: Finding[];
+}
+
+interface TextFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+function readDocuments({ file, text }: TextFile, known: KnownNames, into: Collected): void {
+  const { documents, problems } = parseDocuments(text);
+  for (const problem of problems) into.findings.push({ severity: 'error', file, ...problem });
+  if (documents.length === 0 && problems.length === 0) {
+    into.findings.push({
+      severity: 'warning',
+      code: 'empty-file',
+      message: 'the file declares nothing',
+      file,
+    });
+  }
+  for (const { index, line, value } of documents) {
+    if (value === undefined) continue;
+    const { envelope, problems: wrong } = readEnvelope(value, known);
+    for (const { path: at, at: end, ...problem } of wrong) {
+      into.findings.push({
+        severity: 'error',
+        ...problem,
+        file,
+        place: { document: index, path: at, at: end },
+      });
+    }
+    if (envelope === undefined) continue;
+    const { kind, metadata, spec } = envelope;
+    into.declarations.push({
+      address: `${kind.name}/${metadata.name}`,
+      kind,
+      metadata,
+      source: { file, line },
+      home: { value: spec, file, document: index, base: ['spec'] },
+    });
+  }
+}
