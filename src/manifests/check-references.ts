@@ -1,4 +1,5 @@
 import { didYouMean } from '../problems/suggest.ts';
+import { valueAt } from '../values/path.ts';
 import { type Checked, findingInSpec } from './declaration.ts';
 import type { DocumentPath, Finding } from './finding.ts';
 import { type Address, parseAddress } from './resource.ts';
@@ -34,7 +35,25 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
       }
     }
   }
-  return [...findings, ...circles(live)];
+  return [
+    ...findings,
+    ...resources.flatMap((resource) => [...namesForIds(resource, live)]),
+    ...circles(live),
+  ];
+}
+
+/** The name of a resource where the id of its record belongs: sent as it stands, the platform would not find it. */
+function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
+  for (const [field, { refersTo }] of Object.entries(resource.kind.fields)) {
+    if (refersTo === undefined) continue;
+    const value = valueAt(resource.spec, field);
+    for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
+      if (typeof item !== 'string' || !live.has(`${refersTo}/${item}`)) continue;
+      const path = [...field.split('.'), ...(Array.isArray(value) ? [index] : [])];
+      const message = `${JSON.stringify(item)} is the name of a resource, not an id; did you mean { $ref: ${refersTo}/${item} }?`;
+      yield { ...findingInSpec(resource, path, { code: 'name-for-id', message }), severity: 'warning' };
+    }
+  }
 }
 
 /** A suggestion for an address that nothing has: of the same kind first, else of any. */

@@ -1,3 +1,4 @@
+import type { Value } from '../values/value.ts';
 import type { PlacedReference } from './check-spec.ts';
 import type { Metadata } from './envelope.ts';
 import type { DocumentPath, Finding } from './finding.ts';
@@ -17,6 +18,8 @@ export interface Declaration {
 
 /** A declaration of which this workspace makes a resource. */
 export interface Checked extends Declaration, SpecSources {
+  /** Its values, value forms worked in. */
+  readonly spec: { readonly [key: string]: Value };
   readonly references: readonly PlacedReference[];
   /** Absent where the kind has none, or where what it is made of is wrong. */
   readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;

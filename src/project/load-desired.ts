@@ -107,6 +107,7 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
     checked: {
       ...declaration,
       ...sources,
+      spec: own,
       references,
       naturalKey: isRight ? { path: naturalKey.field.split('.'), key: naturalKey.key } : undefined,
     },

@@ -120,6 +120,18 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'a name where an id belongs',
+    files: {
+      'manifests/a.yaml': agent('a'),
+      'manifests/u.yaml': user('u', 'email: a@b.c\nagent_ids: [01JAGENT, a]'),
+      'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: a\noutbound_agent_id: b'),
+    },
+    expected: [
+      'manifests/n.yaml:7:21 spec.inbound_agent_id warning name-for-id "a" is the name of a resource, not an id; did you mean { $ref: Agent/a }?',
+      'manifests/u.yaml:7:25 spec.agent_ids[1] warning name-for-id "a" is the name of a resource, not an id; did you mean { $ref: Agent/a }?',
+    ],
+  },
+  {
     reason: 'an agent that refers to itself',
     files: { 'manifests/a.yaml': agent('a', calls('a')) },
     expected: [
