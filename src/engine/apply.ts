@@ -66,7 +66,8 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     const kind = kindNamed(input.kinds, resource.kind);
     const observation = plan.observed.records.get(address);
     const isRecent = input.now().getTime() - input.observedAt.getTime() <= TRUSTED_MILLISECONDS;
-    const mustLook = observation?.status === 'remembered' || !isRecent;
+    const wasSeen = observation?.status === 'shown' && observation.record.id === id;
+    const mustLook = !wasSeen || !isRecent;
     try {
       const written = await write({
         client: input.client,

@@ -10,13 +10,24 @@ import { isAdopting } from './observe.ts';
 import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
 import { AHEAD_WARNING, manualSteps, releaseWarnings, updateReason, updateWarnings } from './wording.ts';
 
-/** Decides by comparison, for a record that exists. `found` says how, where the state did not know it. */
-export function decideShown(
-  facts: Facts,
-  record: ShownRecord | undefined,
-  published: PublishedRecord | undefined,
-  found: string | undefined,
-): Decision {
+/** What is compared with the manifest. */
+export interface Shown {
+  /** Undefined where memory stands in for it. */
+  readonly record: ShownRecord | undefined;
+  readonly published?: PublishedRecord | undefined;
+  /** Given where the record is not the one that the state remembers. */
+  readonly found?: Found | undefined;
+}
+
+export interface Found {
+  /** A clause for the plan. */
+  readonly how: string;
+  /** True where it was made by a create of ours that had no answer. */
+  readonly isOurs: boolean;
+}
+
+/** Decides by comparison, for a record that exists. */
+export function decideShown(facts: Facts, { record, published, found }: Shown): Decision {
   const { binding, kind, leaves } = facts;
   const adopting = found !== undefined || isAdopting(binding);
   const entry = found === undefined ? binding.entry : undefined;
@@ -47,12 +58,13 @@ interface Compared {
   readonly published: PublishedRecord | undefined;
   readonly differences: Differences;
   readonly adopting: boolean;
-  readonly found: string | undefined;
+  readonly found: Found | undefined;
   readonly byHand: readonly PlannedChange[];
 }
 
 /** Fields that no update reaches differ: another record is needed, or nothing can be done. */
-function replaced({ facts, record, differences }: Compared, fixed: readonly PlannedChange[]): Decision {
+function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision {
+  const { facts, record, differences } = compared;
   const { binding, kind, namesake } = facts;
   const fields = fixed.map((change) => change.path).join(', ');
   const { changes } = differences;
@@ -67,7 +79,12 @@ function replaced({ facts, record, differences }: Compared, fixed: readonly Plan
       planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
     };
   }
-  if (kind.create === undefined && namesake === undefined) {
+  if (namesake !== undefined && namesake !== record) {
+    const how = `${fields} names this record, which takes the place of ${id}`;
+    const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });
+    return { ...decision, warnings: [...decision.warnings, orphanWarning(id)] };
+  }
+  if (kind.create === undefined) {
     const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
     const reason = `${fields} names another record, which the workspace does not have`;
     return {
@@ -84,10 +101,14 @@ function replaced({ facts, record, differences }: Compared, fixed: readonly Plan
       desired: formsOf(facts.leaves),
       ...digest(facts, record),
     }),
-    id: namesake?.id,
+    id: undefined,
     settled: undefined,
-    warnings: [`${id}, which still works, goes on the orphan list: delete it in the dashboard`],
+    warnings: [orphanWarning(id)],
   };
+}
+
+function orphanWarning(id: string | null): string {
+  return `${id}, which still works, goes on the orphan list: delete it in the dashboard`;
 }
 
 function updated({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
@@ -110,7 +131,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
   return {
     planned: plannedAs(facts, 'update', {
       id,
-      reason: [found, updateReason(differences.changes, adopting)].filter(Boolean).join('; '),
+      reason: [found?.how, updateReason(differences.changes, adopting)].filter(Boolean).join('; '),
       changes: differences.changes,
       ...(adopting && { adopted: true as const }),
       ...(steps.length > 0 && { steps }),
@@ -131,7 +152,7 @@ function settledAs({ facts, record, published, differences, adopting, found, byH
   const steps = manualSteps(facts, byHand, record);
   const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   const reason = fresh
-    ? (found ?? 'an existing record is taken under management')
+    ? (found?.how ?? 'an existing record is taken under management')
     : steps.length > 0
       ? 'only the dashboard can change this'
       : binding.previousAddress !== undefined
@@ -147,7 +168,7 @@ function settledAs({ facts, record, published, differences, adopting, found, byH
           foreign: differences.foreign,
           kept: byHand.map((change) => change.path),
           previous: found === undefined ? binding.entry : undefined,
-          adopted: binding.entry?.adopted === true || (fresh && found === undefined),
+          adopted: found === undefined ? fresh || binding.entry?.adopted === true : !found.isOurs,
           fingerprints: facts.fingerprints,
         });
   return {

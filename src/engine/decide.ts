@@ -1,5 +1,5 @@
 import type { Binding } from './bind.ts';
-import { decideShown } from './decide-shown.ts';
+import { decideShown, type Found } from './decide-shown.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
 import type { Candidate } from './search.ts';
@@ -13,20 +13,17 @@ export function decide(facts: Facts): Decision {
   }
   if (binding.pending !== undefined) {
     if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
-    return decideShown(
-      facts,
-      observation.record,
-      undefined,
-      'found by its natural key after its create had no answer',
-    );
+    if (isForAnother(facts)) return answered(facts, observation.record.id);
+    const how = 'found by its natural key after its create had no answer';
+    return decideShown(facts, { record: observation.record, found: { how, isOurs: true } });
   }
   switch (observation.status) {
     case 'shown':
-      return decideShown(facts, observation.record, observation.published, undefined);
+      return decideShown(facts, { ...observation, found: observation.successor && succeeding(binding) });
     case 'remembered':
-      return decideShown(facts, undefined, undefined, undefined);
+      return decideShown(facts, { record: undefined });
     case 'gone':
-      return binding.resource.id === undefined || binding.entry?.id !== binding.resource.id
+      return binding.entry === undefined || binding.entry.id !== binding.resource.id
         ? created(facts, goneReason(binding))
         : without(
             facts,
@@ -40,13 +37,17 @@ export function decide(facts: Facts): Decision {
   }
 }
 
-function goneReason({ entry, resource }: Binding): string {
-  return `its record ${entry?.id ?? resource.id} is gone from the platform`;
+function succeeding({ entry }: Binding): Found {
+  return { how: `its record ${entry?.id} is gone, and this one has its natural key`, isOurs: false };
+}
+
+function goneReason({ entry }: Binding): string {
+  return `its record ${entry?.id} is gone from the platform`;
 }
 
 function created(facts: Facts, reason: string): Decision {
   const { binding, kind, leaves } = facts;
-  if (binding.entry === undefined && binding.resource.id !== undefined && kind.get !== undefined) {
+  if (binding.entry === undefined && binding.resource.id !== undefined) {
     return without(
       facts,
       'blocked',
@@ -90,6 +91,20 @@ function undecided(facts: Facts): Decision {
     `${looked}If you find it in the dashboard: voxform import ${address} ID`,
     `If it is not there: voxform state resolve ${address} --not-created`,
   ];
+  return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+}
+
+/** True where the manifest has changed since, so that it no longer means the record that was being created. */
+function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean {
+  const key = kind.naturalKey?.(resource.spec)?.key;
+  return pending?.natural_key !== undefined && pending.natural_key !== key;
+}
+
+/** The create did happen, and the manifest means another record by now: that is decided once this one is in the state. */
+function answered(facts: Facts, id: string): Decision {
+  const { address } = facts.binding.resource;
+  const reason = `a create sent at ${facts.binding.pending?.since} had no answer and did happen, and the manifest has changed since`;
+  const steps = [`Take the record in, and plan again: voxform import ${address} ${id}`];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
 

@@ -10,7 +10,9 @@ export function driftOf({ document, observed }: Plan): PlanDocument {
   const applied = document.resources.filter(({ id }) => id !== null);
   const resources = applied.map((resource): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
-    const isGone = observed.records.get(resource.address)?.status === 'gone';
+    const seen = observed.records.get(resource.address);
+    const isGone = seen?.status === 'gone';
+    if (seen?.status === 'shown' && seen.successor) return resource;
     if (isGone || changes.length > 0) return { ...resource, changes: isGone ? [] : changes };
     return withoutProposal(resource);
   });

@@ -136,16 +136,22 @@ function* matchList(
   const byKey = Map.groupBy(shown, (record) => kind.recordKey?.(record));
   const problems: string[] = [];
   for (const { resource, id, pending } of members) {
-    if (id !== undefined && pending === undefined) {
-      const record = byId.get(id);
-      yield [resource.address, record ? { status: 'shown', record } : { status: 'gone' }];
+    const { address } = resource;
+    const isRecorded = id !== undefined && pending === undefined;
+    const recorded = isRecorded ? byId.get(id) : undefined;
+    if (recorded !== undefined) {
+      yield [address, { status: 'shown', record: recorded }];
       continue;
     }
-    const key = kind.naturalKey?.(resource.spec)?.key;
+    if (isRecorded && id === resource.id) {
+      yield [address, { status: 'gone' }];
+      continue;
+    }
+    const key = pending?.natural_key ?? kind.naturalKey?.(resource.spec)?.key;
     const [record, ...more] = key === undefined ? [] : (byKey.get(key) ?? []);
-    if (record === undefined) yield [resource.address, { status: 'absent' }];
-    else if (more.length === 0) yield [resource.address, { status: 'shown', record }];
-    else problems.push(ambiguity(resource, [record, ...more]));
+    if (record === undefined) yield [address, { status: isRecorded ? 'gone' : 'absent' }];
+    else if (more.length > 0) problems.push(ambiguity(resource, [record, ...more]));
+    else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
   }
   if (problems.length === 0) return;
   throw new UserError(problems.sort().join('\n'), {

@@ -24,6 +24,8 @@ export type Observation =
       readonly status: 'shown';
       readonly record: ShownRecord;
       readonly published?: PublishedRecord | undefined;
+      /** Present when it was found by its natural key, because the record with the id that is remembered is not there. */
+      readonly successor?: true;
     }
   /** The record with the id that is remembered is not there. */
   | { readonly status: 'gone' }

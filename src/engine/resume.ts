@@ -102,7 +102,8 @@ function resourceOf(planned: PlannedResource, { kinds, state, secret }: Resuming
     id: isNew && idLeadsToIt(planned, kinds) ? (planned.id ?? undefined) : undefined,
     previousNames: planned.previous_address === undefined ? [] : [nameOf(planned.previous_address)],
     ignoreDrift: planned.ignore_drift ?? [],
-    mayReplace: planned.action === 'replace',
+    // Also where an existing record takes the place of the one that the state has.
+    mayReplace: planned.action === 'replace' || state.resources.get(planned.address)?.id !== planned.id,
     spec: unflatten(leaves) as Resource['spec'],
   };
 }

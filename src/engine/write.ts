@@ -57,7 +57,7 @@ export async function write(facts: Writing): Promise<string | null> {
       await session.record({
         type: 'forgotten',
         address: planned.address,
-        orphan: orphanOf(facts, 'forgotten'),
+        orphan: orphanOf(facts, { id: planned.id ?? '', reason: 'forgotten' }),
       });
       return planned.id;
     case 'manual':
@@ -75,7 +75,6 @@ async function create(facts: Writing): Promise<string> {
   const leaves = sentAtCreate(kind, desiredOf(facts));
   const body = createBody(leaves);
   const replaces = planned.action === 'replace' ? (planned.id ?? undefined) : undefined;
-  const orphan = replaces === undefined ? undefined : orphanOf(facts, 'replaced');
   if (kind.create === undefined) throw new Error(`${planned.address} cannot be created`);
 
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
@@ -87,7 +86,7 @@ async function create(facts: Writing): Promise<string> {
   };
   await session.record({ type: 'creating', address: planned.address, pending });
   const record = await sent(facts, () => kind.create?.(client, body));
-  return saved(facts, { record, leaves, previous: undefined, adopted: false, orphan });
+  return saved(facts, { record, leaves, previous: undefined, adopted: false });
 }
 
 async function update(facts: Writing): Promise<string> {
@@ -95,7 +94,8 @@ async function update(facts: Writing): Promise<string> {
   const leaves = desiredOf(facts);
   const seen = await freshObservation(facts, leaves);
   if (seen?.status !== 'shown') throw changedSince(planned.address);
-  const entry = session.state.resources.get(planned.address);
+  const remembered = session.state.resources.get(planned.address);
+  const entry = remembered?.id === seen.record.id ? remembered : undefined;
   const changed = planned.changes.filter((change) => !change.manual).map((change) => change.path);
   const body = updateBody({
     kind,
@@ -115,14 +115,19 @@ async function update(facts: Writing): Promise<string> {
     record,
     leaves: new Map([...leaves].filter(([path]) => !byHand.has(path))),
     previous: entry,
-    adopted: entry === undefined || entry.adopted === true,
-    orphan: undefined,
+    adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
   });
 }
 
-async function adopt({ planned, session, settled }: Writing): Promise<string> {
+async function adopt(facts: Writing): Promise<string> {
+  const { planned, session, settled } = facts;
   if (settled === undefined) throw changedSince(planned.address);
-  await session.record({ type: 'saved', address: planned.address, entry: settled });
+  await session.record({
+    type: 'saved',
+    address: planned.address,
+    entry: settled,
+    ...displacedBy(facts, settled.id),
+  });
   return settled.id;
 }
 
@@ -148,10 +153,9 @@ interface Saving {
   readonly leaves: ReadonlyMap<string, Value>;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
-  readonly orphan: Orphan | undefined;
 }
 
-async function saved(facts: Writing, { record, leaves, previous, adopted, orphan }: Saving): Promise<string> {
+async function saved(facts: Writing, { record, leaves, previous, adopted }: Saving): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   try {
     await fingerprints.prepare(textsToMask(kind, { leaves, record, entry: previous }));
@@ -171,7 +175,7 @@ async function saved(facts: Writing, { record, leaves, previous, adopted, orphan
       type: 'saved',
       address: planned.address,
       entry,
-      ...(orphan !== undefined && { orphan }),
+      ...displacedBy(facts, record.id),
     });
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, error);
@@ -216,12 +220,15 @@ function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
   return leaves;
 }
 
-function orphanOf({ planned, now }: Writing, reason: Orphan['reason']): Orphan {
-  return {
-    kind: planned.kind,
-    id: planned.id ?? '',
-    address: planned.address,
-    reason,
-    since: now().toISOString(),
-  };
+/** The record that the address held until now, where another takes its place: it is still there unless it was seen to be gone. */
+function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
+  const { observation, session, planned } = facts;
+  const before = session.state.resources.get(planned.address);
+  const isGone = observation?.status === 'gone' || (observation?.status === 'shown' && observation.successor);
+  if (before === undefined || before.id === id || isGone) return {};
+  return { orphan: orphanOf(facts, { id: before.id, reason: 'replaced' }) };
+}
+
+function orphanOf({ planned, now }: Writing, { id, reason }: Pick<Orphan, 'id' | 'reason'>): Orphan {
+  return { kind: planned.kind, id, address: planned.address, reason, since: now().toISOString() };
 }

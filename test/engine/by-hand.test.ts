@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../src/problems/user-error.ts';
+import { failureOf } from '../state/temporary-state.ts';
+import { agent, number, ref, user } from './resources.ts';
+import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
+
+describe('what only a person can do', () => {
+  it('asks for an invitation, and takes the user in once invited', async () => {
+    const w = await Workspace.open();
+    const desired = [user('ada', { role: 'admin', modules: ['agents'] })];
+    expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({
+      action: 'manual',
+      id: null,
+      steps: ['In the dashboard, invite ada@example.com to the workspace.'],
+    });
+    expect(outcomes(await w.apply(desired))).toEqual({});
+    expect(w.writes).toEqual([]);
+
+    w.emulator.dashboard.inviteUser({ email: 'Ada@Example.com' });
+    expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({ action: 'update', adopted: true });
+    expect(outcomes(await w.apply(desired))).toEqual({ 'WorkspaceUser/ada': 'done' });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('finds a user who was removed and invited again, under another id', async () => {
+    const w = await Workspace.open();
+    const desired = [user('ada', { role: 'admin' })];
+    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
+    await w.apply(desired);
+    w.emulator.dashboard.remove('users', id);
+    expect(at(await w.plan(desired), 'WorkspaceUser/ada').action).toBe('manual');
+    const again = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    const plan = await w.plan(desired);
+    expect(at(plan, 'WorkspaceUser/ada')).toMatchObject({ action: 'update', adopted: true, id: again.id });
+    expect(actionsIn(await w.drift(desired))).toEqual(['update WorkspaceUser/ada']);
+    expect(outcomes(await w.apply(desired))).toEqual({ 'WorkspaceUser/ada': 'done' });
+    const state = await w.state();
+    expect(state.resources.get('WorkspaceUser/ada')?.id).toBe(again.id);
+    expect(state.orphans, 'a record that is gone is nothing to delete').toEqual([]);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('waits for a knowledge base and whatever refers to the agent waits with it', async () => {
+    const w = await Workspace.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    w.emulator.dashboard.addKnowledgeBase({ name: 'FAQs' });
+    const desired = [
+      agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } }),
+      agent('b'),
+      user('ada', { role: 'member', agent_ids: [ref('Agent/a')] }),
+    ];
+    const plan = await w.plan(desired);
+    expect(actionsIn(plan)).toEqual(['manual Agent/a', 'create Agent/b', 'update WorkspaceUser/ada']);
+    expect(at(plan, 'Agent/a').steps).toEqual([
+      'In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?',
+    ]);
+    expect(outcomes(await w.apply(desired))).toEqual({
+      'Agent/b': 'done',
+      'WorkspaceUser/ada': 'skipped: Agent/a has no record yet (manual)',
+    });
+    w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done', 'WorkspaceUser/ada': 'done' });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('refuses a name that two knowledge bases have, with both ids and the place', async () => {
+    const w = await Workspace.open();
+    const ids = [1, 2].map(() => w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' }).id);
+    const desired = [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })];
+    const error = await failureOf(w.plan(desired));
+    expect(error).toBeInstanceOf(UserError);
+    expect(error.message).toBe(
+      `manifests/all.yaml:1  Agent/a refers to KnowledgeBase/FAQ, but 2 records have that name: ${ids.join(', ')}`,
+    );
+  });
+
+  it('asks for a nickname and links, and sees when they are made', async () => {
+    const w = await Workspace.open();
+    const before = [agent('a'), number('n', { number: '+49301', nickname: 'Desk' })];
+    await w.apply(before);
+    const desired = [
+      agent('a'),
+      number('n', {
+        number: '+49301',
+        nickname: 'Front desk',
+        inbound_agent_id: ref('Agent/a'),
+        outbound_agent_id: null,
+      }),
+    ];
+    const a = (await w.state()).resources.get('Agent/a')?.id ?? '';
+    const n = (await w.state()).resources.get('PhoneNumber/n')?.id ?? '';
+    const planned = at(await w.plan(desired), 'PhoneNumber/n');
+    expect(planned.action).toBe('manual');
+    expect(planned.steps).toEqual([
+      `In the dashboard, set the inbound agent of number +49301 to Agent/a (${a}).`,
+      'In the dashboard, rename number +49301 to "Front desk".',
+    ]);
+    w.emulator.clearRequests();
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
+    expect(at(await w.plan(desired), 'PhoneNumber/n').action, 'it is not taken for done').toBe('manual');
+
+    w.emulator.dashboard.linkNumber(n, { inbound_agent_id: a, nickname: 'Front desk' });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    await w.apply(desired);
+    w.emulator.dashboard.linkNumber(n, { inbound_agent_id: null });
+    expect(at(await w.drift(desired), 'PhoneNumber/n').changes).toMatchObject([
+      { path: 'inbound_agent_id', cause: 'drift', before: null, after: a, manual: true },
+    ]);
+  });
+
+  it('creates a number with its nickname and says which links are left', async () => {
+    const w = await Workspace.open({ numericNumbers: true, normalise: { trim: true } });
+    const desired = [
+      agent('a'),
+      number('n', { number: '+49 30-1', nickname: ' Desk ', inbound_agent_id: ref('Agent/a') }),
+    ];
+    const planned = at(await w.plan(desired), 'PhoneNumber/n');
+    expect(planned).toMatchObject({
+      action: 'create',
+      depends_on: ['Agent/a'],
+      steps: ['In the dashboard, set the inbound agent of number +49 30-1 to Agent/a.'],
+    });
+    const report = await w.apply(desired);
+    expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'PhoneNumber/n': 'done' });
+    expect(report.warnings).toEqual([]);
+    expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
+  });
+
+  it('adopts a number that exists under another nickname, and asks for the nickname', async () => {
+    const w = await Workspace.open({ numericNumbers: true });
+    await w.client.numbers.create({ number: '0049301', nickname: 'Old' });
+    const desired = [number('n', { number: '+49301', nickname: 'New' })];
+    expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', adopted: true });
+    expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
+    expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
+  });
+
+  it('refuses two records with the digits of one manifest, with both ids', async () => {
+    const w = await Workspace.open();
+    const one = await w.client.numbers.create({ number: '+49301' });
+    const two = await w.client.numbers.create({ number: '49 301' });
+    const error = await failureOf(w.plan([number('n', { number: '+49301' })]));
+    expect(error).toBeInstanceOf(UserError);
+    expect(error.message).toContain(`PhoneNumber/n may be any of 2 records: ${one.id}, ${two.id}`);
+    const desired = [number('n', { number: '+49301' }, { id: two.id })];
+    expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', id: two.id });
+  });
+
+  it('does not update a user without a role', async () => {
+    const w = await Workspace.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
+    const desired = [user('ada', { modules: ['agents'] })];
+    const planned = at(await w.plan(desired), 'WorkspaceUser/ada');
+    expect(planned.action).toBe('blocked');
+    expect(planned.reason).toContain('set spec.role');
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { number, user, webhook } from './resources.ts';
+import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
+
+describe('a change that no update reaches', () => {
+  it('is blocked for a webhook, with the way out', async () => {
+    const w = await Workspace.open();
+    await w.apply([webhook('h', { timeout: 5 })]);
+    const id = (await w.state()).resources.get('Webhook/h')?.id;
+    const planned = at(await w.plan([webhook('h', { timeout: 6 })]), 'Webhook/h');
+    expect(planned).toMatchObject({ action: 'blocked', id });
+    expect(planned.steps?.[0]).toContain('--allow-replace Webhook/h');
+    w.emulator.clearRequests();
+    await w.apply([webhook('h', { timeout: 6 })]);
+    expect(w.writes).toEqual([]);
+    expect(at(await w.plan([webhook('h', { timeout: 6 })]), 'Webhook/h').action).toBe('blocked');
+  });
+
+  it.each(['metadata.replace', '--allow-replace'])(
+    'replaces a webhook with %s and remembers the old one',
+    async (how) => {
+      const w = await Workspace.open();
+      await w.apply([webhook('h', { timeout: 5 })]);
+      const old = (await w.state()).resources.get('Webhook/h')?.id;
+      const desired = [webhook('h', { timeout: 6 }, { mayReplace: how === 'metadata.replace' })];
+      const allowReplace = how === 'metadata.replace' ? [] : ['Webhook/h'];
+      const plan = await w.plan(desired, { allowReplace });
+      expect(at(plan, 'Webhook/h')).toMatchObject({ action: 'replace', id: old });
+      expect(plan.warnings.map(({ message }) => message).join()).toContain(`${old}, which still works`);
+      expect(outcomes(await w.apply(desired, { allowReplace }))).toEqual({ 'Webhook/h': 'done' });
+      const state = await w.state();
+      expect(state.orphans).toMatchObject([
+        { kind: 'Webhook', id: old, address: 'Webhook/h', reason: 'replaced' },
+      ]);
+      expect(state.resources.get('Webhook/h')?.id).not.toBe(old);
+      expect(actionsIn(await w.plan(desired))).toEqual([]);
+    },
+  );
+
+  it('sees a webhook that was changed behind its back, and is blocked from putting it right', async () => {
+    const w = await Workspace.open();
+    const desired = [webhook('h', { timeout: 5 })];
+    await w.apply(desired);
+    const id = (await w.state()).resources.get('Webhook/h')?.id ?? '';
+    w.emulator.dashboard.edit('webhooks', id, { timeout: 9 });
+    expect(at(await w.drift(desired), 'Webhook/h').changes).toMatchObject([
+      { path: 'timeout', cause: 'drift', before: 9, after: 5 },
+    ]);
+    expect(at(await w.plan(desired), 'Webhook/h').action).toBe('blocked');
+  });
+
+  it('creates the other number, and keeps the first on the orphan list', async () => {
+    const w = await Workspace.open();
+    await w.apply([number('n', { number: '+49301' })]);
+    const old = (await w.state()).resources.get('PhoneNumber/n')?.id;
+    expect(at(await w.plan([number('n', { number: '+49302' })]), 'PhoneNumber/n').action).toBe('blocked');
+    const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
+    expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
+    expect((await w.state()).orphans).toMatchObject([{ id: old, reason: 'replaced' }]);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('takes a number that is there already instead of creating it twice', async () => {
+    const w = await Workspace.open();
+    await w.apply([number('n', { number: '+49301' })]);
+    const old = (await w.state()).resources.get('PhoneNumber/n')?.id;
+    const other = await w.client.numbers.create({ number: '+49302' });
+    w.emulator.clearRequests();
+    const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
+    expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
+    expect(w.writes).toEqual([]);
+    const state = await w.state();
+    expect(state.resources.get('PhoneNumber/n')?.id).toBe(other.id);
+    expect(state.orphans).toMatchObject([{ id: old, reason: 'replaced' }]);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('moves to another user, who is updated in the same run', async () => {
+    const w = await Workspace.open();
+    const ada = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    await w.apply([user('boss', { email: 'ada@example.com', role: 'admin' })]);
+    const desired = (mayReplace: boolean) => [
+      user('boss', { email: 'grace@example.com', role: 'admin' }, { mayReplace }),
+    ];
+    expect(at(await w.plan(desired(false)), 'WorkspaceUser/boss').action).toBe('blocked');
+    expect(at(await w.plan(desired(true)), 'WorkspaceUser/boss').action).toBe('manual');
+    const grace = w.emulator.dashboard.inviteUser({ email: 'grace@example.com', role: 'member' });
+    const plan = await w.plan(desired(true));
+    expect(at(plan, 'WorkspaceUser/boss')).toMatchObject({ action: 'update', adopted: true, id: grace.id });
+    expect(outcomes(await w.applySaved(plan))).toEqual({ 'WorkspaceUser/boss': 'done' });
+    expect(w.emulator.world.users.get(grace.id)?.role).toBe('admin');
+    const state = await w.state();
+    expect(state.resources.get('WorkspaceUser/boss')?.id).toBe(grace.id);
+    expect(state.orphans).toMatchObject([{ id: ada.id, reason: 'replaced' }]);
+    expect(actionsIn(await w.plan(desired(true)))).toEqual([]);
+  });
+});
+
+describe('a resource that leaves the manifests', () => {
+  it('is forgotten, kept as an orphan, and taken back without a write', async () => {
+    const w = await Workspace.open();
+    await w.apply([webhook('h'), webhook('i')]);
+    const id = (await w.state()).resources.get('Webhook/h')?.id ?? '';
+    const plan = await w.plan([webhook('i')]);
+    expect(at(plan, 'Webhook/h')).toMatchObject({ action: 'forget', id, source: null });
+    w.emulator.clearRequests();
+    expect(outcomes(await w.apply([webhook('i')]))).toEqual({ 'Webhook/h': 'done' });
+    expect(w.writes).toEqual([]);
+    expect((await w.state()).orphans).toMatchObject([{ id, reason: 'forgotten', address: 'Webhook/h' }]);
+    expect(w.emulator.world.webhooks.has(id)).toBe(true);
+    expect(actionsIn(await w.plan([webhook('i')]))).toEqual([]);
+
+    const again = [webhook('i'), webhook('h', {}, { id })];
+    expect(at(await w.plan(again), 'Webhook/h')).toMatchObject({ action: 'adopt', id });
+    await w.apply(again);
+    expect((await w.state()).orphans).toEqual([]);
+    expect(w.writes).toEqual([]);
+  });
+});
