@@ -5,7 +5,10 @@ import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 export type Decoded = { readonly value: unknown } | { readonly problem: string };
 
 /** Decodes the body of a success, whatever content type it claims. */
-export function decodeJson(body: Buffer, contentType: string | undefined): Decoded {
+export function decodeJson(
+  body: Buffer,
+  { contentType, redact }: { readonly contentType: string | undefined; redact(text: string): string },
+): Decoded {
   if (body.length === 0) return { problem: 'the answer is empty' };
   // Replacement characters would come back to the platform with the next update.
   if (!isUtf8(body)) return { problem: 'the answer is not UTF-8' };
@@ -13,7 +16,7 @@ export function decodeJson(body: Buffer, contentType: string | undefined): Decod
   try {
     return { value: JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
   } catch {
-    return { problem: whatItIs(text, contentType) };
+    return { problem: whatItIs(redact(text), contentType) };
   }
 }
 

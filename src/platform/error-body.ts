@@ -28,7 +28,7 @@ export function readErrorBody(body: Buffer, redact: (text: string) => string): E
     .replace(/^\ufeff/, '')
     .trim();
   if (text === '') return {};
-  const complaints = complaintsOf(text).slice(0, MOST_COMPLAINTS);
+  const complaints = complaintsOf(text, redact).slice(0, MOST_COMPLAINTS);
   const line = (part: string, length: number) => oneLine(part, length, redact);
   const detail = line(complaints.map(sentence).filter(Boolean).join('; '), LONGEST_DETAIL);
   const field = line(complaints.find((complaint) => complaint.field)?.field ?? '', LONGEST_NAME);
@@ -45,8 +45,9 @@ function sentence({ field, text }: Complaint): string {
   return text === undefined ? field : `${field}: ${text}`;
 }
 
-function complaintsOf(text: string): readonly Complaint[] {
-  if (looksLikeMarkup(text)) return [plain(textOfMarkup(text))];
+function complaintsOf(text: string, redact: (text: string) => string): readonly Complaint[] {
+  // Before the tags are taken away: a secret may hold what looks like one.
+  if (looksLikeMarkup(text)) return [plain(textOfMarkup(redact(text)))];
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -126,8 +126,10 @@ function redirected(call: FailedCall, result: AttemptResult & { type: 'answer' }
 }
 
 function originOf(location: string | undefined, call: FailedCall): string {
-  if (location === undefined || !/^https?:\/\//i.test(location) || !URL.canParse(location)) return '';
-  return ` (${oneLine(new URL(location).origin, 200, call.redact)})`;
+  // Before it is taken apart, which also turns the host into small letters.
+  const target = call.redact(location ?? '');
+  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return '';
+  return ` (${oneLine(new URL(target).origin, 200, call.redact)})`;
 }
 
 function keyWords(status: number): string | undefined {

@@ -223,7 +223,8 @@ class PoolTransport implements Transport {
   #succeed(result: AttemptResult & { type: 'answer' }, failed: () => FailedCall): TransportAnswer {
     const { status } = result;
     const requestId = requestIdOf(result.headers, this.#redact);
-    const decoded = decodeJson(result.body, result.headers['content-type']);
+    const contentType = result.headers['content-type'];
+    const decoded = decodeJson(result.body, { contentType, redact: this.#redact });
     if ('problem' in decoded) {
       throw malformed(failed(), { status, requestId }, oneLine(decoded.problem, 200, this.#redact));
     }

@@ -63,7 +63,20 @@ function* spellings(text: string): Generator<string> {
   yield* jsonSpellings(text);
   yield* urlSpellings(text);
   yield* base64Spellings(text);
+  yield htmlSpelling(text);
 }
+
+function htmlSpelling(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => HTML[character] ?? character);
+}
+
+const HTML: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 function* jsonSpellings(text: string): Generator<string> {
   const escaped = escapedForJson(text);

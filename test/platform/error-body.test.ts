@@ -140,3 +140,9 @@ describe('an error body', () => {
     expect(readErrorBody(Buffer.from('s3cret\u200b-token'), redact).detail).toBe('(secret)');
   });
 });
+
+it('finds a secret in a page although it looks like markup', () => {
+  const redact = (text: string) => text.replaceAll('key <b> 1', '(secret)');
+  const page = Buffer.from('<html><title>you sent key <b> 1</title></html>');
+  expect(readErrorBody(page, redact).detail).toBe('you sent (secret)');
+});
