@@ -14,6 +14,8 @@ export interface ErrorOptions {
   readonly issues?: string;
   /** Where the platform was looked for. */
   readonly baseUrl?: string;
+  /** Strikes secrets out of what an error says, before lines are broken and characters escaped. */
+  redact?(text: string): string;
 }
 
 /** An error for a person: what is wrong and what may help; for a mistake of ours the stack, and what to report. */
@@ -30,21 +32,30 @@ export function renderError(error: unknown, style: Style, options: ErrorOptions 
   return unexpected(error, style, options);
 }
 
-function expected(error: Error, hint: string | undefined, style: Style, { verbose }: ErrorOptions): string {
+function expected(
+  error: Error,
+  hint: string | undefined,
+  style: Style,
+  { verbose, redact = String }: ErrorOptions,
+): string {
   const lines = [
-    labelled(style.error('error: '), error.message, style),
-    ...(hint === undefined ? [] : [labelled(style.dim('hint:  '), hint, style)]),
-    ...(verbose ? [style.dim(stackOf(error))] : []),
+    labelled(style.error('error: '), redact(error.message), style),
+    ...(hint === undefined ? [] : [labelled(style.dim('hint:  '), redact(hint), style)]),
+    ...(verbose ? [style.dim(stackOf(error, redact))] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function unexpected(error: unknown, style: Style, { command, issues }: ErrorOptions): string {
-  const summary = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+function unexpected(
+  error: unknown,
+  style: Style,
+  { command, issues, redact = String }: ErrorOptions,
+): string {
+  const summary = redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
   const where = issues === undefined ? 'Please report it' : `Please report it at ${issues}`;
   return [
     labelled(style.error('error: '), `this is a mistake in voxform itself: ${summary}`, style),
-    ...(error instanceof Error ? [style.dim(stackOf(error))] : []),
+    ...(error instanceof Error ? [style.dim(stackOf(error, redact))] : []),
     '',
     style.prose(`${where} with the lines above; look through them first for anything private.`),
     `  version: voxform ${VERSION}`,
@@ -72,7 +83,7 @@ function indentOf(line: string): number {
 }
 
 /** The stack and those of its causes, a line each frame. */
-function stackOf(error: Error): string {
+function stackOf(error: Error, redact: (text: string) => string): string {
   const stacks: string[] = [];
   const seen = new Set<unknown>();
   for (let next: unknown = error; next !== undefined && !seen.has(next); ) {
@@ -82,6 +93,7 @@ function stackOf(error: Error): string {
     next = next instanceof Error ? next.cause : undefined;
   }
   return stacks
+    .map(redact)
     .flatMap(visibleLines)
     .map((line) => `    ${guard(line)}${line.trimStart()}`)
     .join('\n');

@@ -84,3 +84,19 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     expect(text).not.toMatch(/^\s*::error::forged/m);
   });
 });
+
+describe('a secret in an error', () => {
+  const secret = 'correct horse\tbattery staple';
+  const redact = (text: string) => text.replaceAll(secret, '(secret)');
+  const long = 'word '.repeat(14);
+
+  it.each([
+    { reason: 'of a person', error: new UserError(`${long}${secret}`, { hint: `${long}${secret}` }) },
+    { reason: 'of ours', error: new TypeError(`${long}${secret}`, { cause: new Error(secret) }) },
+    { reason: 'that is none', error: `${long}${secret}` },
+  ])('$reason is struck out before its lines are broken', ({ error }) => {
+    const text = renderError(error, style, { verbose: true, redact });
+    expect(text).toContain('(secret)');
+    expect(text).not.toMatch(/correct|horse|battery|staple/);
+  });
+});
