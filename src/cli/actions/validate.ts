@@ -4,6 +4,7 @@ import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { jsonText } from '../../output/json-text.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadDesired } from '../../project/load-desired.ts';
 import type { Desired } from '../../project/project.ts';
 import type { Context } from '../context.ts';
@@ -18,21 +19,27 @@ export interface ValidateOptions {
   readonly secrets?: boolean;
 }
 
-export async function validate(context: Context, { output, secrets }: ValidateOptions): Promise<number> {
-  const { project, workspace } = await openWorkspace(context, { requireKey: false });
-  const desired = await loadDesired({
-    project,
-    workspace,
-    kinds,
-    lookups,
-    env: context.env,
-    mode: secrets ? 'offline-with-secrets' : 'offline',
-  });
+export async function validate(context: Context, options: ValidateOptions): Promise<number> {
   const { terminal } = context;
-  terminal.out(rendered(desired.diagnostics, output, context));
+  const desired = await check(context, options);
+  terminal.out(rendered(desired.diagnostics, options.output, context));
   const isValid = desired.diagnostics.every(({ severity }) => severity !== 'error');
-  if (isValid && output === 'text') terminal.out(`${terminal.style.good('Valid')}: ${counted(desired)}.\n`);
+  if (isValid && options.output === 'text') {
+    terminal.out(`${terminal.style.good('Valid')}: ${counted(desired)}.\n`);
+  }
   return isValid ? ExitCode.ok : ExitCode.error;
+}
+
+/** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
+async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
+  try {
+    const { project, workspace } = await openWorkspace(context, { requireKey: false });
+    const mode = secrets ? 'offline-with-secrets' : 'offline';
+    return await loadDesired({ project, workspace, kinds, lookups, env: context.env, mode });
+  } catch (error) {
+    if (error instanceof InvalidProject) return { resources: [], diagnostics: error.diagnostics };
+    throw error;
+  }
 }
 
 function rendered(
