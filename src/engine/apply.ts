@@ -10,7 +10,7 @@ import type { Secret } from '../values/value.ts';
 import { kindNamed } from './kind-named.ts';
 import type { Plan } from './plan.ts';
 import { type PlannedResource, type PlanWarning, writes } from './plan-document.ts';
-import { createSecondLook, type ObserveOptions } from './read.ts';
+import { createSecondLook, ForeignRecord, type ObserveOptions } from './read.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from './report.ts';
 import { runGraph } from './schedule.ts';
 import { write } from './write.ts';
@@ -115,7 +115,11 @@ async function keepBooks({ plan, session }: ApplyInput): Promise<void> {
   await Promise.all(
     notes.map(async ({ address, previous_address }) => {
       const entry = plan.settled.get(address);
-      if (previous_address !== undefined && session.state.resources.has(previous_address)) {
+      const { resources, pending } = session.state;
+      if (
+        previous_address !== undefined &&
+        (resources.has(previous_address) || pending.has(previous_address))
+      ) {
         await session.record({ type: 'renamed', from: previous_address, to: address });
       }
       if (entry === undefined || jsonEqual(entry, session.state.resources.get(address))) return;
@@ -131,6 +135,7 @@ function missingReason(address: Address, planned: PlannedResource | undefined): 
 
 function haltReason(error: unknown, { onError, session }: ApplyInput): string | undefined {
   if (error instanceof UnsavedRecord || session.broken) return 'the state could not be written';
+  if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
   if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
     return 'the platform refuses the API key';
   }

@@ -108,7 +108,21 @@ export async function collect<
   return all;
 }
 
-/** An API key belongs to one workspace: a record of another one means that key and project do not belong together. */
+/** Key and project do not belong together: nothing more may be written. */
+export class ForeignRecord extends UserError {
+  override readonly name = 'ForeignRecord';
+
+  constructor(message: string) {
+    super(message, {
+      hint: 'Check workspace_id and api_key of the selected workspace: the key decides which workspace answers.',
+    });
+  }
+}
+
+/**
+ * An API key belongs to one workspace: a record of another one means that key and project do not belong together.
+ * @throws ForeignRecord
+ */
 export function refuseForeignRecord(
   record: { readonly id: string; readonly workspace_id?: string | null | undefined },
   kind: string,
@@ -116,11 +130,8 @@ export function refuseForeignRecord(
 ): void {
   const actual = record.workspace_id ?? workspaceId;
   if (actual === workspaceId) return;
-  throw new UserError(
-    `the ${kind} ${record.id} belongs to the workspace ${actual}, but this run is for ${workspaceId}; nothing was written`,
-    {
-      hint: 'Check workspace_id and api_key of the selected workspace: the key decides which workspace answers.',
-    },
+  throw new ForeignRecord(
+    `the ${kind} ${record.id} belongs to the workspace ${actual}, but this run is for ${workspaceId}; nothing was written to it`,
   );
 }
 

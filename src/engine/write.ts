@@ -14,7 +14,7 @@ import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
 import { remember, textsToMask } from './memory.ts';
 import type { PlannedResource } from './plan-document.ts';
-import { type Observation, refuseForeignRecord } from './read.ts';
+import { ForeignRecord, type Observation } from './read.ts';
 import { MissingReference, UnsavedRecord } from './write-errors.ts';
 
 export interface Writing {
@@ -181,7 +181,12 @@ async function saved(facts: Writing, { record, leaves, previous, adopted }: Savi
     throw new UnsavedRecord(planned.address, record.id, error);
   }
   for (const warning of unlikeSent(kind, leaves, record)) facts.warn(warning);
-  refuseForeignRecord(record, planned.kind, facts.workspaceId);
+  const actual = record.workspace_id ?? facts.workspaceId;
+  if (actual !== facts.workspaceId) {
+    throw new ForeignRecord(
+      `${planned.address} was written as ${record.id} in the workspace ${actual}, but this run is for ${facts.workspaceId}`,
+    );
+  }
   return record.id;
 }
 
