@@ -78,7 +78,7 @@ export interface KnownNames {
 }
 
 export interface ReadEnvelope {
-  /** Undefined where the document names no kind or no valid name, so that nothing can refer to it. */
+  /** Undefined where the document names no kind or no name, so that nothing can refer to it. */
   readonly envelope: Envelope | undefined;
   readonly problems: readonly Problem[];
 }
@@ -127,7 +127,10 @@ function usableMetadata(raw: unknown): Metadata | undefined {
   for (const key of Object.keys(metadataSchema.shape)) {
     if (Object.hasOwn(raw, key) && !wrong.has(key)) right[key] = raw[key];
   }
-  return metadataSchema.safeParse(right).data;
+  // A name that breaks the rules is still what references call the resource, and its spec can still be checked.
+  const name = typeof raw.name === 'string' && raw.name !== '' ? raw.name : undefined;
+  const usable = metadataSchema.safeParse({ ...right, ...(name !== undefined && { name: 'stand-in' }) }).data;
+  return usable === undefined || name === undefined ? usable : { ...usable, name };
 }
 
 function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema): Problem[] {

@@ -121,6 +121,14 @@ const rows: readonly Row[] = [
     expected: [':4:7 spec wrong-type spec must be an object, but $env gives text'],
   },
   {
+    reason: 'a name that is none does not hide what is wrong in the spec',
+    text: AGENT.replace('name: a', 'name: Support').replace('name: A', 'nmae: A'),
+    expected: [
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, is "Support"',
+      ':4:9 spec.nmae unknown-field unknown field "nmae"; did you mean "name"?',
+    ],
+  },
+  {
     reason: 'capitals in a name',
     text: AGENT.replace('name: a', 'name: Support'),
     expected: [
