@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import type { Observed } from '../../../src/engine/observe.ts';
+import { kinds } from '../../../src/kinds/index.ts';
+import type { Kind, ShownRecord } from '../../../src/kinds/kind.ts';
+import type { ResourceEntry } from '../../../src/state/document.ts';
+import type { Fingerprints } from '../../../src/state/fingerprint.ts';
+import type { State } from '../../../src/state/state.ts';
+
+/** Fingerprints without the wait: these tests guard no secret. */
+export const fingerprints: Fingerprints = {
+  prepare: () => Promise.resolve(),
+  of: (value) => createHash('sha256').update(value).digest('base64url').slice(0, 12),
+};
+
+export function kindOf(name: string): Kind {
+  const kind = kinds.get(name);
+  if (kind === undefined) throw new Error(`no kind ${name}`);
+  return kind;
+}
+
+export const agentKind = kindOf('Agent');
+export const numberKind = kindOf('PhoneNumber');
+export const webhookKind = kindOf('Webhook');
+export const userKind = kindOf('WorkspaceUser');
+
+export function entryOf(
+  recorded: ResourceEntry['recorded'],
+  rest: Partial<ResourceEntry> = {},
+): ResourceEntry {
+  return { id: 'R1', recorded, observed: {}, unobserved: [], ...rest };
+}
+
+export function stateOf(resources: Record<string, ResourceEntry>, rest: Partial<State> = {}): State {
+  return {
+    lineage: 'L1',
+    serial: 3,
+    salt: 'S1',
+    workspaceId: 'W1',
+    resources: new Map(Object.entries(resources)),
+    pending: new Map(),
+    orphans: [],
+    ...rest,
+  };
+}
+
+export function observedOf(
+  records: Record<string, ShownRecord | 'gone' | 'absent' | 'remembered'>,
+): Observed {
+  return {
+    records: new Map(
+      Object.entries(records).map(([address, record]) => [
+        address,
+        typeof record === 'string' ? { status: record } : { status: 'shown', record },
+      ]),
+    ),
+    lists: new Map(),
+    lookups: new Map(),
+    candidates: new Map(),
+  };
+}
