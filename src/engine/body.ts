@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts'
 import { isUnder, type LeafPath, type Leaves, rootOf, unflatten, valueAt } from '../values/path.ts';
 import { revealed } from '../values/value.ts';
 import { isConfigObject, ruleOf } from './field-rules.ts';
-import { isMasked, recordedOf } from './memory.ts';
+import { plainOf, recordedOf } from './memory.ts';
 
 /** The leaves that a create sends. */
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
@@ -55,7 +55,7 @@ function leavesToSend({ kind, leaves, record, entry, changed, ignoreDrift }: Upd
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
     const free = ignoreDrift.some((prefix) => isUnder(path, prefix)) && !changed.includes(path);
-    const current = free ? (valueAt(record, path) ?? unmasked(recordedOf(entry, path))) : undefined;
+    const current = free ? (valueAt(record, path) ?? plainOf(recordedOf(entry, path))) : undefined;
     values.set(path, current === undefined ? revealed(value) : (current as Json));
   }
   return values;
@@ -82,8 +82,4 @@ function overlaid(kind: Kind, { root, base, values }: Overlay): JsonObject {
 function isWritable(kind: Kind, path: LeafPath): boolean {
   const rule = ruleOf(kind, path);
   return !rule.immutable && !rule.manual;
-}
-
-function unmasked(value: Json | undefined): Json | undefined {
-  return isMasked(value) ? undefined : value;
 }

@@ -6,7 +6,7 @@ import { isUnder, type LeafPath, type Leaves, valueAt } from '../values/path.ts'
 import { isSpecial, isTainted, Reference, type Value } from '../values/value.ts';
 import { compareLeaf, isComplete, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, isMasked, maskable, recordedOf } from './memory.ts';
+import { baselineOf, isMasked, maskable, plainOf, recordedOf } from './memory.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export interface Comparing {
@@ -70,8 +70,7 @@ export function differencesOf(facts: Comparing): Differences {
 /** Without a fresh look, what the platform showed after the last apply stands for what it shows. */
 function observedAt({ kind, record, entry }: Comparing, path: LeafPath): unknown {
   if (record !== undefined) return shownAt(kind, record, path);
-  const remembered = baselineOf(entry, path);
-  return isMasked(remembered) ? undefined : remembered;
+  return plainOf(baselineOf(entry, path));
 }
 
 function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync: false }): PlannedChange {
@@ -94,7 +93,7 @@ function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync:
       fingerprints: { ...(before !== undefined && { before }), ...(after !== undefined && { after }) },
     };
   }
-  const shown = [observedAt(facts, path), valueAt(facts.published?.record, path), recorded].find(
+  const shown = [observedAt(facts, path), valueAt(facts.published?.record, path), plainOf(recorded)].find(
     (value) => value !== undefined,
   );
   return {

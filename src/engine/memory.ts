@@ -1,7 +1,7 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { type Fingerprints, mask } from '../state/fingerprint.ts';
-import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
+import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../values/json.ts';
 import type { LeafPath, Leaves } from '../values/path.ts';
 import { isTainted } from '../values/value.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
@@ -98,6 +98,20 @@ export function* textsToMask(
 /** The one text that stands for a shown value in its fingerprint. */
 export function maskable(shown: unknown): string {
   return typeof shown === 'string' ? shown : canonicalJson(shown as Json);
+}
+
+/** The value that the state remembers, out of the form that it is kept in; undefined where it was secret. */
+export function plainOf(remembered: Json | undefined): Json | undefined {
+  return remembered === undefined || isMasked(remembered) ? undefined : opened(remembered);
+}
+
+function opened(form: Json): Json {
+  if (Array.isArray(form)) return form.map(opened);
+  if (!isObject(form)) return form;
+  const content = (Object.hasOwn(form, '$literal') ? form.$literal : form) as JsonObject;
+  const plain: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(content)) setOwn(plain, key, opened(value));
+  return plain;
 }
 
 /** True where a remembered value holds a fingerprint, so that the value itself was secret. */
