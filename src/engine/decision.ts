@@ -17,7 +17,7 @@ export interface Facts {
   readonly observation: Observation;
   /** The managed leaves, with references turned into ids as far as they are known. */
   readonly leaves: Leaves;
-  /** A sentence for each reference to something that only the dashboard can add. */
+  /** A sentence for each reference to something that only a person can bring about. */
   readonly missing: readonly string[];
   /** The record with the natural key that the manifest now has, where it is not the remembered one. */
   readonly namesake: ShownRecord | undefined;
@@ -39,7 +39,7 @@ export interface Decision {
   readonly warnings: readonly string[];
 }
 
-/** What a resource waits for when something that only the dashboard can add is missing. */
+/** What a resource waits for when something that only a person can bring about is missing. */
 export function waiting(facts: Facts, steps: readonly string[]): Decision {
   const reason = 'it refers to something that the workspace lacks, and waits for it';
   return {

@@ -9,7 +9,7 @@ import { references, Secret, specials, withReferences } from '../values/value.ts
 import { type Binding, kindOf, recordKey, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { leavesOf } from './field-rules.ts';
+import { leavesOf, ruleOf } from './field-rules.ts';
 import { trippedGuards } from './guards.ts';
 import { kindNamed } from './kind-named.ts';
 import { lookUp, missingSentence, refuseDoubledNames } from './lookups.ts';
@@ -22,6 +22,7 @@ import {
   type PlanDocument,
   type PlannedResource,
   type PlanWarning,
+  writes,
 } from './plan-document.ts';
 
 export interface PlanInput {
@@ -175,6 +176,14 @@ function resolved(
       ),
     ]),
   );
+  for (const [path, value] of leaves) {
+    if (ruleOf(kind, path).manual) continue;
+    for (const { address } of references(value)) {
+      const action = decisions.get(address)?.planned.action;
+      if (action !== undefined && !writes.has(action))
+        missing.add(`${address} has no record yet: see there.`);
+    }
+  }
   return { leaves, missing: [...missing].sort() };
 }
 

@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { type BehaviourPatch, shownConfigs } from '../../../src/emulator/behaviour.ts';
+import { userModules, userRoles } from '../../../src/platform/records.ts';
+import type { Json, JsonObject } from '../../../src/values/json.ts';
+import { type Bench, type Manifest, manifest } from './bench.ts';
+
+/** A workspace to be brought about, and what people had done in its dashboard before. */
+export interface Workspace {
+  readonly manifests: readonly Manifest[];
+  readonly knowledgeBases: readonly string[];
+  readonly invited: readonly { readonly email: string; readonly role?: (typeof userRoles)[number] }[];
+}
+
+/** Everything that the API document leaves open, in any combination. */
+export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
+  shows: fc.record({ read: fc.subarray([...shownConfigs]), update: fc.subarray([...shownConfigs]) }),
+  put: fc.constantFrom('merge', 'replace'),
+  numericNumbers: fc.boolean(),
+  normalise: fc.record({ trim: fc.boolean(), reorderSets: fc.boolean(), defaults: fc.boolean() }),
+  uniqueNumbers: fc.boolean(),
+  users: fc.constantFrom('paged', 'whole'),
+});
+
+const words = fc.constantFrom('a', 'Hello', ' blank before', 'blank after ', 'line\nline\n', 'é', '(secret)');
+const texts = fc.oneof(words, fc.constant(''));
+const whole = fc.integer({ min: 0, max: 9 });
+const decimals = fc.constantFrom(0, 0.1, 0.5, 1, 1.5);
+const urls = fc.constantFrom('https://a.example.com', 'https://b.example.com/x?y=1');
+
+const tools: fc.Arbitrary<Json> = fc.array(
+  fc.oneof(
+    fc.record({ name: words, parameters: fc.record({ $type: words, deep: fc.array(whole) }) }),
+    words.map((word) => [word]),
+  ),
+  { maxLength: 2 },
+) as fc.Arbitrary<Json>;
+
+const some = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<JsonObject> =>
+  fc.record(model, { requiredKeys: [] }) as fc.Arbitrary<JsonObject>;
+
+export const KNOWLEDGE_BASES = ['FAQ', 'Prices', 'missing one'] as const;
+
+const knowledgeBaseRefs = fc
+  .subarray([...KNOWLEDGE_BASES])
+  .map((names) => names.map((name) => ({ $ref: `KnowledgeBase/${name}` })));
+
+export const agentSpecs: fc.Arbitrary<JsonObject> = some({
+  name: words,
+  call_config: some({ max_call_duration_ms: whole, ring_duration_ms: whole }),
+  knowledge_base_config: some({ chunks_to_retrieve: whole, similarity_threshold: decimals }),
+  llm_config: some({
+    model: texts,
+    temperature: decimals,
+    base_url: urls,
+    api_key: fc.constant({ $secret: 'PROVIDER_KEY' }),
+    knowledge_base_ids: knowledgeBaseRefs,
+    tools,
+  }),
+  prompt_config: some({
+    prompt: texts,
+    first_speaker: words,
+    ai_speak_after_silence: fc.boolean(),
+    welcome_message: fc.option(texts, { nil: null }),
+  }),
+  stt_config: some({ provider: words, model: words }),
+  tts_config: some({
+    voice_id: words,
+    emotion: fc.option(words, { nil: null }),
+    speed_alpha: fc.option(decimals, { nil: null }),
+    backchannel_words: fc.array(texts, { maxLength: 3 }),
+  }),
+});
+
+const NAMES = ['a', 'b', 'c'] as const;
+const agentRefs = fc.subarray([...NAMES]).map((names) => names.map((name) => ({ $ref: `Agent/${name}` })));
+const link = fc.option(
+  fc.constantFrom(...NAMES).map((name) => ({ $ref: `Agent/${name}` })),
+  { nil: null },
+);
+
+const webhookSpecs = some({
+  payload: fc.option(fc.record({ event: words, data: fc.record({ $key: texts }) }), { nil: null }),
+  check_https: fc.boolean(),
+  retries: whole,
+  timeout: fc.integer({ min: 1, max: 9 }),
+}).chain((rest) => urls.map((url): JsonObject => ({ url, ...rest })));
+
+const numberSpecs = some({
+  nickname: words,
+  inbound_agent_id: link,
+  outbound_agent_id: link,
+});
+
+const userSpecs = some({
+  role: fc.constantFrom(...userRoles),
+  modules: fc.shuffledSubarray([...userModules]),
+  agent_ids: agentRefs,
+});
+
+const numberTexts = (index: number) =>
+  fc.constantFrom(`+4930${index}5550`, `0049(30)${index}1`, `030 ${index}-777`);
+
+const byName = <T>(specs: fc.Arbitrary<T>) =>
+  fc.record(Object.fromEntries(NAMES.map((name) => [name, specs])), { requiredKeys: [] }) as fc.Arbitrary<
+    Record<string, T>
+  >;
+
+const users = fc.array(
+  fc.record({
+    spec: userSpecs,
+    invited: fc.constantFrom('no', 'without a role', ...userRoles),
+  }),
+  { maxLength: 2 },
+);
+
+export const workspaces: fc.Arbitrary<Workspace> = fc
+  .record({
+    agents: byName(agentSpecs),
+    numbers: fc.array(numberSpecs, { maxLength: 2 }),
+    numberTexts: fc.tuple(numberTexts(1), numberTexts(2)),
+    webhooks: fc.array(webhookSpecs, { maxLength: 2 }),
+    users,
+    hasKnowledgeBases: fc.boolean(),
+    // Seldom: a fingerprint is slow by design.
+    hasKeys: fc.nat({ max: 7 }).map((number) => number === 7),
+  })
+  .map((parts) => {
+    const has = (address: string) => Object.hasOwn(parts.agents, address.slice('Agent/'.length));
+    const emailOf = (index: number) => `User${index}@example.com`;
+    return {
+      manifests: [
+        ...Object.entries(parts.agents).map(([name, spec]) =>
+          manifest(`Agent/${name}`, parts.hasKeys ? spec : withoutKey(spec)),
+        ),
+        ...parts.numbers.map((spec, index) =>
+          manifest(`PhoneNumber/n${index}`, {
+            number: parts.numberTexts[index] ?? '',
+            ...withoutDangling(spec, has),
+          }),
+        ),
+        ...parts.webhooks.map((spec, index) => manifest(`Webhook/w${index}`, spec)),
+        ...parts.users.map(({ spec }, index) =>
+          manifest(`WorkspaceUser/u${index}`, { email: emailOf(index), ...withoutDangling(spec, has) }),
+        ),
+      ],
+      knowledgeBases: parts.hasKnowledgeBases ? KNOWLEDGE_BASES.slice(0, 2) : [],
+      invited: parts.users.flatMap(({ invited }, index) =>
+        invited === 'no'
+          ? []
+          : [{ email: emailOf(index).toLowerCase(), ...(invited !== 'without a role' && { role: invited }) }],
+      ),
+    };
+  });
+
+export function withoutKey({ llm_config, ...rest }: JsonObject): JsonObject {
+  if (llm_config === undefined) return rest;
+  const { api_key: _, ...others } = llm_config as JsonObject;
+  return { ...rest, llm_config: others };
+}
+
+/** The spec without references to agents that the workspace does not declare: no manifest may hold one. */
+function withoutDangling(spec: JsonObject, has: (address: string) => boolean): JsonObject {
+  const dangles = (value: Json): boolean =>
+    typeof value === 'object' && value !== null && '$ref' in value && !has(String(value.$ref));
+  return Object.fromEntries(
+    Object.entries(spec)
+      .filter(([, value]) => !dangles(value))
+      .map(([key, value]) => [
+        key,
+        Array.isArray(value) ? value.filter((item: Json) => !dangles(item)) : value,
+      ]),
+  );
+}
+
+/** Does in the dashboard what was done there beforehand. */
+export function prepare({ emulator }: Bench, { knowledgeBases, invited }: Workspace): void {
+  for (const name of knowledgeBases) emulator.dashboard.addKnowledgeBase({ name });
+  for (const invitation of invited) emulator.dashboard.inviteUser(invitation);
+}
+
+/** Knowledge bases that a manifest names and that nobody added. */
+export function waitsForKnowledgeBase({ spec }: Manifest, { knowledgeBases }: Workspace): boolean {
+  const ids = (spec.llm_config as JsonObject | undefined)?.knowledge_base_ids ?? [];
+  return (ids as readonly { readonly $ref: string }[]).some(
+    ({ $ref }) => !knowledgeBases.includes($ref.slice('KnowledgeBase/'.length)),
+  );
+}
+
+/**
+ * What a plan must say of a resource once everything was applied: nothing to do, or the step that only a person can take.
+ * Nobody links numbers in these workspaces, and nobody invites anyone later.
+ */
+export function restOf(each: Manifest, workspace: Workspace): 'noop' | 'manual' | 'blocked' {
+  const { address, spec } = each;
+  const waits = (references: Json | undefined): boolean =>
+    workspace.manifests.some(
+      (other) =>
+        waitsForKnowledgeBase(other, workspace) &&
+        JSON.stringify(references ?? null).includes(`"${other.address}"`),
+    );
+  if (address.startsWith('Agent/')) return waitsForKnowledgeBase(each, workspace) ? 'manual' : 'noop';
+  if (address.startsWith('PhoneNumber/')) {
+    const links = [spec.inbound_agent_id ?? null, spec.outbound_agent_id ?? null];
+    return links.every((wanted) => wanted === null) ? 'noop' : 'manual';
+  }
+  if (!address.startsWith('WorkspaceUser/')) return 'noop';
+  const invitation = workspace.invited.find(({ email }) => email === String(spec.email).toLowerCase());
+  if (invitation === undefined) return 'manual';
+  if (waits(spec.agent_ids)) return 'manual';
+  const wants = [spec.modules ?? [], spec.agent_ids ?? []].some((list) => (list as Json[]).length > 0);
+  return wants && spec.role === undefined && invitation.role === undefined ? 'blocked' : 'noop';
+}
+
+export const SECRETS = { PROVIDER_KEY: 'sk-provider-0001' };
