@@ -30,10 +30,14 @@ interface Platform {
 const emulatorArguments = ['emulator', '--quiet', '--port', '0', '--seed', 'demo'];
 let platform: Platform | undefined;
 
-process.once('SIGTERM', () => {
-  platform?.process.kill('SIGTERM');
-  process.exit(143);
-});
+const interrupted = { SIGINT: 130, SIGTERM: 143 } as const;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    platform?.process.kill('SIGTERM');
+    rmSync(project, { recursive: true, force: true });
+    process.exit(interrupted[signal]);
+  });
+}
 
 try {
   cpSync(path.join(root, 'examples', 'quickstart'), project, { recursive: true });

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+it('shows the way from manifest to apply and back from drift, and leaves nothing behind', async () => {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'voxform-demo-test-'));
+  try {
+    const { exitCode, text } = await demo({ ...process.env, TMPDIR: scratch });
+    expect(exitCode, text).toBe(0);
+    const commands = [...text.matchAll(/^\$ voxform (\S+)/gm)].map(([, command]) => command);
+    expect(commands).toEqual([
+      ...['emulator', 'validate', 'plan', 'apply', 'plan'],
+      ...['drift', 'plan', 'apply', 'plan'],
+    ]);
+    expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(readdirSync(scratch)).toEqual([]);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}, 120_000);
+
+function demo(env: NodeJS.ProcessEnv): Promise<{ exitCode: number; text: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [path.join(root, 'scripts', 'demo.ts')], { env }, (error, stdout, stderr) => {
+      const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ exitCode, text: stdout + stderr });
+    });
+  });
+}
