@@ -1,3 +1,4 @@
+import type { FailPoint } from '../state/backends/local.ts';
 import type { Redactor } from '../values/redactor.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
@@ -17,6 +18,8 @@ export interface Context {
   readonly interrupts: Interrupts;
   readonly redactor: Redactor;
   now(): Date;
+  /** Where a test makes the run die. */
+  readonly failPoint: ((name: FailPoint) => void) | undefined;
 }
 
 /** Carries a command out and gives the exit code. */

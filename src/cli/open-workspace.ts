@@ -35,6 +35,7 @@ export class OpenWorkspace {
       pid: process.pid,
       version: VERSION,
       now: context.now,
+      failPoint: context.failPoint,
     });
   }
 

@@ -5,6 +5,7 @@ import { renderDiagnostics } from '../output/diagnostics.ts';
 import { renderError } from '../output/errors.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
+import type { FailPoint } from '../state/backends/local.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { Action, Context } from './context.ts';
 import type { Interrupts } from './interrupts.ts';
@@ -23,6 +24,8 @@ export interface Host {
   readonly stderr: TerminalStream;
   readonly interrupts: Interrupts;
   now(): Date;
+  /** Called at the named points of the state's writes, where a test makes the run die. */
+  readonly failPoint?: ((name: FailPoint) => void) | undefined;
 }
 
 /** Runs one command line and gives the exit code. Never throws. */
@@ -89,6 +92,7 @@ function contextFor(host: Host, flags: GlobalFlags): Context {
     interrupts: host.interrupts,
     redactor,
     now: host.now,
+    failPoint: host.failPoint,
   };
 }
 

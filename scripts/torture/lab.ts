@@ -1,0 +1,189 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { RequestHook } from '../../src/emulator/front-door.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
+import { createLocalStore } from '../../src/state/backends/local.ts';
+import { readState } from '../../src/state/session.ts';
+import type { State } from '../../src/state/state.ts';
+import { census } from './census.ts';
+import type { Figures } from './figures.ts';
+import { projectFile } from './manifests.ts';
+import { type Ended, type Running, startProcess } from './processes.ts';
+import { SECRETS, secretsIn } from './secrets.ts';
+
+/** What every part of a campaign works with. */
+export interface Bench {
+  /** Folder of the built command. */
+  readonly built: string;
+  readonly figures: Figures;
+}
+
+export interface LabOptions extends Pick<EmulatorOptions, 'behaviour' | 'apiKey'> {
+  readonly seed?: string;
+  readonly manifests?: string;
+  /** Text after the project file's only workspace. */
+  readonly project?: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Before the arguments of node. */
+  readonly wrapper?: readonly string[];
+  /** Before the script: options of node. */
+  readonly node?: readonly string[];
+  readonly extraPipes?: number;
+}
+
+const VICTIM = path.join(import.meta.dirname, 'victim.ts');
+
+/** A platform that keeps the truth in this process, a project for it in a folder, and the built command run there. */
+export class Lab implements AsyncDisposable {
+  readonly root: string;
+  readonly emulator: Emulator;
+  readonly figures: Figures;
+  readonly statePath: string;
+  /** Hears of every request before the platform does anything about it. */
+  hook: RequestHook = () => undefined;
+  readonly #built: string;
+  readonly #counted = new Set<string>();
+
+  private constructor({ built, figures }: Bench, emulator: Emulator, root: string) {
+    this.#built = built;
+    this.figures = figures;
+    this.emulator = emulator;
+    this.root = root;
+    this.statePath = path.join(root, '.voxform', 'test.state.json');
+  }
+
+  static async open(bench: Bench, options: LabOptions = {}): Promise<Lab> {
+    const { seed = 'lab', manifests = '', project, ...rest } = options;
+    const root = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));
+    const emulator = await startEmulator({ seed, ...rest, onRequest: (request) => lab.hook(request) });
+    const lab: Lab = new Lab(bench, emulator, root);
+    lab.write('voxform.yaml', projectFile(emulator, project));
+    lab.write('manifests/all.yaml', manifests);
+    return lab;
+  }
+
+  write(name: string, text: string): void {
+    const file = path.join(this.root, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  read(name: string): string {
+    return readFileSync(path.join(this.root, name), 'utf8');
+  }
+
+  run(...args: string[]): Promise<Ended> {
+    return this.ended(this.start(args));
+  }
+
+  runWith(options: RunOptions, ...args: string[]): Promise<Ended> {
+    return this.ended(this.start(args, options));
+  }
+
+  /** Runs the command so that it dies at the nth passage of a place that `victim.ts` knows. */
+  runAndDie(place: string, nth: number, ...args: string[]): Promise<Ended> {
+    const script = [VICTIM, this.#built, this.statePath, place, String(nth), ...args];
+    return this.ended(this.#spawn([process.execPath, ...script], {}));
+  }
+
+  start(args: readonly string[], options: RunOptions = {}): Running {
+    const { wrapper = [], node = [] } = options;
+    const main = path.join(this.#built, 'main.js');
+    const [file = process.execPath, ...words] = [...wrapper, process.execPath, ...node, main, ...args];
+    return this.#spawn([file, ...words], options);
+  }
+
+  /** Waits for a process, and looks at what it wrote as every campaign does. */
+  async ended(running: Running): Promise<Ended> {
+    const ended = await running.ended;
+    this.figures.add('runs of the command');
+    for (const secret of secretsIn(ended.stdout + ended.stderr)) {
+      this.figures.wrong('secrets seen', `${secret} in the output`);
+    }
+    if (/\n\s+at .*:\d+:\d+/.test(ended.stderr + ended.stdout)) {
+      throw new Error(`it shows a stack trace:\n${ended.stderr}`);
+    }
+    return ended;
+  }
+
+  /** What the state says, its journal worked in. */
+  async state(): Promise<State> {
+    const store = createLocalStore({
+      path: this.statePath,
+      host: 'campaign',
+      user: 'campaign',
+      pid: process.pid,
+      version: '0.0.0',
+      now: () => new Date(),
+    });
+    const fresh = { lineage: 'none yet', salt: 'none yet' };
+    return readState(store, { workspaceId: this.emulator.workspaceId, fresh });
+  }
+
+  writes(): number {
+    return this.emulator.requests.filter(({ method }) => method !== 'GET').length;
+  }
+
+  /** Holds every record of the platform against the state and counts what must not be. */
+  async check(when: string): Promise<void> {
+    await this.settled();
+    const { lost, duplicates } = census(this.emulator.world, await this.state());
+    for (const id of lost) this.figures.wrong('lost ids', `${id} ${when}`);
+    for (const address of duplicates) this.figures.wrong('silent duplicates', `${address} ${when}`);
+    for (const secret of this.#secretsInFiles()) this.figures.wrong('secrets seen', `${secret} ${when}`);
+    if (lost.length + duplicates.length > 0) {
+      throw new Error(`lost: ${lost.join(', ')}; doubled: ${duplicates.join(', ')}`);
+    }
+  }
+
+  /** Resolves when the platform is done with all that a dead process had sent: later requests were answered. */
+  async settled(): Promise<void> {
+    for (let round = 0; round < 3; round++) {
+      await (await fetch(`${this.emulator.url}/__emulator/behaviour`)).arrayBuffer();
+    }
+  }
+
+  /** The files of the state's folder with their content. */
+  stateFiles(): Record<string, string> {
+    const folder = path.dirname(this.statePath);
+    const names = readdirSync(folder).sort();
+    return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(folder, name), 'latin1')]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#countRecords();
+    await this.emulator.close();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
+  #spawn(command: readonly [string, ...string[]], { env, extraPipes }: RunOptions): Running {
+    return startProcess(command, {
+      cwd: this.root,
+      env: { ...SECRETS, ...env },
+      ...(extraPipes !== undefined && { extraPipes }),
+    });
+  }
+
+  #secretsInFiles(): string[] {
+    const files = readdirSync(this.root, { recursive: true, withFileTypes: true });
+    return files
+      .filter((file) => file.isFile())
+      .flatMap((file) =>
+        secretsIn(readFileSync(path.join(file.parentPath, file.name), 'latin1')).map(
+          (secret) => `${secret} in ${file.name}`,
+        ),
+      );
+  }
+
+  #countRecords(): void {
+    const { agents, webhooks, numbers } = this.emulator.world;
+    for (const id of [agents, webhooks, numbers].flatMap((records) => [...records.keys()])) {
+      if (!this.#counted.has(id)) this.figures.add('records created');
+      this.#counted.add(id);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { recordsOf } from './census.ts';
+import type { Lab } from './lab.ts';
+import type { Random } from './random.ts';
+
+interface PlannedUnknown {
+  readonly address: string;
+  readonly action: string;
+  readonly steps?: readonly string[];
+}
+
+/** How the person goes about it. */
+export interface Manner {
+  readonly random: Random;
+  /** How likely an answer is put off. */
+  readonly leaves: number;
+  /** How likely the command that answers is killed, and given again. */
+  readonly dies: number;
+}
+
+/**
+ * Does what a person does who knows the dashboard and nothing else of voxform than what the plan says: every unknown create is
+ * imported where its record is there, and said not to be created where it is not.
+ * @returns how many answers were given.
+ */
+export async function settleUnknowns(lab: Lab, manner: Manner): Promise<number> {
+  const { code, stdout, stderr } = await lab.run('plan', '--output', 'json');
+  assert.equal(code, 0, `plan failed: ${stderr}`);
+  const { resources } = JSON.parse(stdout) as { readonly resources: readonly PlannedUnknown[] };
+  let answers = 0;
+  for (const { address, action, steps = [] } of resources) {
+    if (action !== 'unknown' || manner.random.chance(manner.leaves)) continue;
+    const record = recordsOf(lab.emulator.world).find((each) => each.address === address);
+    const words = commandIn(steps, record === undefined ? 'state resolve' : `import ${address} ID`);
+    const args = words.map((word) => (word === 'ID' && record !== undefined ? record.id : word));
+    assert.ok(
+      record === undefined || !address.startsWith('PhoneNumber/'),
+      `${address} is in the list, and the plan asks about it`,
+    );
+    await answer(lab, args, manner);
+    assert.ok(!(await lab.state()).pending.has(address), `${args.join(' ')} did not settle ${address}`);
+    answers += 1;
+  }
+  return answers;
+}
+
+/** The words after `voxform` of the command that the steps name. */
+function commandIn(steps: readonly string[], command: string): string[] {
+  const step = steps.find((each) => each.includes(`voxform ${command}`));
+  assert.ok(step, `no step names "voxform ${command}": ${steps.join(' | ')}`);
+  const words = /voxform (.+?)\.?$/.exec(step.slice(step.indexOf(`voxform ${command}`)))?.[1] ?? '';
+  return words.split(' ');
+}
+
+async function answer(lab: Lab, args: readonly string[], { random, dies }: Manner): Promise<void> {
+  if (random.chance(dies)) {
+    const place = random.pick([
+      'before-append',
+      'after-append',
+      'before-fold',
+      'before-rename',
+      'after-rename',
+    ]);
+    const { signal } = await lab.runAndDie(place, random.int(1, 2), ...args);
+    if (signal === 'SIGKILL') lab.figures.count('kills by place', `${args[0]}: ${place}`);
+    await lab.check(`after ${args.join(' ')} was killed at ${place}`);
+  }
+  const address = args.find((word) => word.includes('/')) ?? '';
+  if (args[0] === 'state' && !(await lab.state()).pending.has(address)) return;
+  const { code, stderr } = await lab.run(...args);
+  assert.equal(code, 0, `${args.join(' ')} failed: ${stderr}`);
+}

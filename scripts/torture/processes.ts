@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Resolves when this has been written to stderr; rejects when the process ends without it. */
+  said(text: string): Promise<void>;
+}
+
+export interface Starting {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** File descriptors after the three streams: pipes that end when the last process that has them does. */
+  readonly extraPipes?: number;
+}
+
+/** Nothing that a campaign starts may take longer. */
+const LONGEST_RUN = 90_000;
+
+/** Starts a process with nothing of this one's environment but its PATH; one that hangs is killed and rejects. */
+export function startProcess([file, ...args]: readonly [string, ...string[]], starting: Starting): Running {
+  const { cwd, env, extraPipes = 0 } = starting;
+  const child = spawn(file, args, {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, LANG: 'C.UTF-8', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', ...Array<'pipe'>(extraPipes).fill('pipe')],
+  });
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    for (const listener of listeners) listener();
+  });
+  const ended = new Promise<Ended>((resolve, reject) => {
+    const deadline = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`${[file, ...args].join(' ')} did not end within ${LONGEST_RUN / 1000} s\n${stderr}`));
+    }, LONGEST_RUN);
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearTimeout(deadline);
+      resolve({ code, signal, stdout, stderr });
+    });
+  });
+  const said = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const listener = (): void => {
+        if (!stderr.includes(text)) return;
+        listeners.delete(listener);
+        resolve();
+      };
+      listeners.add(listener);
+      ended.then(() => reject(new Error(`it ended without saying "${text}":\n${stderr}`)), reject);
+      listener();
+    });
+  return { child, ended, said };
+}

@@ -1,0 +1,19 @@
+/** Recognisable secrets, as the environment of every run has them; none may be in anything that a run writes. */
+export const SECRETS: Readonly<Record<string, string>> = {
+  VOXFORM_API_KEY: 'vx-key-3f9d0c7e51aa4b62',
+  PROVIDER_KEY: 'sk-provider-8c1b77d2e09f',
+  PROMPT_SECRET: 'the-passphrase-is-heliotrope-4471',
+  HOOK_URL: 'https://hooks.example.com/t/9b2f60d1c4/hooks/hook-0',
+};
+
+/** Names of the secrets that the text holds, also in the forms that carry them elsewhere. */
+export function secretsIn(text: string): string[] {
+  return Object.entries(SECRETS)
+    .filter(([, secret]) => formsOf(secret).some((form) => text.includes(form)))
+    .map(([name]) => name);
+}
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [secret, encodeURIComponent(secret), bytes.toString('base64'), bytes.toString('hex')];
+}
