@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
 
-/** Writes a file that only its owner may read, whole or not at all. */
+/** Writes a file that only its owner may read, whole or not at all. A device or a pipe of that name is written to. */
 export async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
   const target = path.resolve(cwd, file);
   const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
   try {
+    if (await isStream(target)) return await writeFile(target, text);
     const handle = await open(draft, 'wx', 0o600);
     try {
       await handle.writeFile(text);
@@ -24,5 +25,15 @@ export async function writePrivateFile({ cwd }: Context, file: string, text: str
       hint: 'Choose a folder that exists and that you may write to.',
       cause,
     });
+  }
+}
+
+/** Devices and pipes are there to be written to: a file in their place would take them away from everyone else. */
+async function isStream(file: string): Promise<boolean> {
+  try {
+    const found = await stat(file);
+    return !found.isFile() && !found.isDirectory();
+  } catch {
+    return false;
   }
 }

@@ -107,6 +107,16 @@ describe('a saved plan', () => {
     expect(workspace.writes()).toBe(3);
   });
 
+  it('goes to a device or a pipe without taking its place', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const full = await workspace.run('plan', '--out', '/dev/full');
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/^error: \/dev\/full cannot be written/);
+    expect((await stat('/dev/full')).isCharacterDevice()).toBe(true);
+    expect((await workspace.run('plan', '--out', '/dev/null')).code).toBe(0);
+    expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
+  });
+
   it('is refused when it was edited', async () => {
     await using workspace = await testWorkspace(FILES);
     const file = path.join(workspace.folder.root, 'a.plan');
