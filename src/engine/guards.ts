@@ -43,11 +43,16 @@ function* ownerChanges(
         .filter(({ kind, action }) => kind === name && action === 'update')
         .map((each) => [each.id, each]),
     );
-    const newRole = (record: ShownRecord) =>
-      updates.get(record.id)?.changes.find(({ path }) => path === 'role')?.after;
-    const owners = records.filter((record) => isOwner(record));
+    const changeOf = (record: ShownRecord) =>
+      updates.get(record.id)?.changes.find(({ path }) => path === 'role');
+    // A role that is secret may be any: it counts as one that owns nothing.
+    const newRole = (record: ShownRecord) => {
+      const change = changeOf(record);
+      return change === undefined ? undefined : (change.after ?? null);
+    };
+    const owners = records.filter((record) => isOwner(record)).sort((a, b) => (a.id < b.id ? -1 : 1));
     for (const owner of owners) {
-      if (newRole(owner) === undefined) continue;
+      if (changeOf(owner) === undefined) continue;
       yield {
         flag: '--allow-owner-change',
         message: `${updates.get(owner.id)?.address} is an owner of the workspace, and its role would change`,

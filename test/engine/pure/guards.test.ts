@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { trippedGuards } from '../../../src/engine/guards.ts';
+import type { Action, PlannedChange, PlannedResource } from '../../../src/engine/plan-document.ts';
+import { kinds } from '../../../src/kinds/index.ts';
+import type { ShownRecord } from '../../../src/kinds/kind.ts';
+import { observedOf } from './facts.ts';
+
+function planned(action: Action, details: Partial<PlannedResource> = {}): PlannedResource {
+  const kind = details.kind ?? 'Agent';
+  return {
+    address: `${kind}/x`,
+    kind,
+    action,
+    id: 'R1',
+    source: null,
+    reason: '',
+    changes: [],
+    depends_on: [],
+    ...details,
+  };
+}
+
+function tripped(
+  resources: readonly PlannedResource[],
+  { managed = 0, users = [] }: { managed?: number; users?: readonly ShownRecord[] },
+): string[] {
+  const observed = { ...observedOf({}), lists: new Map([['WorkspaceUser', users]]) };
+  const guards = { maxChangedPercent: 50, minResources: 10 };
+  return trippedGuards(resources, { guards, kinds, observed, managed }).map(
+    ({ flag, message }) => `${flag} ${message}`,
+  );
+}
+
+describe('the guard of large changes', () => {
+  const times = (count: number, action: Action) => Array.from({ length: count }, () => planned(action));
+
+  it.each([
+    { reason: 'half of them', resources: times(5, 'update'), managed: 10, trips: false },
+    { reason: 'more than half', resources: times(6, 'update'), managed: 10, trips: true },
+    { reason: 'more than half of few', resources: times(9, 'update'), managed: 9, trips: false },
+    { reason: 'nothing managed yet', resources: times(50, 'create'), managed: 0, trips: false },
+    {
+      reason: 'updates, replacements and forgettings together',
+      resources: [...times(2, 'update'), ...times(2, 'replace'), ...times(2, 'forget')],
+      managed: 10,
+      trips: true,
+    },
+    {
+      reason: 'what changes no record that is managed',
+      resources: (['create', 'adopt', 'manual', 'blocked', 'unknown', 'noop'] as const).flatMap((action) =>
+        times(10, action),
+      ),
+      managed: 10,
+      trips: false,
+    },
+  ])('with $reason: $trips', ({ resources, managed, trips }) => {
+    const found = tripped(resources, { managed });
+    expect(found).toHaveLength(trips ? 1 : 0);
+    if (trips) expect(found[0]).toContain('--allow-large-change 6 of 10 managed resources would change');
+  });
+});
+
+describe('the guard of owners', () => {
+  const role = (after: string): PlannedChange => ({
+    path: 'role',
+    after,
+    cause: 'manifest',
+    verified: true,
+    sensitive: false,
+  });
+  const update = (name: string, changes: readonly PlannedChange[]): PlannedResource =>
+    planned('update', { kind: 'WorkspaceUser', address: `WorkspaceUser/${name}`, id: name, changes });
+  const ada = { id: 'ada', email: 'ada@example.com', role: 'owner', is_owner: true };
+  const bob = { id: 'bob', email: 'bob@example.com', role: 'admin', is_owner: false };
+  const hal = { id: 'hal', email: 'hal@example.com', role: null, is_owner: true };
+
+  it('lets other changes pass', () => {
+    const modules = { ...role('x'), path: 'modules' };
+    const resources = [update('ada', [modules]), update('bob', [role('member')])];
+    expect(tripped(resources, { users: [ada, bob] })).toEqual([]);
+  });
+
+  it('stops a change of an owner, even where another one remains', () => {
+    const users = [ada, { ...bob, role: 'owner' }];
+    expect(tripped([update('ada', [role('member')])], { users })).toEqual([
+      '--allow-owner-change WorkspaceUser/ada is an owner of the workspace, and its role would change',
+    ]);
+  });
+
+  it('says when no owner would be left', () => {
+    const found = tripped([update('ada', [role('member')])], { users: [ada, bob] });
+    expect(found).toHaveLength(2);
+    expect(found[1]).toContain('left without an owner');
+  });
+
+  it('counts an owner that is made in the same run', () => {
+    const resources = [update('ada', [role('member')]), update('bob', [role('owner')])];
+    const found = tripped(resources, { users: [ada, bob] });
+    expect(found.join()).not.toContain('left without an owner');
+    expect(found).toHaveLength(1);
+  });
+
+  it('knows an owner by is_owner too', () => {
+    expect(tripped([update('hal', [role('admin')])], { users: [hal] })).toHaveLength(2);
+  });
+
+  it('is not passed by with a role that is secret', () => {
+    const { after: _, ...rest } = role('member');
+    const found = tripped([update('ada', [{ ...rest, sensitive: true }])], { users: [ada, bob] });
+    expect(found).toHaveLength(2);
+  });
+
+  it('counts what would be written, not what is blocked', () => {
+    const blocked = { ...update('ada', [role('member')]), action: 'blocked' as const };
+    expect(tripped([blocked], { users: [ada, bob] })).toEqual([]);
+  });
+
+  it('says nothing of a workspace in which no owner is shown', () => {
+    expect(tripped([update('bob', [role('member')])], { users: [bob] })).toEqual([]);
+  });
+
+  it('speaks in the same order, however the users are listed', () => {
+    const users = [ada, { ...hal, role: 'owner' }, bob];
+    const resources = [update('ada', [role('member')]), update('hal', [role('member')])];
+    const found = tripped(resources, { users });
+    expect(found).toHaveLength(3);
+    expect(tripped(resources, { users: users.toReversed() })).toEqual(found);
+  });
+});
