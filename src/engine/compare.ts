@@ -87,7 +87,8 @@ export function isFingerprint(value: unknown): value is { readonly $fingerprint:
   return isObject(value) && typeof value.$fingerprint === 'string';
 }
 
-function normalised(rule: FieldRule, value: unknown): unknown {
+/** The form in which values of a field are compared. */
+export function normalised(rule: FieldRule, value: unknown): unknown {
   if (rule.set && Array.isArray(value))
     return [...new Set(value.map((item) => canonicalJson(item as Json)))].sort();
   if (rule.normalise && (typeof value === 'string' || typeof value === 'number'))

@@ -1,13 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
-import { canonicalJson, type Json } from '../values/json.ts';
+import { canonicalJson, isObject, type Json } from '../values/json.ts';
 import type { LeafPath, Leaves } from '../values/path.ts';
 import { isTainted } from '../values/value.ts';
+import { normalised } from './compare.ts';
 import { ruleOf } from './field-rules.ts';
 
 /**
  * A keyed digest of what a record shows of the fields that a manifest could manage: two looks with the same digest saw the
- * same. What is shown of a secret is left out.
+ * same, in whatever order a set came. What is shown of a secret is left out.
  */
 export function digestOf(
   kind: Kind,
@@ -16,7 +17,7 @@ export function digestOf(
   const secret = new Set([...leaves].filter(([, value]) => isTainted(value)).map(([path]) => path));
   const strip = (value: unknown, path: LeafPath): unknown => {
     if (secret.has(path) || ruleOf(kind, path).writeOnly) return undefined;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    if (!isObject(value)) return normalised(ruleOf(kind, path), value);
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => [key, strip(item, `${path}.${key}`)]),
     );
