@@ -16,7 +16,8 @@ export function unlikeSent(kind: Kind, sent: Leaves, answer: ShownRecord): strin
     const plain = revealed(value);
     if (shown === undefined) {
       const object = path === rootOf(path) ? undefined : answer[rootOf(path)];
-      if (object !== undefined && object !== null) warnings.push(`the platform did not keep ${path}`);
+      if (object !== undefined && object !== null && plain !== null)
+        warnings.push(`the platform did not keep ${path}`);
     } else if (!sameValue(rule, plain, shown)) {
       warnings.push(
         isTainted(value) || isFingerprint(shown)
