@@ -49,13 +49,28 @@ export function updateBody(facts: Updating): JsonObject {
   return body;
 }
 
-/** The leaves of the manifest as they go out: those that others may move, as they are, unless the manifest changed them. */
-function leavesToSend({ kind, leaves, record, entry, changed, ignoreDrift }: Updating): Map<LeafPath, Json> {
+/** The leaves that go out as others have set them: those that they may move and that the manifest did not change. */
+export function leftToOthers({
+  leaves,
+  changed,
+  ignoreDrift,
+}: Pick<Updating, 'leaves' | 'changed' | 'ignoreDrift'>): ReadonlySet<LeafPath> {
+  const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
+  return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
+}
+
+/** The leaves of the manifest as they go out. */
+function leavesToSend(facts: Updating): Map<LeafPath, Json> {
+  const { kind, leaves, record, published, entry } = facts;
+  const free = leftToOthers(facts);
   const values = new Map<LeafPath, Json>();
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
-    const free = ignoreDrift.some((prefix) => isUnder(path, prefix)) && !changed.includes(path);
-    const current = free ? (valueAt(record, path) ?? plainOf(recordedOf(entry, path))) : undefined;
+    const current = free.has(path)
+      ? [valueAt(record, path), valueAt(published, path), plainOf(recordedOf(entry, path))].find(
+          (each) => each !== undefined,
+        )
+      : undefined;
     values.set(path, current === undefined ? revealed(value) : (current as Json));
   }
   return values;

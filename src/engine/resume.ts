@@ -32,11 +32,13 @@ export async function resume(input: Resuming): Promise<Planned> {
   await refuseOtherSecrets(input);
 
   const written = saved.resources.filter(({ action }) => writes.has(action));
+  const others = saved.resources.filter((each) => each.source !== null && !writes.has(each.action));
   const planned = await reconcile({
     ...input,
     desired: [
       ...written.filter(({ desired }) => desired !== undefined).map((each) => resourceOf(each, input)),
-      ...saved.resources.filter((each) => each.source !== null && !writes.has(each.action)).map(placeholder),
+      // An empty list of targets would mean everything, and there is nothing to look at.
+      ...(written.length === 0 ? [] : others.map(placeholder)),
     ],
     selection: { targets: written.map(({ address }) => address), labels: {} },
     refresh: saved.refreshed,
@@ -52,7 +54,10 @@ export async function resume(input: Resuming): Promise<Planned> {
       { hint: 'Plan again, and look at what changed.' },
     );
   }
-  return { ...planned, plan: { ...planned.plan, document: saved } };
+  // What was not looked at as its manifest has it must not become the state's memory of it.
+  const addresses = new Set(written.map(({ address }) => address));
+  const settled = new Map([...planned.plan.settled].filter(([address]) => addresses.has(address)));
+  return { ...planned, plan: { ...planned.plan, document: saved, settled } };
 }
 
 function refuseOtherWorkspace(saved: PlanDocument, workspace: Resuming['workspace']): void {

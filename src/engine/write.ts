@@ -7,9 +7,10 @@ import type { Orphan, PendingCreate, ResourceEntry } from '../state/document.ts'
 import { type Fingerprints, mask } from '../state/fingerprint.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Json } from '../values/json.ts';
+import { type LeafPath, type Leaves, rootOf } from '../values/path.ts';
 import { fromForms, type Secret, type Value, withReferences } from '../values/value.ts';
 import { unlikeSent } from './answer.ts';
-import { createBody, sentAtCreate, updateBody } from './body.ts';
+import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
 import { remember, textsToMask } from './memory.ts';
@@ -86,7 +87,14 @@ async function create(facts: Writing): Promise<string> {
   };
   await session.record({ type: 'creating', address: planned.address, pending });
   const record = await sent(facts, () => kind.create?.(client, body));
-  return saved(facts, { record, leaves, previous: undefined, adopted: false });
+  return saved(facts, {
+    record,
+    leaves,
+    sent: leaves,
+    foreign: new Set(),
+    previous: undefined,
+    adopted: false,
+  });
 }
 
 async function update(facts: Writing): Promise<string> {
@@ -97,7 +105,7 @@ async function update(facts: Writing): Promise<string> {
   const remembered = session.state.resources.get(planned.address);
   const entry = remembered?.id === seen.record.id ? remembered : undefined;
   const changed = planned.changes.filter((change) => !change.manual).map((change) => change.path);
-  const body = updateBody({
+  const updating = {
     kind,
     leaves,
     record: seen.record,
@@ -105,7 +113,11 @@ async function update(facts: Writing): Promise<string> {
     entry,
     changed,
     ignoreDrift: planned.ignore_drift ?? [],
-  });
+  };
+  const body = updateBody(updating);
+  const foreign = leftToOthers(updating);
+  const lacking = kind.missingForUpdate?.(body);
+  if (lacking !== undefined) throw new UserError(lacking);
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 
   await session.record({ type: 'updating', address: planned.address, paths: changed });
@@ -114,6 +126,8 @@ async function update(facts: Writing): Promise<string> {
   return saved(facts, {
     record,
     leaves: new Map([...leaves].filter(([path]) => !byHand.has(path))),
+    sent: new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path))),
+    foreign,
     previous: entry,
     adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
   });
@@ -150,12 +164,20 @@ async function sent(
 
 interface Saving {
   readonly record: ShownRecord;
-  readonly leaves: ReadonlyMap<string, Value>;
+  /** What the state takes to be as desired from now on. */
+  readonly leaves: Leaves;
+  /** Those of them whose values went out. */
+  readonly sent: Leaves;
+  /** Those of them that others may have set. */
+  readonly foreign: ReadonlySet<LeafPath>;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
 }
 
-async function saved(facts: Writing, { record, leaves, previous, adopted }: Saving): Promise<string> {
+async function saved(
+  facts: Writing,
+  { record, leaves, sent, foreign, previous, adopted }: Saving,
+): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   try {
     await fingerprints.prepare(textsToMask(kind, { leaves, record, entry: previous }));
@@ -166,7 +188,7 @@ async function saved(facts: Writing, { record, leaves, previous, adopted }: Savi
       kept: planned.changes
         .filter((change) => change.manual && !leaves.has(change.path))
         .map((change) => change.path),
-      foreign: new Set(),
+      foreign,
       previous,
       adopted,
       fingerprints,
@@ -180,7 +202,7 @@ async function saved(facts: Writing, { record, leaves, previous, adopted }: Savi
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, error);
   }
-  for (const warning of unlikeSent(kind, leaves, record)) facts.warn(warning);
+  for (const warning of unlikeSent(kind, sent, record)) facts.warn(warning);
   const actual = record.workspace_id ?? facts.workspaceId;
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(

@@ -50,14 +50,11 @@ describe('what only a person can do', () => {
       user('ada', { role: 'member', agent_ids: [ref('Agent/a')] }),
     ];
     const plan = await w.plan(desired);
-    expect(actionsIn(plan)).toEqual(['manual Agent/a', 'create Agent/b', 'update WorkspaceUser/ada']);
+    expect(actionsIn(plan)).toEqual(['manual Agent/a', 'create Agent/b', 'manual WorkspaceUser/ada']);
     expect(at(plan, 'Agent/a').steps).toEqual([
       'In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?',
     ]);
-    expect(outcomes(await w.apply(desired))).toEqual({
-      'Agent/b': 'done',
-      'WorkspaceUser/ada': 'skipped: Agent/a has no record yet (manual)',
-    });
+    expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/b': 'done' });
     w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done', 'WorkspaceUser/ada': 'done' });
     expect(actionsIn(await w.plan(desired))).toEqual([]);
