@@ -10,14 +10,15 @@ describe('whichever way the platform behaves', () => {
         const { manifests } = workspace;
         await using bench = await testBench({ manifests, behaviour, secrets: SECRETS });
         prepare(bench, workspace);
-        const left = Object.fromEntries(manifests.map((each) => [each.address, restOf(each, workspace)]));
-
         await bench.plan();
         expect(writesIn(bench.requests())).toEqual([]);
         const report = await bench.apply();
         expect([...report.results].filter(([, { status }]) => status !== 'done')).toEqual([]);
         bench.requests();
 
+        const state = await bench.state();
+        const facts = { bench, workspace, state };
+        const left = Object.fromEntries(manifests.map((each) => [each.address, restOf(each, facts)]));
         expect(actionsOf(await bench.plan())).toEqual(left);
         expect((await bench.drift()).resources.filter(({ action }) => action !== 'noop')).toEqual([]);
         expect((await bench.apply()).results.size).toBe(0);

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { type BehaviourPatch, shownConfigs } from '../../../src/emulator/behaviour.ts';
 import { userModules, userRoles } from '../../../src/platform/records.ts';
-import type { Json, JsonObject } from '../../../src/values/json.ts';
+import type { State } from '../../../src/state/state.ts';
+import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { type Bench, type Manifest, manifest } from './bench.ts';
+import { unlike } from './platform-truth.ts';
 
 /** A workspace to be brought about, and what people had done in its dashboard before. */
 export interface Workspace {
@@ -105,6 +107,26 @@ const byName = <T>(specs: fc.Arbitrary<T>) =>
     Record<string, T>
   >;
 
+/** A spec after somebody worked at it: fields of another one laid over it, and some fields taken out. */
+function edited(before: JsonObject, { laid, out }: { laid: JsonObject; out: readonly string[] }): JsonObject {
+  const after: Record<string, Json> = { ...before };
+  for (const [root, value] of Object.entries(laid)) {
+    const old = after[root];
+    after[root] =
+      isObject(old) && isObject(value) ? { ...(old as JsonObject), ...(value as JsonObject) } : value;
+  }
+  for (const path of out) {
+    const [root = '', field = ''] = path.split('.');
+    const object = after[root];
+    if (field === '') delete after[root];
+    else if (isObject(object)) {
+      const { [field]: _, ...rest } = object as JsonObject;
+      after[root] = rest;
+    }
+  }
+  return after;
+}
+
 const users = fc.array(
   fc.record({
     spec: userSpecs,
@@ -152,6 +174,63 @@ export const workspaces: fc.Arbitrary<Workspace> = fc
     };
   });
 
+function isIdentity(field: string): boolean {
+  return field === 'number' || field === 'email' || field === 'url';
+}
+
+/** The manifests of a workspace after edits: fields changed, added and taken out, agents added. */
+export const editedWorkspaces: fc.Arbitrary<{ before: Workspace; after: readonly Manifest[] }> = fc
+  .record({
+    before: workspaces,
+    other: workspaces,
+    out: fc.subarray([
+      'name',
+      'llm_config',
+      'prompt_config.prompt',
+      'tts_config.voice_id',
+      'llm_config.model',
+      'modules',
+      'retries',
+      'nickname',
+    ]),
+    edits: fc.subarray([
+      'Agent/a',
+      'Agent/b',
+      'Agent/c',
+      'PhoneNumber/n0',
+      'Webhook/w0',
+      'Webhook/w1',
+      'WorkspaceUser/u0',
+      'WorkspaceUser/u1',
+    ]),
+  })
+  .map(({ before, other, out, edits }) => {
+    const laid = new Map(other.manifests.map((each) => [each.address, each.spec]));
+    const known = new Set(before.manifests.map(({ address }) => address));
+    const changed = before.manifests.map((each) => {
+      if (!edits.includes(each.address)) return each;
+      const over = Object.fromEntries(
+        Object.entries(laid.get(each.address) ?? {}).filter(
+          ([field]) => field === 'url' || !isIdentity(field),
+        ),
+      );
+      return { ...each, spec: edited(each.spec, { laid: over, out }) };
+    });
+    const added = other.manifests.filter(
+      ({ address }) => address.startsWith('Agent/') && !known.has(address) && edits.includes(address),
+    );
+    const all = [...changed, ...added];
+    const has = (address: string) => all.some((each) => each.address === address);
+    return {
+      before,
+      after: all.map((each) => ({
+        ...each,
+        spec: withoutDangling(each.spec, has),
+        mayReplace: each.address.startsWith('Webhook/'),
+      })),
+    };
+  });
+
 export function withoutKey({ llm_config, ...rest }: JsonObject): JsonObject {
   if (llm_config === undefined) return rest;
   const { api_key: _, ...others } = llm_config as JsonObject;
@@ -160,8 +239,7 @@ export function withoutKey({ llm_config, ...rest }: JsonObject): JsonObject {
 
 /** The spec without references to agents that the workspace does not declare: no manifest may hold one. */
 function withoutDangling(spec: JsonObject, has: (address: string) => boolean): JsonObject {
-  const dangles = (value: Json): boolean =>
-    typeof value === 'object' && value !== null && '$ref' in value && !has(String(value.$ref));
+  const dangles = (value: Json): boolean => isObject(value) && '$ref' in value && !has(String(value.$ref));
   return Object.fromEntries(
     Object.entries(spec)
       .filter(([, value]) => !dangles(value))
@@ -178,8 +256,8 @@ export function prepare({ emulator }: Bench, { knowledgeBases, invited }: Worksp
   for (const invitation of invited) emulator.dashboard.inviteUser(invitation);
 }
 
-/** Knowledge bases that a manifest names and that nobody added. */
-export function waitsForKnowledgeBase({ spec }: Manifest, { knowledgeBases }: Workspace): boolean {
+/** Whether a manifest names a knowledge base that nobody added. */
+function waitsForKnowledgeBase({ spec }: Manifest, { knowledgeBases }: Workspace): boolean {
   const ids = (spec.llm_config as JsonObject | undefined)?.knowledge_base_ids ?? [];
   return (ids as readonly { readonly $ref: string }[]).some(
     ({ $ref }) => !knowledgeBases.includes($ref.slice('KnowledgeBase/'.length)),
@@ -187,28 +265,23 @@ export function waitsForKnowledgeBase({ spec }: Manifest, { knowledgeBases }: Wo
 }
 
 /**
- * What a plan must say of a resource once everything was applied: nothing to do, or the step that only a person can take.
- * Nobody links numbers in these workspaces, and nobody invites anyone later.
+ * What a plan must say of a resource once everything was applied: nothing to do, or the step that only a person can take,
+ * because the platform differs and no request could change that.
  */
-export function restOf(each: Manifest, workspace: Workspace): 'noop' | 'manual' | 'blocked' {
+export function restOf(
+  each: Manifest,
+  { bench, workspace, state }: { bench: Bench; workspace: Workspace; state: State },
+): 'noop' | 'manual' | 'blocked' {
   const { address, spec } = each;
-  const waits = (references: Json | undefined): boolean =>
-    workspace.manifests.some(
-      (other) =>
-        waitsForKnowledgeBase(other, workspace) &&
-        JSON.stringify(references ?? null).includes(`"${other.address}"`),
-    );
-  if (address.startsWith('Agent/')) return waitsForKnowledgeBase(each, workspace) ? 'manual' : 'noop';
-  if (address.startsWith('PhoneNumber/')) {
-    const links = [spec.inbound_agent_id ?? null, spec.outbound_agent_id ?? null];
-    return links.every((wanted) => wanted === null) ? 'noop' : 'manual';
+  const different = unlike(each, bench, state);
+  if (address.startsWith('WorkspaceUser/') && different !== undefined && different.length > 0) {
+    const refs = (spec.agent_ids ?? []) as readonly { readonly $ref: string }[];
+    return refs.some(({ $ref }) => !state.resources.has($ref)) ? 'manual' : 'blocked';
   }
-  if (!address.startsWith('WorkspaceUser/')) return 'noop';
-  const invitation = workspace.invited.find(({ email }) => email === String(spec.email).toLowerCase());
-  if (invitation === undefined) return 'manual';
-  if (waits(spec.agent_ids)) return 'manual';
-  const wants = [spec.modules ?? [], spec.agent_ids ?? []].some((list) => (list as Json[]).length > 0);
-  return wants && spec.role === undefined && invitation.role === undefined ? 'blocked' : 'noop';
+  if (different?.length === 0) return 'noop';
+  if (address.startsWith('Webhook/')) return 'noop';
+  if (address.startsWith('Agent/')) return waitsForKnowledgeBase(each, workspace) ? 'manual' : 'noop';
+  return 'manual';
 }
 
 export const SECRETS = { PROVIDER_KEY: 'sk-provider-0001' };

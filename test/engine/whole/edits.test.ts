@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { actionsOf, testBench, writesIn } from './bench.ts';
+import { unlike } from './platform-truth.ts';
+import { behaviours, editedWorkspaces, prepare, restOf, SECRETS } from './workspaces.ts';
+
+describe('edits of manifests', () => {
+  it('arrive on the platform whole, shown or not, merged or replaced', async () => {
+    await fc.assert(
+      fc.asyncProperty(editedWorkspaces, behaviours, async ({ before, after }, behaviour) => {
+        await using bench = await testBench({ manifests: before.manifests, behaviour, secrets: SECRETS });
+        prepare(bench, before);
+        await bench.apply();
+
+        bench.manifests = after;
+        bench.secrets = { PROVIDER_KEY: 'sk-provider-0002' };
+        const report = await bench.apply();
+        expect([...report.results].filter(([, { status }]) => status !== 'done')).toEqual([]);
+        bench.requests();
+
+        const facts = { bench, workspace: { ...before, manifests: after }, state: await bench.state() };
+        const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
+        const plan = await bench.plan();
+        expect(actionsOf(plan)).toEqual(left);
+        const settled = after.filter(({ address }) => left[address] === 'noop');
+        expect(settled.filter((each) => unlike(each, bench, facts.state)?.length !== 0)).toEqual([]);
+        expect((await bench.apply()).results.size).toBe(0);
+        expect(writesIn(bench.requests())).toEqual([]);
+        expect(JSON.stringify([report, plan, await bench.store.read()])).not.toContain('sk-provider');
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
