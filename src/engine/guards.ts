@@ -35,6 +35,14 @@ function* ownerChanges(
   planned: readonly PlannedResource[],
   { kinds, observed }: Guarding,
 ): Generator<PlanDocument['guards'][number]> {
+  for (const { address, kind, action, changes } of planned) {
+    if (kinds.get(kind)?.isOwner === undefined || observed.lists.has(kind) || action !== 'update') continue;
+    if (!changes.some(({ path }) => path === 'role')) continue;
+    yield {
+      flag: '--allow-owner-change',
+      message: `${address} may be an owner of the workspace, and its role would change: without a refresh nobody looked`,
+    };
+  }
   for (const [name, records] of observed.lists) {
     const isOwner = kinds.get(name)?.isOwner;
     if (isOwner === undefined) continue;
