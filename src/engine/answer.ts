@@ -11,7 +11,7 @@ export function unlikeSent(kind: Kind, sent: Leaves, answer: ShownRecord): strin
   for (const path of [...sent.keys()].sort()) {
     const value = sent.get(path) ?? null;
     const rule = ruleOf(kind, path);
-    if (rule.writeOnly || rule.hidden) continue;
+    if (rule.writeOnly || rule.hidden || rule.notAtCreate) continue;
     const shown = shownAt(kind, answer, path);
     const plain = revealed(value);
     if (shown === undefined) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agent, ref, secret, user } from './resources.ts';
+import { agent, number, ref, secret, user } from './resources.ts';
 import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const everything = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
@@ -229,5 +229,22 @@ describe('a run over a user whose role only the platform knows', () => {
     const report = await w.apply([user('ada', { modules: ['analytics'] })], { refresh: false });
     expect(outcomes(report)['WorkspaceUser/ada']).toContain('set spec.role');
     expect(w.writes).toEqual([]);
+  });
+});
+
+describe('the answer to a create', () => {
+  it('is compared with all that was sent, the nickname of a number included', async () => {
+    const w = await Workspace.open();
+    const answer = { data: { id: 'N1', number: 49301, nickname: 'Other', inbound_agent_id: null } };
+    w.emulator.faults.add({
+      match: { method: 'POST' },
+      fault: { status: 201, headers: { 'content-type': 'application/json' }, body: answer },
+    });
+    const report = await w.apply([
+      number('n', { number: '+49301', nickname: 'Desk', inbound_agent_id: null }),
+    ]);
+    expect(report.warnings).toEqual([
+      { address: 'PhoneNumber/n', message: 'the platform changed nickname from "Desk" to "Other"' },
+    ]);
   });
 });
