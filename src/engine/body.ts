@@ -1,9 +1,9 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
-import { isUnder, type LeafPath, type Leaves, rootOf, unflatten, valueAt } from '../values/path.ts';
+import { isUnder, type LeafPath, type Leaves, rootOf, unflatten } from '../values/path.ts';
 import { revealed } from '../values/value.ts';
-import { isConfigObject, ruleOf } from './field-rules.ts';
+import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { plainOf, recordedOf } from './memory.ts';
 
 /** The leaves that a create sends. */
@@ -67,7 +67,7 @@ function leavesToSend(facts: Updating): Map<LeafPath, Json> {
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
     const current = free.has(path)
-      ? [valueAt(record, path), valueAt(published, path), plainOf(recordedOf(entry, path))].find(
+      ? [shownAt(kind, record, path), shownAt(kind, published, path), plainOf(recordedOf(entry, path))].find(
           (each) => each !== undefined,
         )
       : undefined;
