@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { kinds, lookups } from '../../src/kinds/index.ts';
+import type { Kind, ShownRecord } from '../../src/kinds/kind.ts';
+import { Secret } from '../../src/values/value.ts';
+
+function kindOf(name: string): Kind {
+  const kind = kinds.get(name);
+  if (kind === undefined) throw new Error(`no kind ${name}`);
+  return kind;
+}
+
+const agent = kindOf('Agent');
+const number = kindOf('PhoneNumber');
+const user = kindOf('WorkspaceUser');
+
+describe('phone numbers', () => {
+  it.each([
+    { a: '+49301234', b: '49301234', same: true, reason: 'the plus gets lost in a JSON number' },
+    { a: '+49 (30) 12-34.', b: '49301234', same: true, reason: 'separators do not count' },
+    { a: '0049301234', b: '49301234', same: true, reason: 'leading zeros get lost in a JSON number' },
+    { a: '+49301234', b: '+49301243', same: false, reason: 'other digits' },
+    { a: '0', b: '00', same: true, reason: 'zeros alone are one zero' },
+    { a: '+1', b: '+10', same: false, reason: 'zeros at the end count' },
+  ])('$a and $b: $same, because $reason', ({ a, b, same }) => {
+    const key = number.naturalKey?.({ number: a })?.key;
+    expect(key === number.recordKey?.({ id: 'N1', number: b })).toBe(same);
+    expect(number.recordKey?.({ id: 'N1', number: Number(b.replace(/\D/g, '')) }) === key).toBe(same);
+  });
+
+  it('have no key while the number is not known', () => {
+    expect(number.naturalKey?.({})).toBeUndefined();
+    expect(number.naturalKey?.({ number: new Secret('N', '1') })).toBeUndefined();
+  });
+
+  it('say which link is to be made, and to what', () => {
+    const record = { number: '+49301234', nickname: 'Desk' };
+    const step = (path: string, after: string) =>
+      number.changeByHand?.({ path, record, before: undefined, after });
+    expect(step('inbound_agent_id', 'Agent/a (A1)')).toBe(
+      'In the dashboard, set the inbound agent of number +49301234 to Agent/a (A1).',
+    );
+    expect(step('outbound_agent_id', 'null')).toBe(
+      'In the dashboard, remove the outbound agent of number +49301234.',
+    );
+    expect(step('nickname', '"Front"')).toBe('In the dashboard, rename number +49301234 to "Front".');
+  });
+});
+
+describe('users', () => {
+  it.each([
+    { a: 'Ada@Example.com', b: 'ada@example.com', same: true },
+    { a: ' ada@example.com ', b: 'ada@example.com', same: true },
+    { a: 'ada@example.com', b: 'ada@example.org', same: false },
+  ])('with "$a" and "$b" are one: $same', ({ a, b, same }) => {
+    expect(user.naturalKey?.({ email: a })?.key === user.recordKey?.({ id: 'U1', email: b })).toBe(same);
+  });
+
+  it('need a role in every update', () => {
+    expect(user.missingForUpdate?.({ modules: [] })).toContain('spec.role');
+    expect(user.missingForUpdate?.({ role: null })).toContain('spec.role');
+    expect(user.missingForUpdate?.({ role: 'member' })).toBeUndefined();
+  });
+
+  it.each<{ record: Omit<ShownRecord, 'id'>; role?: string; owner: boolean }>([
+    { record: { role: 'owner', is_owner: false }, owner: true },
+    { record: { role: 'admin', is_owner: true }, owner: true },
+    { record: { role: null, is_owner: null }, owner: false },
+    { record: { role: 'owner', is_owner: true }, role: 'member', owner: false },
+    { record: { role: 'member' }, role: 'owner', owner: true },
+  ])('$record with the new role $role: an owner is $owner', ({ record, role, owner }) => {
+    expect(user.isOwner?.({ id: 'U1', ...record }, role)).toBe(owner);
+  });
+});
+
+describe('agents', () => {
+  const draft = { id: 'A1', version: null, published_at: null, updated_at: '2030-01-02T00:00:00+00:00' };
+  it.each<{ reason: string; record: ShownRecord; notice: string | undefined }>([
+    { reason: 'never published', record: draft, notice: 'never published' },
+    {
+      reason: 'neither version nor date shown',
+      record: { id: 'A1', updated_at: '2030-01-02T00:00:00+00:00' },
+      notice: 'never published',
+    },
+    {
+      reason: 'published after the latest edit',
+      record: { ...draft, version: 2, published_at: '2030-01-03T00:00:00+00:00' },
+      notice: undefined,
+    },
+    {
+      reason: 'edited after the latest publication',
+      record: { ...draft, version: 2, published_at: '2030-01-01T00:00:00+00:00' },
+      notice: 'newer than its published version',
+    },
+    {
+      reason: 'published at the moment of the edit, in the two forms of a timestamp',
+      record: { ...draft, version: 2, published_at: '2030-01-02T00:00:00.000000Z' },
+      notice: undefined,
+    },
+    {
+      reason: 'a version without dates says nothing of the gap',
+      record: { id: 'A1', version: 3 },
+      notice: undefined,
+    },
+  ])('$reason', ({ record, notice }) => {
+    const said = agent.notice?.(record);
+    if (notice === undefined) expect(said).toBeUndefined();
+    else expect(said).toContain(notice);
+  });
+});
+
+it('says how to add a knowledge base', () => {
+  expect(lookups.get('KnowledgeBase')?.addByHand('FAQ')).toBe(
+    'In the dashboard, add the knowledge base "FAQ".',
+  );
+});
