@@ -189,7 +189,7 @@ export class Bench implements AsyncDisposable {
     options: PlanOptions;
   }): Reconciling {
     return {
-      desired: this.manifests.map((each, index) => this.#resource(each, index)),
+      desired: this.manifests.map((each) => this.#resource(each)),
       state,
       selection: options.selection ?? { targets: [], labels: {} },
       client,
@@ -239,7 +239,7 @@ export class Bench implements AsyncDisposable {
     return createClient({ transport, workspaceId: DEFAULT_WORKSPACE_ID });
   }
 
-  #resource(each: Manifest, index: number): Resource {
+  #resource(each: Manifest): Resource {
     const slash = each.address.indexOf('/');
     return {
       address: each.address,
@@ -251,7 +251,7 @@ export class Bench implements AsyncDisposable {
       ignoreDrift: each.ignoreDrift ?? [],
       mayReplace: each.mayReplace ?? false,
       spec: fromForms(each.spec, (name) => this.#secret(name)) as Resource['spec'],
-      source: { file: 'manifests.yaml', line: index + 1 },
+      source: { file: `${each.address}.yaml`, line: 1 },
     };
   }
 

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
+import { actionsOf, type Bench, manifest, plannedAt, testBench, writesIn } from './bench.ts';
+import { unlike } from './platform-truth.ts';
+import { agentSpecs, behaviours, prepare, SECRETS, withoutKey, workspaces } from './workspaces.ts';
+
+interface Field {
+  readonly address: string;
+  readonly id: string;
+  readonly collection: 'agents' | 'users';
+  readonly path: string;
+  /** Somebody's edit of it in the dashboard. */
+  readonly edit: JsonObject;
+}
+
+/** The managed fields that reads show and that can be put to another value in the dashboard. */
+async function movable(bench: Bench): Promise<Field[]> {
+  const { resources } = await bench.state();
+  const shown: readonly string[] = ['name', ...bench.emulator.behaviour.shows.read];
+  return bench.manifests.flatMap(({ address, spec }): Field[] => {
+    const id = resources.get(address)?.id;
+    if (id === undefined) return [];
+    if (address.startsWith('WorkspaceUser/')) {
+      if (spec.role === undefined) return [];
+      const role = spec.role === 'member' ? 'admin' : 'member';
+      return [{ address, id, collection: 'users', path: 'role', edit: { role } }];
+    }
+    if (!address.startsWith('Agent/')) return [];
+    return Object.entries(spec).flatMap(([root, value]): Field[] => {
+      if (!shown.includes(root)) return [];
+      if (!isObject(value)) {
+        return [{ address, id, collection: 'agents', path: root, edit: { [root]: `${value}, moved` } }];
+      }
+      return Object.entries(value as JsonObject).flatMap(([key, inner]): Field[] => {
+        const moved = movedValue(inner);
+        if (moved === undefined || key === 'base_url') return [];
+        return [
+          { address, id, collection: 'agents', path: `${root}.${key}`, edit: { [root]: { [key]: moved } } },
+        ];
+      });
+    });
+  });
+}
+
+function movedValue(value: Json): Json | undefined {
+  if (typeof value === 'string') return `${value}, moved`;
+  if (typeof value === 'number') return value + 1;
+  if (typeof value === 'boolean') return !value;
+  return undefined;
+}
+
+describe('a change behind the tool’s back', () => {
+  it('is seen where reads show it, and put right', async () => {
+    await fc.assert(
+      fc.asyncProperty(workspaces, behaviours, fc.nat(), async (workspace, behaviour, choice) => {
+        const { manifests } = workspace;
+        await using bench = await testBench({ manifests, behaviour, secrets: SECRETS });
+        prepare(bench, workspace);
+        await bench.apply();
+        const before = actionsOf(await bench.plan());
+        const fields = await movable(bench);
+        const field = fields[choice % Math.max(1, fields.length)];
+        fc.pre(field !== undefined);
+        if (field === undefined) return;
+        const { address, id, collection, path, edit } = field;
+        bench.emulator.dashboard.edit(collection, id, edit);
+        bench.requests();
+
+        const drift = await bench.drift();
+        expect(drift.resources.filter(({ action }) => action !== 'noop').map((each) => each.address)).toEqual(
+          [address],
+        );
+        expect(plannedAt(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([
+          [path, 'drift'],
+        ]);
+        expect(writesIn(bench.requests())).toEqual([]);
+        const report = await bench.apply();
+        expect([...report.results]).toEqual([[address, { status: 'done', id }]]);
+        expect(actionsOf(await bench.plan())).toEqual(before);
+        const state = await bench.state();
+        const moved = manifests.find((each) => each.address === address);
+        expect(moved && unlike(moved, bench, state)).toEqual([]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('in a field that no manifest manages survives every update', async () => {
+    const theirs = {
+      call_config: { ring_duration_ms: 77 },
+      llm_config: { region: 'theirs' },
+      prompt_config: { welcome_message_type: 'theirs' },
+      stt_config: { provider: 'theirs' },
+      tts_config: { speaker: 'theirs' },
+    };
+    const ours = agentSpecs.map((spec): JsonObject => {
+      const { stt_config, call_config, ...rest } = withoutKey(spec);
+      const { model } = (stt_config ?? {}) as JsonObject;
+      return { ...rest, llm_config: { model: 'x' }, stt_config: { model: model ?? 'x' } };
+    });
+    await fc.assert(
+      fc.asyncProperty(ours, ours, behaviours, async (before, after, behaviour) => {
+        await using bench = await testBench({
+          manifests: [manifest('Agent/a', before)],
+          behaviour: { ...behaviour, shows: { read: Object.keys(theirs) as never, update: [] } },
+        });
+        await bench.apply();
+        const [id = ''] = bench.emulator.world.agents.keys();
+        bench.emulator.dashboard.edit('agents', id, theirs);
+        bench.manifests = [manifest('Agent/a', after)];
+        await bench.apply();
+        expect(bench.emulator.world.agents.get(id)).toMatchObject(theirs);
+        expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop' });
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
