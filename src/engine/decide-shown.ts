@@ -65,7 +65,7 @@ interface Compared {
 /** Fields that no update reaches differ: another record is needed, or nothing can be done. */
 function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
-  const { binding, kind, namesake } = facts;
+  const { binding, kind, namesakes } = facts;
   const fields = fixed.map((change) => change.path).join(', ');
   const { changes } = differences;
   const id = record?.id ?? binding.entry?.id ?? null;
@@ -79,7 +79,16 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
       planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
     };
   }
-  if (namesake !== undefined && namesake !== record) {
+  const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
+  if (namesake !== undefined && more.length > 0) {
+    const ids = [namesake, ...more].map((each) => each.id).sort();
+    const reason = `${fields} names another record, and there are ${ids.length} of them: ${ids.join(', ')}`;
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
+    };
+  }
+  if (namesake !== undefined) {
     const how = `${fields} names this record, which takes the place of ${id}`;
     const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });
     return { ...decision, warnings: [...decision.warnings, orphanWarning(id)] };

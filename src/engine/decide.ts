@@ -7,6 +7,14 @@ import { manualSteps } from './wording.ts';
 
 /** Decides what is to happen to one declared resource. Pure. */
 export function decide(facts: Facts): Decision {
+  const decision = decided(facts);
+  const { entry, resource } = facts.binding;
+  if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
+  const ignored = `metadata.id names ${resource.id}, but the state has ${entry.id} for it, and that is what is managed: remove metadata.id, or release the other with voxform state rm ${resource.address}`;
+  return { ...decision, warnings: [...decision.warnings, ignored] };
+}
+
+function decided(facts: Facts): Decision {
   const { binding, observation, holder } = facts;
   if (observation.status === 'shown' && holder !== undefined) {
     return without(facts, 'blocked', `the record ${observation.record.id} is already managed as ${holder}`);

@@ -19,8 +19,8 @@ export interface Facts {
   readonly leaves: Leaves;
   /** A sentence for each reference to something that only a person can bring about. */
   readonly missing: readonly string[];
-  /** The record with the natural key that the manifest now has, where it is not the remembered one. */
-  readonly namesake: ShownRecord | undefined;
+  /** The records with the natural key that the manifest now has, except the remembered one. */
+  readonly namesakes: readonly ShownRecord[];
   /** Another declared resource that already holds the observed record. */
   readonly holder: Address | undefined;
   /** Records that may be the one of an unanswered create. */

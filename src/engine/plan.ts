@@ -126,7 +126,7 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
         observation,
         leaves,
         missing,
-        namesake: namesakes(resource, binding.entry?.id),
+        namesakes: namesakes(resource, binding.entry?.id),
         holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
         candidates: input.observed.candidates.get(resource.address) ?? [],
         mayReplace: resource.mayReplace || input.allowReplace.has(resource.address),
@@ -187,19 +187,19 @@ function resolved(
   return { leaves, missing: [...missing].sort() };
 }
 
-/** Finds the listed record that has a resource's natural key and is not the one with the id that is remembered. */
+/** Finds the listed records that have a resource's natural key, except the one with the id that is remembered. */
 function namesakesByKey(
   input: PlanInput,
-): (resource: Resource, id: string | undefined) => ShownRecord | undefined {
-  const indexes = new Map<string, ReadonlyMap<string, ShownRecord>>();
+): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
+  const indexes = new Map<string, ReadonlyMap<string, readonly ShownRecord[]>>();
   for (const [name, records] of input.observed.lists) {
     const keyOf = kindNamed(input.kinds, name).recordKey;
-    if (keyOf !== undefined) indexes.set(name, new Map(records.map((record) => [keyOf(record), record])));
+    if (keyOf !== undefined) indexes.set(name, Map.groupBy(records, keyOf));
   }
   return (resource, id) => {
     const key = kindNamed(input.kinds, resource.kind).naturalKey?.(resource.spec)?.key;
-    const record = key === undefined ? undefined : indexes.get(resource.kind)?.get(key);
-    return record?.id === id ? undefined : record;
+    const records = key === undefined ? undefined : indexes.get(resource.kind)?.get(key);
+    return (records ?? []).filter((record) => record.id !== id);
   };
 }
 

@@ -117,3 +117,16 @@ describe('a resource that leaves the manifests', () => {
     expect(w.writes).toEqual([]);
   });
 });
+
+describe('a number that two records have', () => {
+  it('does not take the place of another by chance', async () => {
+    const w = await Workspace.open();
+    await w.apply([number('n', { number: '+49301' })]);
+    const ids = [];
+    for (const text of ['+49302', '49 302']) ids.push((await w.client.numbers.create({ number: text })).id);
+    const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
+    const planned = at(await w.plan(desired), 'PhoneNumber/n');
+    expect(planned.action).toBe('blocked');
+    expect(planned.reason).toContain(`there are 2 of them: ${ids.join(', ')}`);
+  });
+});
