@@ -11,13 +11,19 @@ declare module 'vitest' {
 }
 
 /** Builds the command once, before all tests, for those that start it. Types are checked elsewhere. */
-export default function buildCommand({ provide }: TestProject): () => void {
+export default function provideCommand({ provide }: TestProject): () => void {
+  const { folder, remove } = buildCommand();
+  provide('built', folder);
+  return remove;
+}
+
+/** Builds the command into a folder of this process's own. */
+export function buildCommand(): { readonly folder: string; readonly remove: () => void } {
   const root = path.resolve(import.meta.dirname, '..');
-  // Beside `dist`, because the command looks for the package's files from there; a folder for each run of the tests.
+  // Beside `dist`, because the command looks for the package's files from there.
   const folder = path.join(root, `.test-build-${process.pid}`);
   const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', folder];
   execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-  provide('built', folder);
-  return () => rmSync(folder, { recursive: true, force: true });
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

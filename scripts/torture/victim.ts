@@ -11,6 +11,7 @@ import path from 'node:path';
 const [built = '', state = '', place = '', nth = '1', ...args] = process.argv.slice(2);
 const { run } = await load<typeof import('../../src/cli/run.ts')>('cli/run.js');
 const { Interrupts } = await load<typeof import('../../src/cli/interrupts.ts')>('cli/interrupts.js');
+const { Redactor } = await load<typeof import('../../src/values/redactor.ts')>('values/redactor.js');
 let left = Number(nth);
 
 for (const [channel, name] of [
@@ -34,6 +35,7 @@ process.exitCode = await run({
   stdout: process.stdout,
   stderr: process.stderr,
   interrupts,
+  redactor: new Redactor(),
   now: () => new Date(),
   failPoint(name) {
     pass(name);

@@ -1,0 +1,61 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { buildCommand } from '../test/build-command.ts';
+import { allCases } from './torture/all-cases.ts';
+import { inParallel, runCase } from './torture/cases.ts';
+import { Figures } from './torture/figures.ts';
+import { killTrial, placesByTurns } from './torture/kills.ts';
+import { Random } from './torture/random.ts';
+
+/*
+ * Attacks the built command with everything that the world may do to it, and prints what came of it:
+ *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN]
+ * The exit code is 1 when an id was lost, a record made twice, a secret seen, or another promise not held.
+ */
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now()) },
+    minutes: { type: 'string', default: '3' },
+    kills: { type: 'string', default: '1000' },
+    only: { type: 'string' },
+  },
+});
+
+/** Runs of the command at once. */
+const WIDTH = Math.max(2, Math.min(8, availableParallelism()));
+const KILLS_A_TRIAL = 24;
+
+const startedAt = performance.now();
+const random = new Random(values.seed);
+const figures = new Figures();
+const deadline = startedAt + Number(values.minutes) * 60_000;
+const mostKills = Number(values.kills);
+process.stdout.write(`seed ${values.seed}: again with npm run torture -- --seed ${values.seed}\n`);
+
+const { folder: built, remove } = buildCommand();
+try {
+  const bench = { built, figures };
+  const chosen = allCases.filter(({ group, name }) =>
+    new RegExp(values.only ?? '').test(`${group}: ${name}`),
+  );
+  await inParallel(
+    chosen.map((each) => () => runCase(each, bench)),
+    WIDTH,
+  );
+  const nextPlace = placesByTurns(random.branch('places'));
+  const isOver = () => performance.now() >= deadline || figures.countOf('kills by place') >= mostKills;
+  await inParallel(trials(), WIDTH);
+
+  function* trials(): Generator<() => Promise<void>> {
+    for (let trial = 0; values.only === undefined && !isOver(); trial++) {
+      const options = { random: random.branch(trial), mostKills: KILLS_A_TRIAL, nextPlace, isOver };
+      yield () => killTrial(bench, options).catch((error: unknown) => figures.failed('kills', error));
+    }
+  }
+} finally {
+  remove();
+}
+const seconds = Math.round((performance.now() - startedAt) / 1000);
+process.stdout.write(`\n${figures.table()}seconds ${seconds}, seed ${values.seed}\n`);
+if (!figures.isGood) process.exitCode = 1;

@@ -1,0 +1,37 @@
+import type { Bench } from './lab.ts';
+
+/** One kind of trouble, made on purpose, and what must come of it: throws where that does not hold. */
+export interface Case {
+  /** Heading of the figures. */
+  readonly group: string;
+  readonly name: string;
+  /** Among those that the short form of the campaign runs. */
+  readonly short?: boolean;
+  run(bench: Bench): Promise<void>;
+}
+
+/** Thrown where this machine cannot make the trouble. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped';
+}
+
+/** Runs a case, and counts it. Never throws. */
+export async function runCase(each: Case, bench: Bench): Promise<void> {
+  const { figures } = bench;
+  try {
+    await each.run(bench);
+    figures.count(each.group, each.name);
+  } catch (error) {
+    if (error instanceof Skipped) figures.skipped(each.name, error.message);
+    else figures.failed(`${each.group}: ${each.name}`, error);
+  }
+}
+
+/** Runs them, `width` at once, until all are done. */
+export async function inParallel(jobs: Iterable<() => Promise<void>>, width: number): Promise<void> {
+  const queue = jobs[Symbol.iterator]();
+  const worker = async (): Promise<void> => {
+    for (let next = queue.next(); next.done !== true; next = queue.next()) await next.value();
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}

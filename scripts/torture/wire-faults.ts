@@ -1,0 +1,112 @@
+import type { Fault } from '../../src/emulator/faults.ts';
+
+/** Something that happens to a request between the command and the platform, and what the command must make of it. */
+export interface WireFault {
+  readonly name: string;
+  readonly fault: Fault;
+  /** How many requests in a row it meets; 1 where absent. */
+  readonly times?: number;
+  /** What becomes of a read or of a PUT: it is tried again and succeeds, or fails with these words. */
+  readonly read: 'tried again' | RegExp;
+  readonly put?: 'tried again' | RegExp;
+  /** What becomes of a create: tried again, failed and certainly not done, or unknown. */
+  readonly create: 'tried again' | 'not done' | 'unknown';
+  readonly short?: boolean;
+}
+
+const html = (status: number, title: string): Fault => ({
+  status,
+  headers: { 'content-type': 'text/html' },
+  body: `<html><head><title>${title}</title></head><body><h1>${title}</h1><hr>gateway</body></html>`,
+});
+
+const retryDate = (): string => new Date(Date.now() + 1_500).toUTCString();
+
+export function wireFaults(elsewhere: string): readonly WireFault[] {
+  return [
+    { name: '429', fault: { status: 429 }, read: 'tried again', create: 'tried again' },
+    {
+      name: '429 with Retry-After in seconds',
+      fault: { status: 429, headers: { 'retry-after': '1' }, body: { message: 'slow down' } },
+      read: 'tried again',
+      create: 'tried again',
+      short: true,
+    },
+    {
+      name: '429 with Retry-After as a date',
+      fault: { status: 429, headers: { 'retry-after': retryDate() } },
+      read: 'tried again',
+      create: 'tried again',
+    },
+    {
+      name: '429 that asks for an hour',
+      fault: { status: 429, headers: { 'retry-after': '3600' } },
+      read: /wants a pause of 3600 s/,
+      create: 'not done',
+    },
+    ...[500, 502, 503, 504].map(
+      (status): WireFault => ({
+        name: `${status} with a page`,
+        fault: html(status, 'Something went wrong'),
+        read: 'tried again',
+        create: 'unknown',
+        short: status === 502,
+      }),
+    ),
+    {
+      name: '504 after it was carried out',
+      fault: { status: 504, body: '<html>late</html>', commit: true },
+      read: 'tried again',
+      create: 'unknown',
+      short: true,
+    },
+    {
+      name: '500 that does not end',
+      fault: html(500, 'Internal error'),
+      times: 40,
+      read: /500 .*after 5 tries/,
+      create: 'unknown',
+    },
+    { name: 'cut before the commit', fault: { cut: 'before' }, read: 'tried again', create: 'unknown' },
+    {
+      name: 'cut after the commit',
+      fault: { cut: 'after' },
+      read: 'tried again',
+      create: 'unknown',
+      short: true,
+    },
+    { name: 'slow drip', fault: { drip: 2 }, read: 'tried again', create: 'tried again' },
+    { name: 'drip slower than the timeout', fault: { drip: 400 }, read: 'tried again', create: 'unknown' },
+    { name: 'truncated JSON', fault: { truncate: 40 }, read: 'tried again', create: 'unknown', short: true },
+    {
+      name: 'JSON that breaks off',
+      fault: { status: 200, body: '{"data":{"id":"01J', headers: { 'content-type': 'application/json' } },
+      read: /damaged or breaks off/,
+      create: 'unknown',
+    },
+    {
+      name: 'wrong content type',
+      fault: { ...html(200, 'Welcome to the portal'), commit: true },
+      read: /a page instead of JSON/,
+      create: 'unknown',
+    },
+    {
+      name: 'empty 200',
+      fault: { emptyBody: true },
+      read: /the answer is empty/,
+      create: 'unknown',
+      short: true,
+    },
+    ...[302, 307].map(
+      (status): WireFault => ({
+        name: `redirect ${status}`,
+        fault: { status, headers: { location: `${elsewhere}/api/v1/agents` } },
+        read: /redirects are not followed/,
+        create: status === 307 ? 'not done' : 'unknown',
+        short: status === 307,
+      }),
+    ),
+    { name: '422', fault: { status: 422, body: { message: 'no' } }, read: /422 no/, create: 'not done' },
+    { name: '403', fault: { status: 403 }, read: /403/, create: 'not done' },
+  ];
+}
