@@ -69,7 +69,8 @@ export function makePlan(input: PlanInput): Plan {
     ...planned,
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
-  const all = [...planned, ...undeclared(input, planned)].sort(byAddress);
+  const leaving = undeclared(input, planned);
+  const all = [...planned.map((each) => afterRelease(each, leaving)), ...leaving].sort(byAddress);
   const warnings = [...decisions.values()]
     .flatMap(({ planned, warnings }) =>
       warnings.map((message): PlanWarning => ({ address: planned.address, message })),
@@ -101,6 +102,14 @@ export function makePlan(input: PlanInput): Plan {
     ),
     observed: input.observed,
   };
+}
+
+/** A record that passes from an address that leaves to another is released first: else it would end on the orphan list. */
+function afterRelease(planned: PlannedResource, leaving: readonly PlannedResource[]): PlannedResource {
+  const holder =
+    planned.adopted && leaving.find(({ kind, id }) => kind === planned.kind && id === planned.id);
+  if (!holder) return planned;
+  return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }
 
 function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address, Decision> {

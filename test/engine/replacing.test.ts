@@ -130,3 +130,21 @@ describe('a number that two records have', () => {
     expect(planned.reason).toContain(`there are 2 of them: ${ids.join(', ')}`);
   });
 });
+
+describe('a number that passes from one manifest to another', () => {
+  it('is managed afterwards and on no orphan list', async () => {
+    const w = await Workspace.open();
+    await w.apply([number('a', { number: '+49301' }), number('z', { number: '+49302' })]);
+    const before = new Map((await w.state()).resources);
+    const desired = [number('a', { number: '+49302' }, { mayReplace: true })];
+    expect(actionsIn(await w.plan(desired))).toEqual(['adopt PhoneNumber/a', 'forget PhoneNumber/z']);
+    expect(outcomes(await w.apply(desired, { concurrency: 1 }))).toEqual({
+      'PhoneNumber/a': 'done',
+      'PhoneNumber/z': 'done',
+    });
+    const { resources, orphans } = await w.state();
+    expect(resources.get('PhoneNumber/a')?.id).toBe(before.get('PhoneNumber/z')?.id);
+    expect(orphans.map(({ id }) => id)).toEqual([before.get('PhoneNumber/a')?.id]);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+});
