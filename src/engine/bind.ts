@@ -15,7 +15,7 @@ export interface Binding {
 
 /**
  * Binds every resource to its memory: by its own address, by an earlier one that it names, or by the record that its
- * manifest names, when no other manifest claims that. `declared` are the addresses of all manifests, these and others.
+ * manifest names, when no other manifest claims that. No past is bound twice: the first by address has it. `declared` are the addresses of all manifests, these and others.
  */
 export function bindResources(
   resources: readonly Resource[],
@@ -23,15 +23,17 @@ export function bindResources(
 ): ReadonlyMap<Address, Binding> {
   const holders = undeclaredHolders(state, declared);
   const bindings = new Map<Address, Binding>();
-  for (const resource of resources) {
-    const address = [
-      resource.address,
-      ...resource.previousNames.map((name) => `${resource.kind}/${name}`),
-      resource.id === undefined ? undefined : holders.get(recordKey(resource.kind, resource.id)),
-    ].find(
-      (candidate) =>
-        candidate !== undefined && (state.resources.has(candidate) || state.pending.has(candidate)),
-    );
+  const taken = new Set(declared);
+  for (const resource of resources.toSorted(byAddress)) {
+    const isKnown = (candidate: Address): boolean =>
+      state.resources.has(candidate) || state.pending.has(candidate);
+    const address = isKnown(resource.address)
+      ? resource.address
+      : [
+          ...resource.previousNames.map((name) => `${resource.kind}/${name}`),
+          ...(resource.id === undefined ? [] : [holders.get(recordKey(resource.kind, resource.id)) ?? '']),
+        ].find((candidate) => isKnown(candidate) && !taken.has(candidate));
+    if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
     bindings.set(resource.address, {
       resource,
@@ -54,6 +56,10 @@ export function undeclaredHolders(
     if (!declared.has(address)) holders.set(recordKey(kindOf(address), entry.id), address);
   }
   return holders;
+}
+
+function byAddress(a: Resource, b: Resource): number {
+  return a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
 }
 
 export function recordKey(kind: string, id: string): string {
