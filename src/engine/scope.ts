@@ -12,8 +12,8 @@ export interface Selection {
 }
 
 /**
- * The addresses that a run is about: those selected, with everything that they refer to; undefined for all. What the state
- * knows and no manifest declares has no labels: only a target reaches it.
+ * The addresses that a run is about: those selected, with everything that they refer to; undefined for all. A target may be a
+ * name that a resource had before. What the state knows and no manifest declares has no labels: only a target reaches it.
  * @throws UserError for a target that neither the manifests nor the state know, and for labels that nothing has.
  */
 export function scopeOf(
@@ -38,7 +38,12 @@ export function scopeOf(
 
   const addresses = new Set(declared.keys());
   const scope = new Set<Address>();
-  const open = [...targets, ...labelled];
+  const renamed = new Map<Address, Address>();
+  for (const { kind, address, previousNames } of resources) {
+    for (const name of previousNames) renamed.set(`${kind}/${name}`, address);
+  }
+  const current = targets.map((target) => (declared.has(target) ? target : (renamed.get(target) ?? target)));
+  const open = [...current, ...labelled];
   for (const address of open) {
     if (scope.has(address)) continue;
     scope.add(address);
