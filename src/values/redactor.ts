@@ -59,11 +59,13 @@ function partsOf(secret: string): Set<string> {
 }
 
 function* spellings(text: string): Generator<string> {
-  yield text;
-  yield* jsonSpellings(text);
-  yield* urlSpellings(text);
-  yield* base64Spellings(text);
-  yield htmlSpelling(text);
+  // Bodies are JSON before they are put into a URL, a header or a page.
+  for (const form of new Set([text, ...jsonSpellings(text)])) {
+    yield form;
+    yield* urlSpellings(form);
+    yield* base64Spellings(form);
+    yield htmlSpelling(form);
+  }
 }
 
 function htmlSpelling(text: string): string {

@@ -29,6 +29,8 @@ describe('a secret is struck out', () => {
     { reason: 'in a query', text: new URLSearchParams({ a: SECRET }).toString().slice(2) },
     { reason: 'in base64', text: Buffer.from(SECRET).toString('base64').replace(/=+$/, '') },
     { reason: 'in base64 for URLs', text: Buffer.from(SECRET).toString('base64url') },
+    { reason: 'in JSON in a query', text: encodeURIComponent(JSON.stringify(SECRET).slice(1, -1)) },
+    { reason: 'in JSON in base64', text: Buffer.from(JSON.stringify({ a: SECRET })).toString('base64') },
     { reason: 'in HTML', text: 'sk/live+9&quot;é\\Z&amp;=?x7' },
     { reason: 'without the line break at its end', text: 'abcdef', secret: 'abcdef\n' },
   ])('$reason', ({ text, secret = SECRET }) => {
