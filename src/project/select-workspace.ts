@@ -59,7 +59,9 @@ function checkOverrides(
   const { base_url, workspace_id } = projectSchema.shape.workspaces.valueType.shape;
   const url = base_url.safeParse(baseUrl);
   if (override.baseUrl !== undefined && !url.success) {
-    throw new UserError(`VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(baseUrl)}`);
+    throw new UserError(
+      `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(withoutLogin(baseUrl))}`,
+    );
   }
   const id = workspace_id.safeParse(workspaceId);
   if (override.workspaceId !== undefined && !id.success) {
@@ -67,6 +69,11 @@ function checkOverrides(
       `VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, is ${JSON.stringify(workspaceId)}`,
     );
   }
+}
+
+/** An address that is refused for the password in it must not be shown with it. */
+function withoutLogin(url: string): string {
+  return url.replace(/\/\/.*@/s, '//...@');
 }
 
 function refuseUnset({ name, apiKey, unset = [] }: WorkspaceConfig): void {
