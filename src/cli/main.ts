@@ -1,3 +1,7 @@
+import { renderError } from '../output/errors.ts';
+import { createStyle } from '../output/style.ts';
+import { ExitCode } from '../problems/user-error.ts';
+import { Redactor } from '../values/redactor.ts';
 import { Interrupts } from './interrupts.ts';
 import { run } from './run.ts';
 
@@ -7,6 +11,12 @@ export async function main(process: NodeJS.Process): Promise<void> {
   process.on('SIGINT', () => interrupts.raise('SIGINT'));
   process.on('SIGTERM', () => interrupts.raise('SIGTERM'));
   process.on('SIGHUP', () => interrupts.raise('SIGTERM'));
+  const redactor = new Redactor();
+  process.on('uncaughtException', (error: unknown) => {
+    const redact = (text: string) => redactor.redact(text);
+    const report = renderError(error, createStyle({ color: false, width: 80 }), { redact });
+    process.stderr.write(redact(report), () => process.exit(ExitCode.error));
+  });
   process.exitCode = await run({
     args: process.argv.slice(2),
     cwd: process.cwd(),
@@ -15,6 +25,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
     stdout: process.stdout,
     stderr: process.stderr,
     interrupts,
+    redactor,
     now: () => new Date(),
   });
 }

@@ -11,6 +11,7 @@ import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { createStore } from '../state/create-store.ts';
 import type { LockRequest, StateStore } from '../state/store.ts';
+import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
@@ -23,6 +24,8 @@ export class OpenWorkspace {
   readonly workspace: WorkspaceConfig;
   readonly store: StateStore;
   readonly #context: Context;
+  /** For what the platform says: there a short secret is struck out too. */
+  readonly #platformRedactor = new Redactor();
 
   constructor(context: Context, project: Project, workspace: WorkspaceConfig) {
     this.#context = context;
@@ -44,20 +47,20 @@ export class OpenWorkspace {
    * @throws InvalidManifests
    */
   async desired(): Promise<Desired> {
-    const { project, workspace } = this;
-    const desired = await loadDesired({
-      project,
-      workspace,
-      kinds,
-      lookups,
-      env: this.#context.env,
-      mode: 'live',
-    });
-    for (const { spec } of desired.resources) {
-      for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
-    }
+    const desired = await this.declared('live');
     if (desired.diagnostics.some(({ severity }) => severity === 'error')) {
       throw new InvalidManifests(desired.diagnostics);
+    }
+    return desired;
+  }
+
+  /** The same with whatever is wrong in it; `offline` also does without what is not set. */
+  async declared(mode: 'live' | 'offline'): Promise<Desired> {
+    const { project, workspace } = this;
+    const { env } = this.#context;
+    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode });
+    for (const { spec } of desired.resources) {
+      for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }
     return desired;
   }
@@ -90,7 +93,7 @@ export class OpenWorkspace {
 
   /** A client of the platform. To be closed. */
   connect(flags: PlatformFlags): PlatformClient {
-    const { log, interrupts, redactor } = this.#context;
+    const { log, interrupts } = this.#context;
     const { limits } = this.project;
     this.#keep(this.workspace.apiKey);
     const transport = createTransport({
@@ -101,7 +104,7 @@ export class OpenWorkspace {
       timeoutSeconds: limits.timeoutSeconds,
       maxWaitSeconds: flags.maxWait,
       signal: interrupts.requests,
-      redact: (text) => redactor.redact(text),
+      redact: (text) => this.#platformRedactor.redact(text),
       onNotice: (text) => log.info(text),
       onRequest: ({ method, path, status, error, attempt, milliseconds }) => {
         const again = attempt === 1 ? '' : `, try ${attempt}`;
@@ -117,8 +120,9 @@ export class OpenWorkspace {
   }
 
   #keep(secret: Secret): void {
-    if (secret.isSet && secret.reveal().length >= SHORTEST_REDACTED)
-      this.#context.redactor.add(secret.reveal());
+    if (!secret.isSet) return;
+    this.#platformRedactor.add(secret.reveal());
+    if (secret.reveal().length >= SHORTEST_REDACTED) this.#context.redactor.add(secret.reveal());
   }
 }
 

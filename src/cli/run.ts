@@ -23,6 +23,8 @@ export interface Host {
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly interrupts: Interrupts;
+  /** Learns the secrets of the run; one of its own where absent. */
+  readonly redactor?: Redactor;
   now(): Date;
   /** Called at the named points of the state's writes, where a test makes the run die. */
   readonly failPoint?: ((name: FailPoint) => void) | undefined;
@@ -31,10 +33,15 @@ export interface Host {
 /** Runs one command line and gives the exit code. Never throws. */
 export async function run(host: Host): Promise<number> {
   let exitCode: number = ExitCode.ok;
+  const redactor = host.redactor ?? new Redactor();
   const program = createProgram(async (action) => {
-    exitCode = await perform(action, host, program.optsWithGlobals<GlobalFlags>());
+    exitCode = await perform(
+      action,
+      host,
+      contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
+    );
   });
-  const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' });
+  const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' }, redactor);
   program.configureOutput({
     writeOut: (text) => early.terminal.out(text),
     writeErr: (text) => early.terminal.err(text),
@@ -53,7 +60,7 @@ export async function run(host: Host): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    early.terminal.err(renderError(error, early.terminal.errorStyle));
+    early.terminal.err(renderError(error, early.terminal.errorStyle, { redact: redacting(redactor) }));
     return ExitCode.error;
   }
 }
@@ -66,18 +73,24 @@ function inherit(command: Program, parent: Program): void {
   for (const child of command.commands) inherit(child, command);
 }
 
-async function perform(action: Action, host: Host, flags: GlobalFlags): Promise<number> {
-  const context = contextFor(host, flags);
+async function perform(action: Action, host: Host, context: Context): Promise<number> {
   try {
     const exitCode = await action(context);
-    return exitCode;
+    const lost = await context.terminal.lost();
+    if (lost === undefined) return exitCode;
+    throw new UserError(`the result could not be written: ${lost.message}`, {
+      hint: 'What the command did is done; only its output is incomplete.',
+    });
   } catch (error) {
     return report(error, context, host);
   }
 }
 
-function contextFor(host: Host, flags: GlobalFlags): Context {
-  const redactor = new Redactor();
+function redacting(redactor: Redactor): (text: string) => string {
+  return (text) => redactor.redact(text);
+}
+
+function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context {
   const terminal = new Terminal({ ...host, color: flags.color, redactor });
   const quiet = flags.quiet ?? false;
   const verbose = flags.verbose ?? false;
@@ -97,7 +110,7 @@ function contextFor(host: Host, flags: GlobalFlags): Context {
 }
 
 function report(error: unknown, context: Context, { interrupts, args }: Host): number {
-  const { terminal, log, verbose } = context;
+  const { terminal, log, verbose, redactor } = context;
   const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
   if (interrupts.exitCode !== undefined && (isGivenUp || error instanceof UserError)) {
     log.warn('interrupted');
@@ -108,7 +121,10 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
     return ExitCode.error;
   }
   const command = `voxform ${args[0] ?? ''}`.trim();
-  log.block('error', renderError(error, terminal.errorStyle, { verbose, command }));
+  log.block(
+    'error',
+    renderError(error, terminal.errorStyle, { verbose, command, redact: redacting(redactor) }),
+  );
   return error instanceof UserError ? error.exitCode : ExitCode.error;
 }
 

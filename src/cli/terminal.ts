@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { createStyle, type Style } from '../output/style.ts';
 import type { Redactor } from '../values/redactor.ts';
 
@@ -27,6 +28,7 @@ export class Terminal {
   /** True where `err` is a screen that can be drawn on. */
   readonly canDraw: boolean;
   readonly #options: TerminalOptions;
+  #lost: Error | undefined;
 
   constructor(options: TerminalOptions) {
     const { stdin, stdout, stderr, env } = options;
@@ -35,12 +37,20 @@ export class Terminal {
     this.errorStyle = styleFor(stderr, options);
     this.canAsk = stdin.isTTY === true && stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
-    // A reader that went away (`| head`) must not end a run in the middle of its writes.
+    // A reader that went away (`| head`), or a full disk, must not end a run in the middle of its writes.
     for (const stream of [stdout, stderr]) {
       stream.on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+        if (error.code !== 'EPIPE' && error.code !== 'EIO' && stream === stdout) this.#lost ??= error;
       });
     }
+  }
+
+  /** Waits until what was written so far has arrived, and gives why some of the result could not be written. */
+  async lost(): Promise<Error | undefined> {
+    const { stdout } = this.#options;
+    if (!stdout.destroyed && stdout.writable) await new Promise((resolve) => stdout.write('', resolve));
+    await setImmediate();
+    return this.#lost;
   }
 
   out(text: string): void {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { apply } from '../../engine/apply.ts';
 import type { PlanDocument } from '../../engine/plan-document.ts';
 import type { Planned } from '../../engine/reconcile.ts';
-import type { ApplyReport } from '../../engine/report.ts';
+import type { ApplyReport, ResourceResult } from '../../engine/report.ts';
 import { resume } from '../../engine/resume.ts';
 import { parseSavedPlan } from '../../engine/saved-plan.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -92,7 +92,7 @@ async function carryOut(context: Context, { opened, session, planned, options }:
   const { interrupts } = context;
   interrupts.patient = true;
   const progress = progressFor(context);
-  const report = await apply({
+  const told = await apply({
     plan: planned.plan,
     observedAt: planned.observedAt,
     observing: planned.observing,
@@ -105,13 +105,29 @@ async function carryOut(context: Context, { opened, session, planned, options }:
     stop: interrupts.stop,
     secret: opened.secretNamed(),
     now: context.now,
-    onEvent: (event) => progress.apply(event),
+    onEvent: (event) =>
+      progress.apply(
+        event.type === 'finished' ? { ...event, result: withoutSecrets(event.result, context) } : event,
+      ),
   });
+  const results = new Map([...told.results].map(([at, result]) => [at, withoutSecrets(result, context)]));
+  const report = { ...told, results };
   progress.clear();
   tell(context, report, options);
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   const isWhole = [...report.results.values()].every(({ status }) => status === 'done');
   return isWhole ? strictCode(document, options) : ExitCode.error;
+}
+
+/** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
+function withoutSecrets(result: ResourceResult, { redactor }: Context): ResourceResult {
+  if (result.status !== 'failed') return result;
+  const { error, hint } = result;
+  return {
+    ...result,
+    error: redactor.redact(error),
+    ...(hint !== undefined && { hint: redactor.redact(hint) }),
+  };
 }
 
 /** The plan before it is carried out: the result itself where results are text, else only for who is asked about it. */

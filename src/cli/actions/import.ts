@@ -3,12 +3,11 @@ import { kinds } from '../../kinds/index.ts';
 import { parseAddress } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { loadDesired } from '../../project/load-desired.ts';
 import { openSession } from '../../state/session.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { openWorkspace } from '../open-workspace.ts';
 import { freshState } from './planning.ts';
 
 export interface ImportOptions extends LockFlags, PlatformFlags {}
@@ -28,6 +27,8 @@ export async function importRecord(
   }
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
+  // Here, so that its secrets are known before the platform says anything that might show one.
+  const { resources } = await opened.declared('offline');
   const session = await openSession(opened.store, {
     lock: opened.lockRequest('import', options.lockTimeout),
     workspaceId,
@@ -51,23 +52,10 @@ export async function importRecord(
       ? `${address} is ${id} already.\n`
       : `${address} is ${id} now. Plan to see how it differs.\n`,
   );
-  await warnWhenUndeclared(context, opened, address);
+  if (!resources.some((resource) => resource.address === address)) {
+    context.log.warn(
+      `no manifest declares ${address} yet: write one before the next apply, which would forget it otherwise`,
+    );
+  }
   return ExitCode.ok;
-}
-
-/** What no manifest declares, the next apply would let go of. */
-async function warnWhenUndeclared(context: Context, opened: OpenWorkspace, address: string): Promise<void> {
-  const { project, workspace } = opened;
-  const { resources } = await loadDesired({
-    project,
-    workspace,
-    kinds,
-    env: context.env,
-    mode: 'offline',
-    lookups: new Map(),
-  });
-  if (resources.some((resource) => resource.address === address)) return;
-  context.log.warn(
-    `no manifest declares ${address} yet: write one before the next apply, which would forget it otherwise`,
-  );
 }

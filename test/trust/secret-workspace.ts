@@ -1,0 +1,149 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { EchoPlatform } from './echo-platform.ts';
+import { type CommandResult, command } from './in-process.ts';
+import { API_KEY, leakIn, type Planted, places } from './planted-secrets.ts';
+
+const MANIFESTS = `apiVersion: voxform/v1
+kind: Agent
+metadata: { name: a }
+spec:
+  name: { $join: [Line, { $var: opening }], separator: ": " }
+  llm_config:
+    model: gpt
+    api_key: { $secret: LLM_KEY }
+    tools:
+      - type: http
+        headers: { Authorization: { $join: [Bearer, { $secret: HEADER }], separator: " " } }
+        client_key: { $secret: PEM }
+  prompt_config:
+    prompt: { $join: [{ $file: prompt.md }, { $secret: PROMPT }, { $var: signature }] }
+---
+apiVersion: voxform/v1
+kind: Webhook
+metadata: { name: hook }
+spec:
+  url: { $join: ["https://example.com/hook", { $secret: URL_TOKEN }], separator: / }
+  payload: { data: { auth: { $secret: PAYLOAD }, list: [{ $var: signature }] } }
+---
+apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: line }
+spec: { number: "+4930123456", nickname: { $var: opening }, inbound_agent_id: { $ref: Agent/a } }
+---
+apiVersion: voxform/v1
+kind: WorkspaceUser
+metadata: { name: someone }
+spec: { email: { $join: [{ $env: MAILBOX, default: someone }, example.com], separator: "@" }, role: member, agent_ids: [{ $ref: Agent/a }] }
+`;
+
+/** As many secrets as a failure needs: each costs a slow hash in every run. */
+const FEW = `apiVersion: voxform/v1
+kind: Agent
+metadata: { name: a }
+spec:
+  name: a
+  llm_config: { api_key: { $secret: LLM_KEY }, tools: [{ authorization: { $secret: HEADER } }] }
+  prompt_config: { prompt: { $join: [Be kind., { $secret: PROMPT }] } }
+---
+apiVersion: voxform/v1
+kind: Webhook
+metadata: { name: hook }
+spec: { url: "https://example.com", payload: { data: { auth: { $secret: PAYLOAD } } } }
+`;
+
+/** A project full of secrets, before a platform that repeats all that it hears. */
+export class SecretWorkspace implements AsyncDisposable {
+  readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-trust-')));
+  readonly platform: EchoPlatform;
+  /** The secrets of the environment; the others are in files. */
+  readonly env: Record<string, string> = {};
+
+  static async open({ few = false }: { readonly few?: boolean } = {}): Promise<SecretWorkspace> {
+    const elsewhere = mkdtempSync(path.join(tmpdir(), 'voxform-platform-'));
+    const platform = await EchoPlatform.start(path.join(elsewhere, 'data.json'));
+    const workspace = new SecretWorkspace(platform, elsewhere);
+    if (few) workspace.write({ 'manifests/all.yaml': FEW });
+    return workspace;
+  }
+
+  readonly #elsewhere: string;
+
+  private constructor(platform: EchoPlatform, elsewhere: string) {
+    this.platform = platform;
+    this.#elsewhere = elsewhere;
+    for (const { name, text } of [API_KEY, ...Object.values(places)]) {
+      if (name === 'FILED' || name === 'PEM') this.write({ [`secrets/${name}`]: `${text}\n` });
+      else this.env[name] = text;
+    }
+    this.write({
+      'voxform.yaml': `version: 1
+workspaces:
+  test:
+    base_url: ${platform.url}
+    workspace_id: ${platform.emulator.workspaceId}
+    api_key: { $secret: API_KEY }
+    secrets_dir: secrets
+    vars:
+      signature: { $secret: VARIABLE }
+      opening: { $secret: FILED }
+`,
+      'manifests/all.yaml': MANIFESTS,
+      'manifests/prompt.md': 'Be kind.\n',
+    });
+  }
+
+  write(files: Readonly<Record<string, string>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(this.root, name)), { recursive: true });
+      writeFileSync(path.join(this.root, name), text);
+    }
+  }
+
+  run(args: readonly string[], options: { readonly now?: () => Date } = {}): Promise<CommandResult> {
+    return command(args, { cwd: this.root, env: this.env, ...options });
+  }
+
+  /** Everything under the project that voxform wrote, by path. */
+  written(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const name of readdirSync(this.root, { recursive: true, encoding: 'utf8' })) {
+      const file = path.join(this.root, name);
+      if (/^(secrets|manifests)\b/.test(name) || !statSync(file).isFile()) continue;
+      found.set(name, readFileSync(file, 'utf8'));
+    }
+    return found;
+  }
+
+  /** The platform's own file: what a webhook or a prompt holds it must keep, but no key. */
+  platformFile(): string {
+    return readFileSync(path.join(this.#elsewhere, 'data.json'), 'utf8');
+  }
+
+  /** Where a secret stands in any file that was written. */
+  leaksInFiles(): string[] {
+    const leaks = [...this.written()].flatMap(([name, text]) => told(name, leakIn(text)));
+    const keys: readonly Planted[] = [API_KEY, places.llmKey];
+    return [...leaks, ...told("the platform's file", leakIn(this.platformFile(), keys))];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.platform[Symbol.asyncDispose]();
+    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.#elsewhere, { recursive: true, force: true });
+  }
+}
+
+function told(where: string, leak: string | undefined): string[] {
+  return leak === undefined ? [] : [`${where}: ${leak}`];
+}

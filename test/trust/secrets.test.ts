@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest';
+import type { Misbehaviour } from './echo-platform.ts';
+import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
+import { SecretWorkspace } from './secret-workspace.ts';
+
+const FORMATS = ['text', 'json', 'markdown', 'github'] as const;
+const VOLUMES: readonly (readonly string[])[] = [[], ['-v'], ['--log-format', 'json', '-v']];
+
+/** Runs a command and says where a secret got out. */
+async function leaksOf(workspace: SecretWorkspace, args: readonly string[], exit = 0): Promise<string[]> {
+  const { code, stdout, stderr } = await workspace.run(args);
+  expect(code, `voxform ${args.join(' ')}: ${stderr}`).toBe(exit);
+  return [stdout, stderr].flatMap((text) => {
+    const leak = leakIn(text);
+    return leak === undefined ? [] : [`voxform ${args.join(' ')}: ${leak}`];
+  });
+}
+
+describe('the search for secrets', () => {
+  it.each([
+    { reason: 'as it is', of: (text: string) => `x ${text} y` },
+    { reason: 'in JSON in JSON', of: (text: string) => JSON.stringify(JSON.stringify({ text })) },
+    { reason: 'in a URL', of: (text: string) => encodeURIComponent(text) },
+    {
+      reason: 'in base64 of something longer',
+      of: (text: string) => Buffer.from(`ab${text}`).toString('base64'),
+    },
+    {
+      reason: 'in base64 of something else',
+      of: (text: string) => Buffer.from(`a${text}c`).toString('base64url'),
+    },
+    { reason: 'in hex', of: (text: string) => Buffer.from(text).toString('hex').toUpperCase() },
+    { reason: 'wrapped', of: (text: string) => text.replace(/(.{9})/g, '$1\n    ') },
+  ])('finds one $reason', ({ of }) => {
+    for (const { text } of everySecret) expect(leakIn(of(text))).toBeDefined();
+    expect(leakIn('nothing of it')).toBeUndefined();
+  });
+});
+
+describe('no secret gets out', () => {
+  it('of any command, in any form, at any volume', async () => {
+    await using workspace = await SecretWorkspace.open();
+    const leaks: string[] = [];
+    const tell = async (...args: string[]) => {
+      leaks.push(...(await leaksOf(workspace, args)));
+    };
+    for (const form of ['text', 'json', 'junit', 'github'])
+      await tell('validate', '--output', form, '--secrets');
+    for (const form of FORMATS) await tell('plan', '--output', form, '-v', '--out', `${form}.plan`);
+    await tell('plan', '--log-format', 'json');
+    await tell('apply', 'json.plan', '--auto-approve', '-v');
+    expect(workspace.platform.emulator.world.agents.size).toBe(1);
+    expect(workspace.platform.emulator.world.webhooks.size).toBe(1);
+    await tell('plan', '-v');
+    await tell('state', 'list', '--output', 'json');
+    for (const address of ['Agent/a', 'Webhook/hook', 'PhoneNumber/line'])
+      await tell('state', 'show', address);
+
+    const [agent] = workspace.platform.emulator.world.agents.keys();
+    const [hook] = workspace.platform.emulator.world.webhooks.keys();
+    workspace.platform.emulator.dashboard.edit('agents', agent ?? '', { prompt_config: { prompt: 'moved' } });
+    workspace.platform.emulator.dashboard.edit('webhooks', hook ?? '', { url: 'https://example.com/moved' });
+    for (const form of FORMATS) leaks.push(...(await leaksOf(workspace, ['drift', '--output', form], 2)));
+    for (const form of ['text', 'markdown']) await tell('plan', '--output', form, '-v');
+    await tell('plan', '--no-refresh', '-v');
+    for (const [name, text] of Object.entries(workspace.env)) {
+      if (name !== 'API_KEY') workspace.env[name] = `${text}-again`;
+    }
+    await tell('plan', '-v', '--out', 'changed.plan', '--allow-replace', 'Webhook/hook');
+    for (const form of FORMATS) {
+      workspace.env.PROMPT = `${places.prompt.text}-${form}`;
+      await tell('apply', '--output', form, '--auto-approve', '-v', '--allow-replace', 'Webhook/hook');
+    }
+    leaks.push(...(await leaksOf(workspace, ['import', 'Agent/other', agent ?? '', '-v'], 1)));
+    await tell('import', 'Webhook/other', hook ?? '', '-v');
+    workspace.write({
+      'manifests/all.yaml':
+        'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: other }\nspec: { name: x }\n',
+    });
+    await tell('plan', '-v', '--output', 'json', '--out', 'last.plan');
+    await tell('apply', '-v', '--auto-approve', '--output', 'json', '--allow-large-change');
+    expect([...leaks, ...workspace.leaksInFiles()]).toEqual([]);
+  });
+
+  it('once the manifest no longer says that it is one', async () => {
+    await using workspace = await SecretWorkspace.open();
+    await workspace.run(['apply', '--auto-approve']);
+    workspace.write({
+      'manifests/all.yaml': `apiVersion: voxform/v1
+kind: Agent
+metadata: { name: a }
+spec: { name: plain, llm_config: { model: gpt, tools: [] }, prompt_config: { prompt: plain } }
+---
+apiVersion: voxform/v1
+kind: Webhook
+metadata: { name: hook, replace: allow }
+spec: { url: "https://example.com", payload: { data: {} } }
+---
+apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: line }
+spec: { number: "+4930123456", nickname: plain }
+`,
+    });
+    const leaks: string[] = [];
+    for (const form of FORMATS) {
+      leaks.push(...(await leaksOf(workspace, ['plan', '--output', form, '-v', '--out', `${form}.plan`])));
+    }
+    leaks.push(...(await leaksOf(workspace, ['drift', '-v'])));
+    leaks.push(...(await leaksOf(workspace, ['plan', '--no-refresh'])));
+    leaks.push(...(await leaksOf(workspace, ['apply', '--auto-approve', '-v', '--output', 'json'])));
+    leaks.push(...(await leaksOf(workspace, ['plan', '-v'])));
+    expect([...leaks, ...workspace.leaksInFiles()]).toEqual([]);
+  });
+});
+
+const json = { 'content-type': 'application/json' };
+const allOf = ({ method, path, authorization, body }: Parameters<Misbehaviour>[0]) =>
+  `${method} ${path} Authorization: ${authorization} ${body} ${Buffer.from(authorization).toString('base64')} ${encodeURIComponent(body)}`;
+
+/** What a platform may answer that repeats the request to whoever sent it. */
+const failures: readonly {
+  readonly reason: string;
+  readonly misbehave: Misbehaviour;
+  /** It breaks the connection. */
+  readonly breaks?: true;
+}[] = [
+  {
+    reason: 'a refusal that quotes the request',
+    misbehave: (heard, response) => {
+      response.writeHead(422, json).end(JSON.stringify({ message: allOf(heard), request: heard }));
+      return true;
+    },
+  },
+  {
+    reason: 'a refusal that quotes a field',
+    misbehave: (_heard, response) => {
+      const sent = [places.llmKey, places.header, places.prompt, places.payload];
+      const said = sent.map(({ text }) => `${text} is not valid`);
+      response
+        .writeHead(400, json)
+        .end(JSON.stringify({ errors: { [places.header.text]: said, 'llm_config.api_key': said } }));
+      return true;
+    },
+  },
+  {
+    reason: 'a refusal of the key that shows it',
+    misbehave: ({ authorization }, response) => {
+      response.writeHead(401, { 'content-type': 'text/plain', 'x-request-id': authorization.slice(7) });
+      response.end(`no such key: Authorization: ${authorization}`);
+      return true;
+    },
+  },
+  {
+    reason: 'a page that shows the request',
+    misbehave: (heard, response) => {
+      response.writeHead(409, { 'content-type': 'text/html' });
+      response.end(
+        `<html><title>${allOf(heard).replaceAll('"', '&quot;')}</title><pre>${allOf(heard)}</pre></html>`,
+      );
+      return true;
+    },
+  },
+  {
+    reason: 'JSON that breaks off',
+    misbehave: (heard, response) => {
+      response.writeHead(200, json).end(`{"data": {"id": "1", "echo": ${JSON.stringify(allOf(heard))}`);
+      return true;
+    },
+  },
+  {
+    reason: 'text for a record',
+    misbehave: (heard, response) => {
+      response.writeHead(200, { 'content-type': heard.authorization.slice(0, 40) }).end(allOf(heard));
+      return true;
+    },
+  },
+  {
+    reason: 'a record without an id',
+    misbehave: ({ body, authorization }, response) => {
+      const data = { [authorization]: authorization, ...(JSON.parse(body) as object) };
+      response.writeHead(201, json).end(JSON.stringify({ data }));
+      return true;
+    },
+  },
+  {
+    reason: 'a redirect that carries it along',
+    misbehave: ({ authorization }, response) => {
+      const location = `https://${encodeURIComponent(authorization)}@example.com/?${authorization}`;
+      response.writeHead(307, { location }).end();
+      return true;
+    },
+  },
+  {
+    reason: 'a cut in the middle',
+    breaks: true,
+    misbehave: (heard, response) => {
+      response.writeHead(200, { ...json, 'content-length': '100000' });
+      response.write(allOf(heard), () => response.destroy());
+      return true;
+    },
+  },
+  {
+    reason: 'bytes that are no HTTP',
+    breaks: true,
+    misbehave: (heard, response) => {
+      response.socket?.end(
+        `HTTP/1.1 200 OK\r\n${heard.authorization}\r\nContent-Length: x\r\n\r\n${allOf(heard)}`,
+      );
+      return true;
+    },
+  },
+];
+
+describe('no secret gets out of a failure', () => {
+  it.each(failures)('$reason', async ({ misbehave, breaks }) => {
+    await using workspace = await SecretWorkspace.open({ few: true });
+    const { platform } = workspace;
+    platform.misbehave = (heard, response) =>
+      heard.method === 'GET' ? undefined : misbehave(heard, response);
+    const leaks = await leaksOf(workspace, ['apply', '--auto-approve', '-v'], 1);
+    for (const address of ['Agent/a', 'Webhook/hook']) {
+      await workspace.run(['state', 'resolve', address, '--not-created']);
+    }
+    leaks.push(
+      ...(await leaksOf(
+        workspace,
+        ['apply', '--auto-approve', '--output', 'json', '--log-format', 'json'],
+        1,
+      )),
+    );
+    // A read that breaks off is tried again and again, with pauses: the words are those of a write.
+    if (breaks !== true) {
+      platform.misbehave = (heard, response) => misbehave({ ...heard, body: heard.body || '{}' }, response);
+      leaks.push(...(await leaksOf(workspace, ['import', 'Agent/b', '01J', '-v'], 1)));
+    }
+    expect([...leaks, ...workspace.leaksInFiles()]).toEqual([]);
+  });
+
+  it('of our own, whatever the mistake says', async () => {
+    await using workspace = await SecretWorkspace.open();
+    const quoting = everySecret.map(({ text }) => text).join(' and the next secret ');
+    for (const volume of VOLUMES) {
+      const { code, stdout, stderr } = await workspace.run(['plan', ...volume], {
+        now: () => {
+          throw new TypeError(`cannot read ${quoting}`, { cause: new Error(JSON.stringify({ quoting })) });
+        },
+      });
+      expect(code).toBe(1);
+      expect(stderr).toContain('TypeError');
+      expect(leakIn(stdout + stderr)).toBeUndefined();
+    }
+  });
+});
+
+describe('a key from elsewhere', () => {
+  it.each([
+    {
+      reason: 'VOXFORM_API_KEY over the project',
+      env: { VOXFORM_API_KEY: API_KEY.text },
+      key: '{ $secret: NOT_THERE }',
+    },
+    { reason: '$env', env: { SOME_KEY: API_KEY.text }, key: '{ $env: SOME_KEY }' },
+    { reason: 'plain text, which is refused', env: {}, key: JSON.stringify(API_KEY.text) },
+    {
+      reason: 'the default of $env, which is refused',
+      env: {},
+      key: `{ $env: X, default: ${JSON.stringify(API_KEY.text)} }`,
+    },
+    { reason: 'a list, which is refused', env: {}, key: `[${JSON.stringify(API_KEY.text)}]` },
+  ])('is shown nowhere: $reason', async ({ reason, env, key }) => {
+    const isTaken = !reason.endsWith('refused');
+    await using workspace = await SecretWorkspace.open();
+    delete workspace.env.API_KEY;
+    Object.assign(workspace.env, env);
+    workspace.write({
+      'voxform.yaml': `version: 1\nworkspaces:\n  test: { base_url: ${workspace.platform.url}, workspace_id: ${workspace.platform.emulator.workspaceId}, api_key: ${key} }\n`,
+      'manifests/all.yaml': 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec: { name: a }\n',
+    });
+    workspace.platform.misbehave = ({ authorization }, response) => {
+      response.writeHead(422, json).end(JSON.stringify({ message: `you are ${authorization}` }));
+      return true;
+    };
+    for (const [args, code] of [
+      [['plan', '-v'], isTaken ? 0 : 1],
+      [['apply', '--auto-approve', '--output', 'json', '-v'], 1],
+      [['validate', '--output', 'json'], isTaken ? 0 : 1],
+    ] as const) {
+      expect(await leaksOf(workspace, args, code)).toEqual([]);
+    }
+    expect(workspace.leaksInFiles().filter((leak) => !leak.startsWith('voxform.yaml'))).toEqual([]);
+  });
+});
+
+describe('a secret too short to be struck out of every word', () => {
+  it('is still shown nowhere, not even in what the platform says', async () => {
+    await using workspace = await SecretWorkspace.open();
+    workspace.env.PIN = '7q1z';
+    workspace.write({
+      'manifests/all.yaml':
+        'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec: { name: a, llm_config: { api_key: { $secret: PIN } } }\n',
+    });
+    workspace.platform.misbehave = ({ body }, response) => {
+      response.writeHead(422, json).end(JSON.stringify({ message: `not good: ${body}` }));
+      return true;
+    };
+    const { stdout, stderr } = await workspace.run(['apply', '--auto-approve', '-v']);
+    expect(stdout).toContain('not good');
+    expect(stdout + stderr).not.toContain('7q1z');
+  });
+});
+
+describe('a password in an address', () => {
+  it.each([
+    { reason: 'of the project', url: `https://someone:${places.llmKey.core}@example.com`, env: {} },
+    {
+      reason: 'of VOXFORM_BASE_URL',
+      url: 'https://example.com',
+      env: { VOXFORM_BASE_URL: `https://someone:${places.llmKey.core}@example.com` },
+    },
+    {
+      reason: 'from $env',
+      url: '{ $env: ADDRESS }',
+      env: { ADDRESS: `https://${places.llmKey.core}@example.com/x y` },
+    },
+    {
+      reason: 'with another mistake in it',
+      url: 'https://example.com',
+      env: { VOXFORM_BASE_URL: `ftp://someone:${places.llmKey.core}@example.com/` },
+    },
+  ])('is not repeated: $reason', async ({ url, env }) => {
+    await using workspace = await SecretWorkspace.open();
+    Object.assign(workspace.env, env);
+    workspace.write({
+      'voxform.yaml': `version: 1\nworkspaces: { test: { base_url: ${JSON.stringify(url).replace(/^"(\{.*)"$/, '$1')}, workspace_id: x, api_key: { $secret: API_KEY } } }\n`,
+    });
+    for (const args of [['validate'], ['plan', '-v'], ['validate', '--output', 'json']]) {
+      expect(await leaksOf(workspace, args, 1)).toEqual([]);
+    }
+  });
+});
