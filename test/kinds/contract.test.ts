@@ -1,130 +1,217 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { kinds, lookups } from '../../src/kinds/index.ts';
-import type { Kind } from '../../src/kinds/kind.ts';
-import type { FieldRule } from '../../src/manifests/kind-schema.ts';
+import { kinds } from '../../src/kinds/index.ts';
+import type { Resource } from '../../src/manifests/resource.ts';
+import { actionsIn, at, Workspace } from '../engine/workspace.ts';
+import { lineOf, manifest, TemporaryProject } from '../project/temporary-project.ts';
 
-const all = [...kinds.values()];
-
-/** The schema at a path of a spec, whatever is optional or nullable on the way. */
-function schemaAt(kind: Kind, path: string): z.ZodType | undefined {
-  let schema: z.ZodType = kind.spec;
-  for (const key of path.split('.')) {
-    if (!(schema instanceof z.ZodObject)) return undefined;
-    const next: unknown = schema.shape[key];
-    if (!(next instanceof z.ZodType)) return undefined;
-    schema = bare(next);
-  }
-  return schema;
+interface Sample {
+  /** Every field of the kind, as a manifest has them; a secret wherever a text is free. */
+  readonly spec: string;
+  /** The same with one field changed that no endpoint can change, where there is one. */
+  readonly fixed?: string;
+  /** The same with one field changed that an update carries. */
+  readonly edited?: string;
+  /** What the dashboard must have before the API can do its part. */
+  prepare?(w: Workspace): void;
+  /** What the dashboard must do afterwards. */
+  finish?(w: Workspace): void;
+  /** Texts of the sample that are secret. */
+  readonly secrets: readonly string[];
 }
 
-function bare(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
-    return bare(schema.unwrap() as z.ZodType);
-  return schema;
+const env = { HIDDEN: 'sk-hidden-text', PART: 'hidden-part' };
+
+const agentSpec = (prompt: string) => `
+name: Support
+call_config: { max_call_duration_ms: 60000, ring_duration_ms: 1000 }
+knowledge_base_config: { chunks_to_retrieve: 3, similarity_threshold: 0.5 }
+llm_config:
+  provider: internal
+  model: gpt-4o
+  temperature: 0.2
+  deployment: d
+  endpoint: https://llm.example.com
+  api_version: v1
+  base_url: https://llm.example.com/base
+  api_key: { $secret: HIDDEN }
+  region: eu
+  max_tokens: 100
+  knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }, { $ref: KnowledgeBase/Prices }]
+  tools: [{ name: t, schema: { $literal: { $ref: '#/x' } }, header: { $join: [Bearer, { $secret: PART }] } }]
+prompt_config:
+  prompt: ${prompt}
+  first_speaker: ai
+  ai_speak_after_silence: true
+  ai_speak_wait_time: 1.5
+  welcome_message_type: dynamic
+  welcome_message: null
+stt_config: { provider: p, model: m }
+tts_config: { voice_id: v, speed: fast, emotion: null, backchannel_words: [yes, no], speed_alpha: 1 }
+`;
+
+const samples: Record<string, Sample> = {
+  Agent: {
+    spec: agentSpec('Be kind.'),
+    edited: agentSpec('Be brief.'),
+    prepare: ({ emulator: { dashboard } }) => {
+      for (const name of ['FAQ', 'Prices']) dashboard.addKnowledgeBase({ name });
+    },
+    secrets: Object.values(env),
+  },
+  PhoneNumber: {
+    spec: `number: '+49 30-123'\nnickname: { $secret: HIDDEN }\ninbound_agent_id: null\noutbound_agent_id: null`,
+    fixed: `number: '+49 30-124'\nnickname: { $secret: HIDDEN }\ninbound_agent_id: null\noutbound_agent_id: null`,
+    secrets: [env.HIDDEN],
+  },
+  Webhook: {
+    spec: `
+url: { $join: ['https://example.com/', { $secret: PART }], separator: '' }
+payload: { data: { key: { $secret: HIDDEN } }, event: call, timestamp: now }
+check_https: true
+logging_enabled: false
+retries: 3
+timeout: 30`,
+    fixed: `
+url: { $join: ['https://example.com/', { $secret: PART }], separator: '' }
+payload: { data: { key: { $secret: HIDDEN } }, event: call, timestamp: now }
+check_https: true
+logging_enabled: false
+retries: 4
+timeout: 30`,
+    secrets: Object.values(env),
+  },
+  WorkspaceUser: {
+    spec: `email: ada@example.com\nrole: developer\nmodules: [analytics, agents]\nagent_ids: []`,
+    fixed: `email: grace@example.com\nrole: developer\nmodules: [analytics, agents]\nagent_ids: []`,
+    edited: `email: ada@example.com\nrole: member\nmodules: [analytics, agents]\nagent_ids: []`,
+    prepare: ({ emulator: { dashboard } }) => {
+      dashboard.inviteUser({ email: 'Ada@Example.com', role: 'admin' });
+    },
+    secrets: [],
+  },
+};
+
+async function load(kind: string, spec: string): Promise<readonly Resource[]> {
+  using project = new TemporaryProject({ 'manifests/x.yaml': manifest(kind, 'x', spec) });
+  const { resources, diagnostics } = await project.load({ env, mode: 'live' });
+  expect(diagnostics.map(lineOf)).toEqual([]);
+  return resources;
 }
 
-/** Every leaf that a manifest can have, as far as the schema knows. */
-function leavesOf(schema: z.ZodType, path = ''): string[] {
-  if (!(schema instanceof z.ZodObject)) return [path];
-  return Object.entries(schema.shape).flatMap(([key, inner]) =>
-    leavesOf(bare(inner as z.ZodType), path === '' ? key : `${path}.${key}`),
-  );
-}
-
-function fieldsWith(kind: Kind, applies: (rule: FieldRule) => boolean): [string, FieldRule][] {
-  return Object.entries(kind.fields).filter(([, rule]) => applies(rule));
-}
-
-describe('the register of kinds', () => {
-  it('has every kind under its own name, and no name twice', () => {
-    for (const [name, kind] of kinds) expect(kind.name).toBe(name);
-    for (const [name, lookup] of lookups) expect(lookup.name).toBe(name);
-    expect([...kinds.keys()].filter((name) => lookups.has(name))).toEqual([]);
-    expect([...kinds.keys()]).toEqual(['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser']);
+async function applied(
+  kind: string,
+): Promise<{ w: Workspace; desired: readonly Resource[]; sample: Sample }> {
+  const sample = samples[kind];
+  if (sample === undefined) throw new Error(`add a sample of ${kind}`);
+  const w = await Workspace.open({
+    shows: { read: ['llm_config', 'prompt_config'], update: ['tts_config'] },
+    numericNumbers: true,
+    normalise: { reorderSets: true },
   });
+  w.secrets = env;
+  sample.prepare?.(w);
+  const desired = await load(kind, sample.spec);
+  const report = await w.apply(desired);
+  expect([...report.results.values()]).toEqual([{ status: 'done', id: expect.any(String) }]);
+  return { w, desired, sample };
+}
+
+it('has a sample of every kind', () => {
+  expect(Object.keys(samples)).toEqual([...kinds.keys()]);
 });
 
-describe.each(all)('the kind $name', (kind) => {
-  it('is found in one way: by a list or by its id', () => {
-    expect([kind.list, kind.get].filter((each) => each !== undefined)).toHaveLength(1);
+describe.each([...kinds.values()])('the kind $name', (kind) => {
+  it('has nothing to do once applied, and sends nothing again', async () => {
+    const { w, desired } = await applied(kind.name);
+    w.emulator.clearRequests();
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    expect(actionsIn(await w.drift(desired))).toEqual([]);
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
   });
 
-  it('tells records apart by a natural key in manifests and in lists, or in neither', () => {
-    expect(kind.recordKey === undefined).toBe(kind.naturalKey === undefined);
-    if (kind.naturalKey !== undefined) expect(kind.list).toBeDefined();
+  it('is taken under management without a write, where it is as declared already', async () => {
+    const { w, desired } = await applied(kind.name);
+    const id = at(await w.plan(desired), `${kind.name}/x`).id ?? '';
+    const named = desired.map((resource) => ({ ...resource, id }));
+    const session = await w.session();
+    await session.record({ type: 'forgotten', address: `${kind.name}/x` });
+    await session.close();
+    w.emulator.clearRequests();
+    const plan = await w.plan(named);
+    expect(at(plan, `${kind.name}/x`)).toMatchObject({ adopted: true, id });
+    await w.apply(named);
+    expect(w.writes.filter((write) => write.startsWith('POST'))).toEqual([]);
+    expect(actionsIn(await w.plan(named))).toEqual([]);
   });
 
-  it('can be created, or says how a person does it', () => {
-    expect([kind.create, kind.createByHand].filter((each) => each !== undefined)).toHaveLength(1);
+  it('updates what an update carries', async () => {
+    const { w, sample } = await applied(kind.name);
+    expect(sample.edited === undefined, 'a kind with an update has a field that it changes').toBe(
+      kind.update === undefined,
+    );
+    if (sample.edited === undefined) return;
+    const desired = await load(kind.name, sample.edited);
+    expect(actionsIn(await w.plan(desired))).toEqual([`update ${kind.name}/x`]);
+    await w.apply(desired);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('looks for mentions only where no list shows the records', () => {
-    if (kind.list !== undefined) expect(kind.mentions).toBeUndefined();
-    if (kind.published !== undefined) expect(kind.get).toBeDefined();
+  it('is blocked from a change that no endpoint makes', async () => {
+    const { w, sample } = await applied(kind.name);
+    const hasFixed = Object.values(kind.fields).some((rule) => rule.immutable);
+    expect(sample.fixed !== undefined).toBe(hasFixed);
+    if (sample.fixed === undefined) return;
+    w.emulator.clearRequests();
+    const desired = await load(kind.name, sample.fixed);
+    expect(actionsIn(await w.plan(desired))).toEqual([`blocked ${kind.name}/x`]);
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
   });
 
-  it('gives rules to fields that exist', () => {
-    const missing = Object.keys(kind.fields).filter((path) => schemaAt(kind, path) === undefined);
-    expect(missing).toEqual([]);
-  });
-
-  it('gives rules that go together', () => {
-    for (const [path] of fieldsWith(kind, (rule) => rule.set === true))
-      expect(schemaAt(kind, path), path).toBeInstanceOf(z.ZodArray);
-    for (const [path, rule] of Object.entries(kind.fields)) {
-      expect(rule.immutable && rule.manual, `${path}: immutable, or moved by hand`).toBeFalsy();
-      if (rule.notAtCreate) expect(rule.manual, `${path}: who sets it then?`).toBe(true);
-      if (rule.refersTo !== undefined)
-        expect(kinds.has(rule.refersTo) || lookups.has(rule.refersTo), path).toBe(true);
+  it('lets no secret into plan, report, drift or state', async () => {
+    const { w, desired, sample } = await applied(kind.name);
+    const texts = [
+      await w.plan(desired),
+      await w.drift(desired),
+      await w.apply(desired),
+      await w.store.read(),
+      await w.plan(await load(kind.name, sample.fixed ?? sample.edited ?? sample.spec)),
+      await w.plan([]),
+    ].map((each) => JSON.stringify(each));
+    for (const secret of sample.secrets) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+    const sent = JSON.stringify(w.emulator.world.toData());
+    for (const secret of sample.secrets) {
+      if (secret !== env.HIDDEN || kind.name !== 'Agent')
+        expect(sent, 'it was sent all the same').toContain(secret);
     }
   });
 
-  it('says how a person changes what only a person can change', () => {
-    const manual = fieldsWith(kind, (rule) => rule.manual === true);
-    expect(manual.length > 0).toBe(kind.changeByHand !== undefined);
-    for (const [path] of manual) {
-      const step = kind.changeByHand?.({ path, record: {}, before: undefined, after: 'the-new-value' });
-      expect(step).toContain('the-new-value');
-      expect(step).toMatch(/^In the dashboard, .*\.$/);
-    }
+  it('tells an unknown key with its place, and the key that was meant', async () => {
+    const [field = ''] = Object.keys(kind.spec.shape);
+    const misspelt = `${field}x`;
+    using project = new TemporaryProject({ 'manifests/x.yaml': manifest(kind.name, 'x', `${misspelt}: 1`) });
+    const { diagnostics } = await project.load({ env, mode: 'live' });
+    const unknown = diagnostics.find(({ path }) => path === `spec.${misspelt}`);
+    expect(unknown).toMatchObject({ severity: 'error', file: 'manifests/x.yaml', line: 6, column: 3 });
+    expect(unknown?.message).toContain(`did you mean "${field}"?`);
   });
 
-  it('has an update exactly where some field can be updated', () => {
-    const writable = leavesOf(kind.spec).filter((leaf) => {
-      const rule = kind.fields[leaf] ?? kind.fields[leaf.split('.')[0] ?? ''];
-      return !rule?.immutable && !rule?.manual;
-    });
-    expect(writable.length > 0).toBe(kind.update !== undefined);
+  it('describes every field', () => {
+    const { properties = {} } = z.toJSONSchema(kind.spec, { unrepresentable: 'any' });
+    const undescribed = Object.entries(properties).filter(
+      ([, schema]) => typeof schema === 'boolean' || !schema.description,
+    );
+    expect(undescribed.map(([field]) => field)).toEqual([]);
+    expect(kind.description).toMatch(/\.$/);
   });
 
-  it('sends with every update only fields that an update takes', () => {
-    for (const field of kind.alwaysSent ?? []) {
-      expect(Object.keys(kind.spec.shape)).toContain(field);
-      expect(kind.fields[field]?.immutable ?? kind.fields[field]?.manual).toBeUndefined();
-    }
-    if (kind.missingForUpdate !== undefined) expect(kind.alwaysSent).toBeDefined();
-  });
-
-  it('never changes what makes its natural key', () => {
-    const sample = { number: '+4930', email: 'ada@example.com' };
-    const key = kind.naturalKey?.(sample);
-    if (kind.naturalKey === undefined) return;
-    expect(key).toBeDefined();
-    expect(kind.fields[key?.field ?? '']?.immutable).toBe(true);
-  });
-
-  it('normalises to a form that stays as it is', () => {
-    const samples = ['+49 (30) 12-34', '0049301234', '  Ada@Example.COM ', 'https://EXAMPLE.com', 'x', ''];
-    for (const [path, { normalise }] of fieldsWith(kind, (rule) => rule.normalise !== undefined)) {
-      for (const sample of samples) {
-        const once = normalise?.(sample);
-        expect(normalise?.(once), `${path} of ${sample}`).toEqual(once);
-      }
-    }
-  });
-
-  it('describes itself in a sentence', () => {
-    expect(kind.description).toMatch(/^[A-Z].*\.$/);
+  it('either lists its records by a key or reads them one by one', () => {
+    expect([kind.list === undefined, kind.recordKey === undefined]).toEqual([
+      kind.get !== undefined,
+      kind.naturalKey === undefined,
+    ]);
+    expect(kind.create !== undefined || kind.createByHand !== undefined).toBe(true);
   });
 });
