@@ -222,7 +222,8 @@ async function freshObservation(
   if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
   const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
   if (digest !== planned.observed_digest) throw changedSince(planned.address);
-  return seen;
+  // The same record: what the plan saw of its published version still stands in for what it hides.
+  return observation?.status === 'shown' ? { ...observation, record: seen.record } : seen;
 }
 
 function changedSince(address: Address): UserError {

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { Resource } from '../../src/manifests/resource.ts';
+import { agent, number, user } from './resources.ts';
+import { actionsIn, outcomes, type PlanOptions, Workspace } from './workspace.ts';
+
+/** Applies a plan that has waited for its approval, with something done meanwhile. */
+async function applyLate(
+  w: Workspace,
+  desired: readonly Resource[],
+  { seconds, meanwhile, ...options }: PlanOptions & { seconds: number; meanwhile?: () => void },
+): Promise<Record<string, string>> {
+  const session = await w.session();
+  try {
+    const planned = await w.reconcile(desired, options, session.state);
+    w.time += seconds * 1000;
+    w.emulator.clearRequests();
+    meanwhile?.();
+    return outcomes(await w.carryOut(planned, session));
+  } finally {
+    await session.close();
+  }
+}
+
+const methods = (w: Workspace) => w.emulator.requests.map(({ method }) => method).join(' ');
+
+describe('a plan that waited', () => {
+  it('up to a minute is carried out without another look', async () => {
+    const w = await Workspace.open();
+    await w.apply([agent('a')]);
+    const result = await applyLate(w, [agent('a', { name: 'b' })], { seconds: 60 });
+    expect([result['Agent/a'], methods(w)]).toEqual(['done', 'PUT']);
+  });
+
+  it('longer looks again before each PUT', async () => {
+    const w = await Workspace.open();
+    await w.apply([agent('a'), agent('b')]);
+    const desired = [agent('a', { name: 'x' }), agent('b', { name: 'y' })];
+    const result = await applyLate(w, desired, { seconds: 61 });
+    expect(Object.values(result)).toEqual(['done', 'done']);
+    expect(methods(w).split(' ').sort().join(' ')).toBe('GET GET PUT PUT');
+  });
+
+  it('lists users once for all that it updates', async () => {
+    const w = await Workspace.open();
+    const names = ['ada', 'bob', 'cyd'];
+    for (const name of names)
+      w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'member' });
+    const desired = names.map((name) => user(name, { role: 'developer' }));
+    await applyLate(w, desired, { seconds: 61 });
+    expect(methods(w)).toBe('GET PUT PUT PUT');
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('writes nothing over a record that was changed or removed meanwhile', async () => {
+    const w = await Workspace.open();
+    await w.apply([agent('a'), agent('b'), agent('c')]);
+    const id = async (name: string) => (await w.state()).resources.get(`Agent/${name}`)?.id ?? '';
+    const [a, b] = [await id('a'), await id('b')];
+    const desired = ['a', 'b', 'c'].map((name) => agent(name, { name: `${name}2` }));
+    const result = await applyLate(w, desired, {
+      seconds: 61,
+      meanwhile: () => {
+        w.emulator.dashboard.edit('agents', a, { llm_config: { max_tokens: 9 } });
+        w.emulator.dashboard.remove('agents', b);
+      },
+    });
+    expect(result).toEqual({
+      'Agent/a': 'failed: Agent/a no longer looks as it did when the plan was made',
+      'Agent/b': 'failed: Agent/b no longer looks as it did when the plan was made',
+      'Agent/c': 'done',
+    });
+    expect(w.writes).toHaveLength(1);
+  });
+
+  it('still knows the published version that stands in for what the record hides', async () => {
+    const w = await Workspace.open({ put: 'replace', shows: { read: [], update: [] } });
+    const { id } = await w.client.agents.create({ name: 'a', tts_config: { speed: 'slow', voice_id: 'v' } });
+    w.emulator.dashboard.publishAgent(id);
+    const desired = [agent('a', { tts_config: { speed: 'fast' } }, { id })];
+    expect(await applyLate(w, desired, { seconds: 61 })).toEqual({ 'Agent/a': 'done' });
+    expect(w.emulator.world.agents.get(id)?.tts_config).toEqual({ speed: 'fast', voice_id: 'v' });
+  });
+
+  it('creates what it said', async () => {
+    const w = await Workspace.open();
+    const desired = [number('n', { number: '+49301' }), agent('a')];
+    expect(await applyLate(w, desired, { seconds: 600 })).toEqual({
+      'Agent/a': 'done',
+      'PhoneNumber/n': 'done',
+    });
+  });
+});
