@@ -60,6 +60,8 @@ async function voxform(
   ...args: readonly string[]
 ): Promise<Finished> {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  // Read from the beginning: the command waits for whoever reads it.
+  const written = Promise.all([text(streams.stdout), text(streams.stderr)]);
   const exitCode = await run({
     args,
     cwd: folder,
@@ -75,7 +77,9 @@ async function voxform(
     interrupts: new Interrupts(() => undefined),
     now: () => new Date(),
   });
-  const [stdout, stderr] = await Promise.all([text(streams.stdout.end()), text(streams.stderr.end())]);
+  streams.stdout.end();
+  streams.stderr.end();
+  const [stdout, stderr] = await written;
   return { exitCode, stdout, stderr };
 }
 
@@ -200,7 +204,7 @@ describe('call-centre', () => {
     const project = await openExample('call-centre', 'production');
     const { emulator } = project;
     prepare(emulator, { ...callCentre, knowledgeBases: [] });
-    await voxform(project, 'apply', '--auto-approve');
+    await succeed(project, 'apply', '--auto-approve');
     expect(emulator.world.agents.size, 'agents that need no knowledge base').toBeGreaterThan(0);
     expect(needs(await planOf(project), 'manual')).toContain('Agent/billing');
 
