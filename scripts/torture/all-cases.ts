@@ -1,6 +1,15 @@
+import { badStateCases } from './bad-states.ts';
 import type { Case } from './cases.ts';
+import { diskCases } from './disk.ts';
+import { lockCases } from './locks.ts';
 import { wireCases } from './wire.ts';
 import { wrongPlatformCases } from './wrong-platform.ts';
 
 /** Everything but the kills. */
-export const allCases: readonly Case[] = [...wireCases, ...wrongPlatformCases];
+export const allCases: readonly Case[] = [
+  ...wireCases,
+  ...wrongPlatformCases,
+  ...diskCases,
+  ...badStateCases,
+  ...lockCases,
+];

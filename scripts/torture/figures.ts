@@ -36,7 +36,7 @@ export class Figures {
   /** Something that does not hold. */
   failed(name: string, error: unknown): void {
     this.#failures += 1;
-    this.#remarks.push(`does not hold: ${name}\n${indented(messageOf(error))}`);
+    this.#remarks.push(`does not hold: ${name}\n${indented(shortened(messageOf(error)))}`);
   }
 
   skipped(name: string, reason: string): void {
@@ -74,4 +74,11 @@ function messageOf(error: unknown): string {
 
 function indented(text: string): string {
   return text.replace(/^/gm, '    ');
+}
+
+const LONGEST = 1_500;
+
+/** The end says most: what a command prints closes with its errors. */
+function shortened(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 3)}\n…\n${text.slice(-LONGEST)}`;
 }

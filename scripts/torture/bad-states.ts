@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Case } from './cases.ts';
+import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents, projectFile, webhook } from './manifests.ts';
+
+const GROUP = 'disk troubles';
+const STATE = '.voxform/test.state.json';
+
+/** What somebody or something did to the file of the state. */
+interface Damage {
+  readonly name: string;
+  readonly short?: boolean;
+  readonly damaged: (text: string) => string;
+  readonly says: RegExp;
+}
+
+const damages: readonly Damage[] = [
+  { name: 'an empty state file', damaged: () => '', says: /is damaged: it is empty/, short: true },
+  {
+    name: 'a truncated state file',
+    damaged: (text) => text.slice(0, text.length / 2),
+    says: /is damaged: it is not JSON, or it was cut off/,
+    short: true,
+  },
+  { name: 'a state file of zeros', damaged: (text) => '\0'.repeat(text.length), says: /is damaged/ },
+  {
+    name: 'a merge conflict in the state file',
+    damaged: (text) => text.replace('  "serial"', '<<<<<<< ours\n  "serial"'),
+    says: /unresolved merge conflict/,
+  },
+  {
+    name: 'a state file with a field that is wrong',
+    damaged: (text) => text.replace('"pending": {}', '"pending": []'),
+    says: /is damaged: at pending/,
+  },
+  {
+    name: 'a state of a newer format',
+    damaged: (text) => text.replace('"format_version": 1', '"format_version": 2'),
+    says: /in format 2; this voxform reads format 1.*Upgrade voxform/,
+  },
+];
+
+export const badStateCases: readonly Case[] = [
+  ...damages.map(
+    ({ name, damaged, says, short = false }): Case => ({
+      group: GROUP,
+      name,
+      short,
+      async run(bench) {
+        await using lab = await appliedLab(bench);
+        lab.write(STATE, damaged(lab.read(STATE)));
+        for (const args of [['plan'], ['apply', '--auto-approve'], ['state', 'list']]) {
+          refused(await writesNothing(lab, () => lab.run(...args)), says);
+        }
+        const { stderr } = await lab.run('plan');
+        if (/Upgrade/.test(stderr)) return;
+        restoresAsTold(lab, stderr);
+        await converges(lab);
+      },
+    }),
+  ),
+  { group: GROUP, name: 'a state of another workspace', short: true, run: foreignState },
+  { group: GROUP, name: 'a missing state with backups', short: true, run: missingWithBackups },
+  { group: GROUP, name: 'a missing state with a journal', short: true, run: missingWithJournal },
+  { group: GROUP, name: 'an older state put back under a journal', run: olderState },
+];
+
+async function appliedLab(bench: Bench): Promise<Lab> {
+  const lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b'), webhook('hook')) });
+  succeeded(await lab.run('apply', '--auto-approve'));
+  return lab;
+}
+
+/** Gives the copy command that the hint names. */
+function restoresAsTold(lab: Lab, stderr: string): void {
+  const command = /: (cp \S+ \S+)/.exec(unwrapped(stderr))?.[1];
+  assert.ok(command, `no command that restores the state: ${stderr}`);
+  assert.equal(spawnSync('sh', ['-c', command], { cwd: lab.root }).status, 0, command);
+}
+
+async function foreignState(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  lab.write(
+    'voxform.yaml',
+    projectFile({ url: lab.emulator.url, workspaceId: '01OTHERWORKSPACE0000000000' }),
+  );
+  for (const args of [['plan'], ['apply', '--auto-approve']]) {
+    refused(
+      await writesNothing(lab, () => lab.run(...args)),
+      /belongs to the workspace \S+, but 01OTHERWORKSPACE0000000000 is configured/,
+    );
+  }
+  lab.write('voxform.yaml', projectFile(lab.emulator));
+  await converges(lab);
+}
+
+async function missingWithBackups(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  rmSync(path.join(lab.root, STATE));
+  for (const args of [['plan'], ['apply', '--auto-approve'], ['import', 'Agent/x', '01J']]) {
+    refused(
+      await writesNothing(lab, () => lab.run(...args)),
+      /is missing, but its backup test\.state\.json\.backup-1 is there/,
+    );
+  }
+  restoresAsTold(lab, (await lab.run('plan')).stderr);
+  await converges(lab);
+  assert.equal(lab.emulator.world.agents.size, 2);
+}
+
+async function missingWithJournal(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  lab.write('manifests/more.yaml', documents(agent('c'), agent('d')));
+  await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
+  const state = lab.read(STATE);
+  for (const name of Object.keys(lab.stateFiles())) {
+    if (!name.endsWith('.journal')) rmSync(path.join(lab.root, '.voxform', name));
+  }
+  refused(
+    await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
+    /is missing, but its journal is there.*Restore the state/,
+  );
+  lab.write(STATE, state);
+  await converges(lab);
+}
+
+async function olderState(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  const older = lab.read(STATE);
+  lab.write('manifests/more.yaml', agent('c'));
+  succeeded(await lab.run('apply', '--auto-approve'));
+  const newer = lab.read(STATE);
+  lab.write('manifests/more.yaml', documents(agent('c'), agent('d'), agent('e')));
+  await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
+  lab.write(STATE, older);
+  refused(
+    await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
+    /continues serial 2, but the state has serial 1: an older state was put in its place.*backup-2/,
+  );
+  lab.write(STATE, newer);
+  await converges(lab);
+}

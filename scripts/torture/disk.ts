@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { type Case, Skipped } from './cases.ts';
+import { recordsOf } from './census.ts';
+import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents, webhook } from './manifests.ts';
+import { settleUnknowns } from './person.ts';
+import type { Ended } from './processes.ts';
+import { Random } from './random.ts';
+
+const GROUP = 'disk troubles';
+
+/** A disk that does not take what is to be written. What a state may look like that somebody damaged is in `bad-states.ts`. */
+export const diskCases: readonly Case[] = [
+  { group: GROUP, name: 'the outcome of a create cannot be written', short: true, run: unwritableOutcome },
+  { group: GROUP, name: 'no file may grow beyond a few kB', run: limitedFiles },
+  { group: GROUP, name: 'the disk is full', run: fullDisk },
+  { group: GROUP, name: 'a read-only folder', short: true, run: readOnlyFolder },
+  { group: GROUP, name: 'a read-only file system', run: readOnlyFileSystem },
+  { group: GROUP, name: 'a full device for the plan', short: true, run: fullDevice },
+  { group: GROUP, name: 'a torn last line of the journal', short: true, run: tornJournal },
+];
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `agent-${index}`);
+const TWENTY = documents(...names(18).map((name) => agent(name)), webhook('hook-a'), webhook('hook-b'));
+
+/** The state's file system takes nothing more from the moment when a create has arrived. */
+async function unwritableOutcome(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: TWENTY });
+  const running = lab.start(['apply', '--auto-approve', '--concurrency', '1']);
+  let posts = 0;
+  lab.hook = ({ method }) => {
+    if (method !== 'POST') return undefined;
+    posts += 1;
+    if (posts === 4) {
+      const size = statSync(`${lab.statePath}.journal`).size;
+      const limited = spawnSync('prlimit', [`--pid=${running.child.pid}`, `--fsize=${size}:${size}`]);
+      if (limited.status !== 0) running.child.kill('SIGTERM');
+    }
+    return undefined;
+  };
+  const ended = await lab.ended(running);
+  lab.hook = () => undefined;
+  if (ended.code === 143) throw new Skipped('prlimit is not here');
+  assert.equal(ended.code, 1);
+  assert.equal(posts, 4, 'it went on although the state could not be written');
+  await takesInWhatWasPrinted(lab, ended, 1);
+}
+
+async function limitedFiles(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: TWENTY });
+  const ended = await lab.runWith({ wrapper: ['bash', '-c', 'ulimit -f 6; exec "$@"', 'limited'] }, ...APPLY);
+  await takesInWhatWasPrinted(lab, ended);
+}
+
+const APPLY = ['apply', '--auto-approve'];
+
+async function fullDisk(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: TWENTY });
+  const small = 'mount -t tmpfs -o size=24k none .voxform';
+  await takesInWhatWasPrinted(lab, await inNamespace(lab, small, APPLY));
+}
+
+async function readOnlyFolder(bench: Bench): Promise<void> {
+  if (process.getuid?.() === 0)
+    throw new Skipped('root may write everywhere; a read-only file system stands in for it');
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  mkdirSync(path.dirname(lab.statePath));
+  chmodSync(path.dirname(lab.statePath), 0o500);
+  refused(await writesNothing(lab, () => lab.run(...APPLY)), /permission denied/);
+  succeeded(await lab.run('plan'));
+  chmodSync(path.dirname(lab.statePath), 0o700);
+  await converges(lab);
+}
+
+async function readOnlyFileSystem(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  const readOnly = 'mount --bind .voxform .voxform && mount -o remount,ro,bind .voxform';
+  refused(await inNamespace(lab, readOnly, APPLY), /the file system is read-only/);
+  assert.equal(lab.writes(), 0);
+  await converges(lab);
+}
+
+async function fullDevice(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  refused(await lab.run('plan', '--out', '/dev/full'), /\/dev\/full cannot be written/);
+  assert.ok(statSync('/dev/full').isCharacterDevice(), 'the device was replaced by a file');
+}
+
+async function tornJournal(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: TWENTY });
+  await lab.runAndDie('after outcome', 6, ...APPLY, '--concurrency', '1');
+  const journal = '.voxform/test.state.json.journal';
+  const whole = lab.read(journal);
+  const known = (await lab.state()).resources.size;
+  const [last = ''] = whole.trimEnd().split('\n').slice(-1);
+  for (const torn of [`${last.slice(0, 30)}`, `${last.slice(0, -1)}`, '\n', `${'0'.repeat(8)} {}\n`]) {
+    lab.write(journal, whole + torn);
+    succeeded(await lab.run('plan'));
+    assert.equal((await lab.state()).resources.size, known);
+  }
+  await converges(lab);
+
+  await lab.runAndDie('after intent', 1, ...APPLY);
+  lab.write('manifests/more.yaml', agent('one-more'));
+  await lab.runAndDie('after outcome', 1, ...APPLY, '--concurrency', '1');
+  const lines = lab.read(journal).split('\n');
+  lab.write(journal, [`${lines[0]?.slice(0, -9)}"damaged"}`, ...lines.slice(1)].join('\n'));
+  refused(await writesNothing(lab, () => lab.run(...APPLY)), /journal.*:1 .* is damaged/);
+}
+
+/**
+ * The run stopped, and it printed the command that takes in each id it could not save. A person whose disk has room again gives
+ * those commands, and nothing is left over.
+ */
+async function takesInWhatWasPrinted(lab: Lab, ended: Ended, expected?: number): Promise<void> {
+  assert.equal(ended.code, 1, ended.stderr);
+  const said = unwrapped(ended.stdout + ended.stderr);
+  assert.match(said, /the state.* (could not|cannot) be written|cannot (write|lock) the state/);
+  await lab.check('after the disk refused');
+  const commands = [...said.matchAll(/voxform import (\S+) (01\w+)/g)].map(([, address, id]) => ({
+    address,
+    id,
+  }));
+  if (expected !== undefined) assert.equal(commands.length, expected, said);
+  const { resources } = await lab.state();
+  const ids = new Set([...resources.values()].map(({ id }) => id));
+  for (const { address, id } of recordsOf(lab.emulator.world)) {
+    if (ids.has(id)) continue;
+    const told = commands.find((each) => each.address === address);
+    assert.equal(told?.id, id, `${address} is ${id} on the platform, and the run did not say so: ${said}`);
+    succeeded(await lab.run('import', address, id));
+  }
+  await settleUnknowns(lab, { random: new Random('disk'), leaves: 0, dies: 0 });
+  await converges(lab, '--allow-large-change');
+}
+
+/** Runs the command where something else is mounted on the state's folder, and brings back what it wrote there. */
+async function inNamespace(lab: Lab, mount: string, args: readonly string[]): Promise<Ended> {
+  const folder = path.join(lab.root, '.voxform');
+  mkdirSync(folder, { recursive: true });
+  const script = `${mount} || exit 99; "$@"; code=$?; cp -a .voxform after; exit $code`;
+  const namespace = process.getuid?.() === 0 ? '-m' : '-Urm';
+  const ended = await lab.runWith(
+    { wrapper: ['unshare', namespace, 'sh', '-c', script, 'mounted'] },
+    ...args,
+  );
+  if (ended.code === 99) throw new Skipped('nothing can be mounted here');
+  rmSync(folder, { recursive: true });
+  renameSync(path.join(lab.root, 'after'), folder);
+  return ended;
+}

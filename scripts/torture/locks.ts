@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import type { Case } from './cases.ts';
+import { converges, refused, succeeded, unwrapped } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents } from './manifests.ts';
+import { settleUnknowns } from './person.ts';
+import type { Running } from './processes.ts';
+import { Random } from './random.ts';
+
+const GROUP = 'locks';
+const APPLY = ['apply', '--auto-approve'];
+
+export const lockCases: readonly Case[] = [
+  { group: GROUP, name: 'a second apply fails, and says who holds it', short: true, run: secondFails },
+  { group: GROUP, name: 'a second apply waits, and finds nothing to do', short: true, run: secondWaits },
+  { group: GROUP, name: 'a dead holder is taken over', short: true, run: deadHolder },
+  { group: GROUP, name: 'unlock needs the right id, and stops who held it', run: unlocks },
+];
+
+interface Held extends AsyncDisposable {
+  readonly lab: Lab;
+  /** The apply that holds the lock: its first create has arrived, and is not answered. */
+  readonly holder: Running;
+  /** Lets the platform answer. */
+  readonly open: () => void;
+}
+
+async function heldLab(bench: Bench): Promise<Held> {
+  const lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b'), agent('c')) });
+  const arrived = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  lab.hook = async ({ method }) => {
+    if (method === 'GET') return undefined;
+    arrived.resolve();
+    await opened.promise;
+    return undefined;
+  };
+  const holder = lab.start([...APPLY, '--concurrency', '1']);
+  await Promise.race([arrived.promise, holder.ended.then(({ stderr }) => assert.fail(stderr))]);
+  return { lab, holder, open: opened.resolve, [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose]() };
+}
+
+async function secondFails(bench: Bench): Promise<void> {
+  await using held = await heldLab(bench);
+  const { lab, holder, open } = held;
+  const says = new RegExp(
+    `is locked by \\S+@${hostname()} \\(process ${holder.child.pid}\\) since \\d{4}-\\S+Z for apply, lock \\S+.*--lock-timeout.*state unlock`,
+  );
+  refused(await lab.run(...APPLY), says);
+  refused(await lab.run('state', 'resolve', 'Agent/a', '--not-created'), says);
+  refused(await lab.run('import', 'Agent/a', '01J'), says);
+  const planned = await lab.run('plan');
+  succeeded(planned);
+  assert.doesNotMatch(planned.stderr, /lock/);
+  succeeded(await lab.run('state', 'list'));
+  open();
+  succeeded(await lab.ended(holder));
+  await converges(lab);
+}
+
+async function secondWaits(bench: Bench): Promise<void> {
+  await using held = await heldLab(bench);
+  const { lab, holder, open } = held;
+  const second = lab.start([...APPLY, '--lock-timeout', '60s']);
+  await second.said('waiting for the lock');
+  open();
+  succeeded(await lab.ended(holder));
+  succeeded(await lab.ended(second), /No changes/);
+  assert.equal(lab.writes(), 3);
+  await lab.check('after two applies');
+}
+
+async function deadHolder(bench: Bench): Promise<void> {
+  await using held = await heldLab(bench);
+  const { lab, holder, open } = held;
+  holder.child.kill('SIGKILL');
+  await holder.ended;
+  open();
+  const next = await lab.run(...APPLY);
+  succeeded(
+    next,
+    /took over the lock of \S+ from a process that died: \S+ \(process \d+\) since \S+ for apply/,
+  );
+  await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
+  await converges(lab);
+  assert.equal(lab.emulator.world.agents.size, 3);
+}
+
+async function unlocks(bench: Bench): Promise<void> {
+  await using held = await heldLab(bench);
+  const { lab, holder, open } = held;
+  const id = /state unlock (\S+)/.exec(unwrapped((await lab.run(...APPLY)).stderr))?.[1] ?? '';
+  refused(await lab.run('state', 'unlock', 'something-else'), /something-else is not the id of the lock/);
+  succeeded(
+    await lab.run('state', 'unlock', id),
+    new RegExp(`The lock ${id} of .* \\(apply, since .*\\) is gone`),
+  );
+  open();
+  const stopped = await lab.ended(holder);
+  assert.equal(stopped.code, 1);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /was taken from this run while it worked/);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
+  assert.equal(lab.writes(), 1, 'it went on writing without its lock');
+  await lab.check('after an unlock');
+  await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
+  await converges(lab);
+}
