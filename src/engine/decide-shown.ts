@@ -1,4 +1,5 @@
 import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { ResourceEntry } from '../state/document.ts';
 import type { JsonObject } from '../values/json.ts';
 import { rootOf, valueAt } from '../values/path.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
@@ -154,8 +155,9 @@ function updated({ facts, record, published, differences, adopting, found, byHan
   };
 }
 
-function settledAs({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
-  const { binding, kind, leaves } = facts;
+function settledAs(outcome: Compared): Decision {
+  const { facts, record, published, differences, adopting, found, byHand } = outcome;
+  const { binding, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
   const fresh = binding.entry === undefined || found !== undefined;
   const steps = manualSteps(facts, byHand, record);
@@ -167,19 +169,6 @@ function settledAs({ facts, record, published, differences, adopting, found, byH
       : binding.previousAddress !== undefined
         ? `renamed from ${binding.previousAddress}`
         : 'in sync';
-  const settled =
-    record === undefined
-      ? undefined
-      : remember({
-          kind,
-          record,
-          settled: differences.settled,
-          foreign: differences.foreign,
-          kept: byHand.map((change) => change.path),
-          previous: found === undefined ? binding.entry : undefined,
-          adopted: found === undefined ? fresh || binding.entry?.adopted === true : !found.isOurs,
-          fingerprints: facts.fingerprints,
-        });
   return {
     planned: plannedAs(facts, action, {
       id,
@@ -190,12 +179,35 @@ function settledAs({ facts, record, published, differences, adopting, found, byH
       ...lookedAt(facts, record, differences),
     }),
     id: id ?? undefined,
-    settled,
+    settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
     warnings: [
       ...releaseWarnings(record, differences),
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
     ],
   };
+}
+
+/** What the state is to hold of a record that needs no write. */
+function settledEntry(
+  { facts, differences, found, byHand }: Compared,
+  record: ShownRecord,
+  fresh: boolean,
+): ResourceEntry | undefined {
+  const { entry } = facts.binding;
+  // Nothing is recorded before everything can be, so that the record counts as being adopted until then.
+  if (differences.open.length > 0) {
+    return fresh ? { id: record.id, adopted: true, recorded: {}, observed: {}, unobserved: [] } : undefined;
+  }
+  return remember({
+    kind: facts.kind,
+    record,
+    settled: differences.settled,
+    foreign: differences.foreign,
+    kept: byHand.map((change) => change.path),
+    previous: found === undefined ? entry : undefined,
+    adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
+    fingerprints: facts.fingerprints,
+  });
 }
 
 /** What every planned resource says of the record that was looked at. */

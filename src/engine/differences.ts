@@ -29,6 +29,8 @@ export interface Differences {
   readonly settled: Leaves;
   /** Settled although someone else moved them, which they may. */
   readonly foreign: ReadonlySet<LeafPath>;
+  /** In sync because others may move them, while what the manifest has for them is not known yet: they count as nothing. */
+  readonly open: readonly LeafPath[];
   /** Recorded, and no longer in the manifest. */
   readonly released: readonly LeafPath[];
 }
@@ -39,6 +41,7 @@ export function differencesOf(facts: Comparing): Differences {
   const unverified: LeafPath[] = [];
   const settled = new Map<LeafPath, Value>();
   const foreign = new Set<LeafPath>();
+  const open: LeafPath[] = [];
   for (const path of [...facts.leaves.keys()].sort()) {
     const desired = facts.leaves.get(path) as Value;
     const observed = observedAt(facts, path);
@@ -58,13 +61,16 @@ export function differencesOf(facts: Comparing): Differences {
     });
     if (!verdict.inSync) changes.push(changeOf(facts, path, verdict));
     else {
-      settled.set(path, desired);
-      if (verdict.because === 'ignored') foreign.add(path);
       if (!verdict.verified) unverified.push(path);
+      if (!isComplete(desired)) open.push(path);
+      else {
+        settled.set(path, desired);
+        if (verdict.because === 'ignored') foreign.add(path);
+      }
     }
   }
   const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
-  return { changes, unverified, settled, foreign, released: released.sort() };
+  return { changes, unverified, settled, foreign, open, released: released.sort() };
 }
 
 /** Without a fresh look, what the platform showed after the last apply stands for what it shows. */
@@ -81,7 +87,7 @@ function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync:
   const common = {
     path,
     cause: verdict.cause,
-    verified: verdict.verified,
+    verified: verdict.verified && facts.record !== undefined,
     ...(rule.manual && { manual: true as const }),
   };
   if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {
@@ -113,7 +119,8 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
       path,
       cause: 'manifest' as const,
       verified: true,
-      ...(rule.notAtCreate && { manual: true as const }),
+      // A new record has nothing there yet, so that null needs nobody.
+      ...(rule.notAtCreate && desired !== null && { manual: true as const }),
     };
     if (!isTainted(desired) && !rule.writeOnly)
       return { ...common, sensitive: false, after: afterOf(desired) };

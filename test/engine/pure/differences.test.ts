@@ -1,0 +1,416 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Comparing,
+  creationOf,
+  type Differences,
+  differencesOf,
+} from '../../../src/engine/differences.ts';
+import { leavesOf } from '../../../src/engine/field-rules.ts';
+import { remember } from '../../../src/engine/memory.ts';
+import type { Kind } from '../../../src/kinds/kind.ts';
+import { mask } from '../../../src/state/fingerprint.ts';
+import { isObject, type Json } from '../../../src/values/json.ts';
+import { Join, Secret, specials, Unset, type Value } from '../../../src/values/value.ts';
+import { value } from '../../values/arbitrary.ts';
+import { ref } from '../resources.ts';
+import { agentKind, entryOf, fingerprints, numberKind, userKind, webhookKind } from './facts.ts';
+
+type Spec = { readonly [key: string]: Value };
+
+const secret = new Secret('KEY', 'sk-secret');
+const fingerprint = (text: string) => ({ $fingerprint: fingerprints.of(text) });
+
+interface Case extends Partial<Omit<Comparing, 'kind' | 'leaves' | 'record'>> {
+  readonly kind?: Kind;
+  readonly record?: object | undefined;
+}
+
+function differences(spec: Spec, { kind = agentKind, record, ...rest }: Case): Differences {
+  return differencesOf({
+    kind,
+    leaves: leavesOf(kind, spec),
+    record: record === undefined ? undefined : { id: 'R1', ...record },
+    entry: undefined,
+    published: undefined,
+    adopting: false,
+    ignoreDrift: [],
+    fingerprints,
+    ...rest,
+  });
+}
+
+describe('the differences of a record', () => {
+  it('come by path, each with what was and what will be', () => {
+    const { changes } = differences(
+      { tts_config: { speed: 'fast', emotion: null }, name: 'Ada' },
+      { record: { name: 'Eve', tts_config: { speed: null, emotion: 'calm' } } },
+    );
+    expect(changes).toEqual([
+      { path: 'name', before: 'Eve', after: 'Ada', cause: 'manifest', verified: true, sensitive: false },
+      {
+        path: 'tts_config.emotion',
+        before: 'calm',
+        after: null,
+        cause: 'manifest',
+        verified: true,
+        sensitive: false,
+      },
+      {
+        path: 'tts_config.speed',
+        before: null,
+        after: 'fast',
+        cause: 'manifest',
+        verified: true,
+        sensitive: false,
+      },
+    ]);
+  });
+
+  it('have no before where nobody knows one, and the remembered one where the platform hides it', () => {
+    const spec = { stt_config: { model: 'new', provider: 'p' } };
+    const entry = entryOf({ 'stt_config.model': 'old' });
+    const { changes } = differences(spec, { record: {}, entry });
+    expect(changes).toMatchObject([
+      { path: 'stt_config.model', before: 'old', verified: false },
+      { path: 'stt_config.provider', verified: false },
+    ]);
+    expect(changes[1]).not.toHaveProperty('before');
+  });
+
+  it('show what is published where an adopted record hides it', () => {
+    const published = { record: { id: 'R1', stt_config: { model: 'old' } }, ahead: false };
+    const { changes } = differences(
+      { stt_config: { model: 'new' } },
+      { record: {}, published, adopting: true },
+    );
+    expect(changes).toMatchObject([{ before: 'old', after: 'new', verified: false }]);
+  });
+
+  it('show remembered values as they were, not as they are kept', () => {
+    const { changes } = differences(
+      { llm_config: { tools: [{ $schema: 'new' }] } },
+      { record: {}, entry: entryOf({ 'llm_config.tools': [{ $literal: { $schema: 'old' } }] }) },
+    );
+    expect(changes).toMatchObject([{ before: [{ $schema: 'old' }], after: [{ $schema: 'new' }] }]);
+  });
+
+  it.each<{ reason: string; spec: Spec; recorded: Json; shown: object }>([
+    {
+      reason: 'a secret that is hidden',
+      spec: { llm_config: { api_key: secret } },
+      recorded: fingerprint('sk-old'),
+      shown: { llm_config: { api_key: 'sk-old' } },
+    },
+    {
+      reason: 'a secret that is shown',
+      spec: { prompt_config: { prompt: secret } },
+      recorded: fingerprint('sk-old'),
+      shown: { prompt_config: { prompt: 'sk-old' } },
+    },
+    {
+      reason: 'a plain text where the secret was',
+      spec: { prompt_config: { prompt: 'no secret' } },
+      recorded: fingerprint('sk-old'),
+      shown: { prompt_config: { prompt: 'sk-old' } },
+    },
+    {
+      reason: 'a secret where a plain text was',
+      spec: { prompt_config: { prompt: secret } },
+      recorded: 'sk-old',
+      shown: { prompt_config: { prompt: 'sk-old' } },
+    },
+    {
+      reason: 'a secret inside a list',
+      spec: { llm_config: { tools: [{ header: new Join(['Bearer', secret], ' ') }] } },
+      recorded: [{ header: 'Bearer sk-old' }],
+      shown: { llm_config: { tools: [{ header: 'Bearer sk-old' }] } },
+    },
+  ])('show neither side of $reason', ({ spec, recorded, shown }) => {
+    const path = [...leavesOf(agentKind, spec).keys()][0] ?? '';
+    for (const record of [shown, {}, undefined]) {
+      const { changes } = differences(spec, { record, entry: entryOf({ [path]: recorded }) });
+      expect(changes).toHaveLength(1);
+      expect(changes[0]).toMatchObject({ path, sensitive: true });
+      expect(changes[0]).not.toHaveProperty('before');
+      expect(changes[0]).not.toHaveProperty('after');
+      expect(JSON.stringify(changes)).not.toContain('sk-');
+    }
+  });
+
+  it('tell whether a secret is another one by its fingerprint', () => {
+    const entry = entryOf({ 'llm_config.api_key': fingerprint('sk-old') });
+    const { changes } = differences({ llm_config: { api_key: secret } }, { record: {}, entry });
+    expect(changes[0]?.fingerprints).toEqual({
+      before: fingerprints.of('sk-old'),
+      after: fingerprints.of('sk-secret'),
+    });
+  });
+
+  it('name a record that is yet to be created', () => {
+    const spec = { email: 'ada@example.com', agent_ids: ['A1', ref('Agent/new')] };
+    const { changes } = differences(spec, {
+      kind: userKind,
+      record: { email: 'ada@example.com', agent_ids: [] },
+    });
+    expect(changes).toMatchObject([
+      { path: 'agent_ids', before: [], after: ['A1', { unknown_until_apply: 'Agent/new' }] },
+    ]);
+  });
+
+  it('mark what only a person can change', () => {
+    const { changes } = differences(
+      { number: '+49301', nickname: 'Desk', inbound_agent_id: 'A1' },
+      { kind: numberKind, record: { number: '49301', nickname: 'Old', inbound_agent_id: null } },
+    );
+    expect(changes).toMatchObject([
+      { path: 'inbound_agent_id', manual: true },
+      { path: 'nickname', manual: true },
+    ]);
+  });
+
+  it('list what is in sync only as far as memory tells', () => {
+    const { unverified, settled, changes } = differences(
+      { name: 'Ada', stt_config: { model: 'm' }, knowledge_base_config: { chunks_to_retrieve: 3 } },
+      {
+        record: { name: 'Ada' },
+        entry: entryOf({ 'stt_config.model': 'm', 'knowledge_base_config.chunks_to_retrieve': 3 }),
+      },
+    );
+    expect(changes).toEqual([]);
+    expect(unverified).toEqual(['knowledge_base_config.chunks_to_retrieve', 'stt_config.model']);
+    expect([...settled.keys()]).toEqual([
+      'knowledge_base_config.chunks_to_retrieve',
+      'name',
+      'stt_config.model',
+    ]);
+  });
+
+  it('list what left the manifest', () => {
+    const entry = entryOf({ name: 'Ada', 'stt_config.model': 'm', 'call_config.ring_duration_ms': 1 });
+    const { released, changes } = differences({ name: 'Ada' }, { record: { name: 'Ada' }, entry });
+    expect(changes).toEqual([]);
+    expect(released).toEqual(['call_config.ring_duration_ms', 'stt_config.model']);
+  });
+
+  it('leave what others may move to them, and remember that it is not ours', () => {
+    const { changes, foreign, settled } = differences(
+      { tts_config: { speed: 'fast', emotion: 'calm' } },
+      {
+        record: { tts_config: { speed: 'slow', emotion: 'calm' } },
+        entry: entryOf({ 'tts_config.speed': 'fast', 'tts_config.emotion': 'calm' }),
+        ignoreDrift: ['tts_config'],
+      },
+    );
+    expect(changes).toEqual([]);
+    expect([...foreign]).toEqual(['tts_config.speed']);
+    expect(settled.get('tts_config.speed')).toBe('fast');
+  });
+
+  it('settle nothing that is not known yet, also where others may move it', () => {
+    const { changes, open, settled } = differences(
+      { email: 'ada@example.com', agent_ids: [ref('Agent/new')] },
+      {
+        kind: userKind,
+        record: { email: 'ada@example.com', agent_ids: ['A1'] },
+        adopting: true,
+        ignoreDrift: ['agent_ids'],
+      },
+    );
+    expect(changes).toEqual([]);
+    expect(open).toEqual(['agent_ids']);
+    expect([...settled.keys()]).toEqual(['email']);
+  });
+
+  it('take memory for the record where nobody looked, and say so', () => {
+    const entry = entryOf(
+      { name: ' Ada ', 'stt_config.model': 'm', 'llm_config.api_key': fingerprint('sk-secret') },
+      { observed: { name: 'Ada' }, unobserved: ['stt_config.model'] },
+    );
+    const spec = { name: ' Ada ', stt_config: { model: 'm' }, llm_config: { api_key: secret } };
+    expect(differences(spec, { entry }).changes).toEqual([]);
+    expect(differences({ ...spec, name: 'Ada' }, { entry }).changes).toEqual([]);
+    expect(differences({ ...spec, name: 'Eve' }, { entry }).changes).toMatchObject([
+      { path: 'name', before: 'Ada', after: 'Eve', cause: 'manifest', verified: false },
+    ]);
+  });
+
+  it('compare a payload as one value', () => {
+    const spec = { url: 'https://example.com', payload: { data: { a: 1 } } };
+    const shown = (payload: Json) =>
+      differences(spec, { kind: webhookKind, record: { url: 'https://example.com/', payload } }).changes;
+    expect(shown({ data: { a: 1 } })).toEqual([]);
+    expect(shown({ data: { a: 1, b: 2 } })).toMatchObject([{ path: 'payload' }]);
+  });
+});
+
+/** Agents as manifests may have them: every leaf complete, secrets among them. */
+const spec: fc.Arbitrary<Spec> = fc
+  .record({
+    name: fc.option(fc.string(), { nil: undefined }),
+    tools: fc.option(fc.array(value, { maxLength: 3 }), { nil: undefined }),
+    prompt: fc.option(fc.oneof(fc.string(), fc.constant(secret), fc.constant(new Join(['a', secret], ' '))), {
+      nil: undefined,
+    }),
+    emotion: fc.option(fc.string()),
+    ids: fc.array(fc.constantFrom('K1', 'K2', 'K3'), { maxLength: 4 }),
+  })
+  .map(({ name, tools, prompt, emotion, ids }) => ({
+    ...(name !== undefined && { name }),
+    llm_config: { knowledge_base_ids: ids, ...(tools !== undefined && { tools }), api_key: secret },
+    ...(prompt !== undefined && { prompt_config: { prompt } }),
+    tts_config: { emotion },
+  }))
+  .filter((found) => [...leavesOf(agentKind, found).values()].every(isKnown));
+
+function isKnown(leaf: Value): boolean {
+  try {
+    mask(leaf, { prepare: () => Promise.resolve(), of: () => 'x' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What some platform may show of a record: less, other values, or the same. */
+const shown: fc.Arbitrary<object> = fc.record(
+  {
+    name: fc.oneof(fc.string(), fc.constant(null)),
+    llm_config: fc.oneof(
+      fc.constant(null),
+      fc.object({ maxDepth: 1 }),
+      fc.constant({ api_key: '***', tools: [{ $schema: 1 }] }),
+    ),
+    prompt_config: fc.record({ prompt: fc.string() }),
+    tts_config: fc.record({ emotion: fc.constantFrom(null, 'calm') }, { requiredKeys: [] }),
+  },
+  { requiredKeys: [] },
+);
+
+describe('memory and comparison together', () => {
+  const json = (record: object): object => JSON.parse(JSON.stringify(record)) as object;
+
+  it('find no change in what was just sent, whatever the answer showed', () => {
+    fc.assert(
+      fc.property(spec, shown, (sent, answer) => {
+        const record = { id: 'R1', ...json(answer) };
+        const entry = remember({
+          kind: agentKind,
+          record,
+          settled: leavesOf(agentKind, sent),
+          kept: [],
+          foreign: new Set(),
+          previous: undefined,
+          adopted: false,
+          fingerprints,
+        });
+        expect(JSON.stringify(entry)).not.toContain('sk-secret');
+        for (const look of [record, undefined]) {
+          const found = differences(sent, { record: look, entry });
+          expect(found.changes).toEqual([]);
+          expect(found.released).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  it('come to rest: what is remembered after a look is remembered after the next', () => {
+    fc.assert(
+      fc.property(spec, shown, shown, (sent, answer, look) => {
+        const facts = { kind: agentKind, kept: [], adopted: false, fingerprints, foreign: new Set<string>() };
+        const first = remember({
+          ...facts,
+          record: { id: 'R1', ...json(answer) },
+          settled: leavesOf(agentKind, sent),
+          previous: undefined,
+        });
+        const record = { id: 'R1', ...json(look) };
+        const seen = differences(sent, { record, entry: first });
+        const next = remember({
+          ...facts,
+          record,
+          settled: seen.settled,
+          kept: seen.changes.map(({ path }) => path),
+          previous: first,
+        });
+        const again = differences(sent, { record, entry: next });
+        expect(again.changes).toEqual(seen.changes);
+        expect(
+          remember({
+            ...facts,
+            record,
+            settled: again.settled,
+            kept: again.changes.map(({ path }) => path),
+            previous: next,
+          }),
+        ).toEqual(next);
+      }),
+    );
+  });
+
+  it('blame the manifest alone for a change of the manifest alone', () => {
+    fc.assert(
+      fc.property(spec, spec, shown, (before, after, answer) => {
+        const record = { id: 'R1', ...json(answer) };
+        const entry = remember({
+          kind: agentKind,
+          record,
+          settled: leavesOf(agentKind, before),
+          kept: [],
+          foreign: new Set(),
+          previous: undefined,
+          adopted: false,
+          fingerprints,
+        });
+        const causes = differences(after, { record, entry }).changes.map(({ cause }) => cause);
+        expect(causes.filter((cause) => cause !== 'manifest')).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('what a create shows', () => {
+  it('lists every field without a before, secrets as fingerprints, and what a person sets afterwards', () => {
+    const leaves = leavesOf(numberKind, {
+      number: '+49301',
+      nickname: secret,
+      inbound_agent_id: ref('Agent/a'),
+    });
+    expect(creationOf(numberKind, leaves, fingerprints)).toEqual([
+      {
+        path: 'inbound_agent_id',
+        after: { unknown_until_apply: 'Agent/a' },
+        cause: 'manifest',
+        verified: true,
+        sensitive: false,
+        manual: true,
+      },
+      {
+        path: 'nickname',
+        cause: 'manifest',
+        verified: true,
+        sensitive: true,
+        fingerprints: { after: fingerprints.of('sk-secret') },
+      },
+      { path: 'number', after: '+49301', cause: 'manifest', verified: true, sensitive: false },
+    ]);
+  });
+
+  it('asks nobody to remove a link that a new number does not have', () => {
+    const leaves = leavesOf(numberKind, { number: '+49301', inbound_agent_id: null });
+    expect(creationOf(numberKind, leaves, fingerprints).filter(({ manual }) => manual)).toEqual([]);
+  });
+
+  it('is plain JSON in every case', () => {
+    fc.assert(
+      fc.property(value, (tool) => {
+        const leaves = leavesOf(agentKind, { llm_config: { tools: [tool] } });
+        fc.pre(![...specials([tool])].some((special) => special instanceof Unset));
+        const known = { prepare: () => Promise.resolve(), of: (text: string) => `of ${text.length}` };
+        const [change] = creationOf(agentKind, leaves, known);
+        expect(isObject(change)).toBe(true);
+        expect(JSON.parse(JSON.stringify(change))).toEqual(change);
+      }),
+    );
+  });
+});
