@@ -89,6 +89,13 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),
     };
   }
+  if (facts.namesakeHolder !== undefined) {
+    const reason = `${fields} names the record of ${facts.namesakeHolder}, which must let go of it first`;
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
+    };
+  }
   if (namesake !== undefined) {
     const how = `${fields} names this record, which takes the place of ${id}`;
     const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });

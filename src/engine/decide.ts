@@ -62,6 +62,14 @@ function created(facts: Facts, reason: string): Decision {
       `metadata.id names the record ${binding.resource.id}, which the platform does not have; remove it to create a new record`,
     );
   }
+  if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
+    const steps = [`Settle ${facts.contender} first, and plan again.`];
+    const contested = `a create of ${facts.contender} that was to be the same record had no answer, so it may or may not exist`;
+    return {
+      ...without(facts, 'unknown', contested),
+      planned: plannedAs(facts, 'unknown', { reason: contested, steps }),
+    };
+  }
   if (facts.missing.length > 0) return waiting(facts, facts.missing);
   const changes = creationOf(kind, leaves, facts.fingerprints);
   if (kind.create === undefined) {

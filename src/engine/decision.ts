@@ -21,8 +21,12 @@ export interface Facts {
   readonly missing: readonly string[];
   /** The records with the natural key that the manifest now has, except the remembered one. */
   readonly namesakes: readonly ShownRecord[];
-  /** Another declared resource that already holds the observed record. */
+  /** Another address that already holds the observed record. */
   readonly holder: Address | undefined;
+  /** Another declared resource that already holds the first of the namesakes. */
+  readonly namesakeHolder: Address | undefined;
+  /** Another address whose unanswered create was to have the same natural key. */
+  readonly contender: Address | undefined;
   /** Records that may be the one of an unanswered create. */
   readonly candidates: readonly Candidate[];
   readonly mayReplace: boolean;

@@ -119,6 +119,9 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
   );
   const leftBehind = undeclaredHolders(input.state, input.declared);
   const namesakes = namesakesByKey(input);
+  const contenders = new Map(
+    [...input.state.pending].map(([address, { natural_key: key }]) => [`${kindOf(address)}/${key}`, address]),
+  );
   for (const resource of ordered) {
     const kind = kindNamed(input.kinds, resource.kind);
     const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
@@ -127,6 +130,9 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
     const binding = rebound(bound, shownId, { leftBehind, state: input.state });
     const holder = shownId === undefined ? undefined : holders.get(recordKey(resource.kind, shownId));
     const { leaves, missing } = resolved(resource, { kind, decisions, input });
+    const others = namesakes(resource, binding.entry?.id);
+    const namesakeHolder = others[0] && holders.get(recordKey(resource.kind, others[0].id));
+    const contender = contenders.get(`${resource.kind}/${kind.naturalKey?.(resource.spec)?.key}`);
     decisions.set(
       resource.address,
       decide({
@@ -135,7 +141,9 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
         observation,
         leaves,
         missing,
-        namesakes: namesakes(resource, binding.entry?.id),
+        namesakes: others,
+        namesakeHolder: namesakeHolder && input.declared.has(namesakeHolder) ? namesakeHolder : undefined,
+        contender: contender === binding.previousAddress ? undefined : contender,
         holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
         candidates: input.observed.candidates.get(resource.address) ?? [],
         mayReplace: resource.mayReplace || input.allowReplace.has(resource.address),

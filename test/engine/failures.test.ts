@@ -91,6 +91,19 @@ describe('a create whose answer was lost', () => {
     expect((await w.state()).pending.has('PhoneNumber/n')).toBe(true);
   });
 
+  it('keeps another manifest from creating the same number', async () => {
+    const w = await Workspace.open();
+    w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { status: 502 } });
+    await w.apply([number('n', { number: '+49301' })]);
+    const desired = [number('m', { number: '0049 301' })];
+    const plan = await w.plan(desired);
+    expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
+    expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Settle PhoneNumber/n first, and plan again.']);
+    w.emulator.clearRequests();
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
+  });
+
   it('of a replacement loses neither the new record nor the old one', async () => {
     const w = await Workspace.open();
     await w.apply([number('n', { number: '+49301' })]);

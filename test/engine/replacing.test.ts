@@ -148,3 +148,21 @@ describe('a number that passes from one manifest to another', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 });
+
+describe('two numbers that change places', () => {
+  it('are blocked, because one record cannot have two addresses', async () => {
+    const w = await Workspace.open();
+    const declared = (one: string, two: string) => [
+      number('a', { number: one }, { mayReplace: true }),
+      number('b', { number: two }, { mayReplace: true }),
+    ];
+    await w.apply(declared('+49301', '+49302'));
+    const swapped = declared('+49302', '+49301');
+    const plan = await w.plan(swapped);
+    expect(actionsIn(plan)).toEqual(['blocked PhoneNumber/a', 'blocked PhoneNumber/b']);
+    expect(at(plan, 'PhoneNumber/a').reason).toContain('names the record of PhoneNumber/b');
+    w.emulator.clearRequests();
+    await w.apply(swapped);
+    expect(w.writes).toEqual([]);
+  });
+});
