@@ -1,7 +1,10 @@
 import { badStateCases } from './bad-states.ts';
 import type { Case } from './cases.ts';
 import { diskCases } from './disk.ts';
+import { guardCases } from './guards.ts';
+import { interruptCases } from './interrupts.ts';
 import { lockCases } from './locks.ts';
+import { savedPlanCases } from './saved-plans.ts';
 import { wireCases } from './wire.ts';
 import { wrongPlatformCases } from './wrong-platform.ts';
 
@@ -12,4 +15,7 @@ export const allCases: readonly Case[] = [
   ...diskCases,
   ...badStateCases,
   ...lockCases,
+  ...savedPlanCases,
+  ...guardCases,
+  ...interruptCases,
 ];

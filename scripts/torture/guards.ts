@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import type { Case } from './cases.ts';
+import { converges, refused, resourcesIn, succeeded, unwrapped, writesNothing } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents, emailOf, user, webhook } from './manifests.ts';
+
+const GROUP = 'guards';
+const APPLY = ['apply', '--auto-approve'];
+
+export const guardCases: readonly Case[] = [
+  { group: GROUP, name: 'a large share of changes', short: true, run: largeChange },
+  { group: GROUP, name: 'manifests that are gone', run: everythingForgotten },
+  { group: GROUP, name: 'an owner among several', run: oneOwner },
+  { group: GROUP, name: 'the last owner', short: true, run: lastOwner },
+  { group: GROUP, name: 'a replacement', short: true, run: replacement },
+];
+
+const many = (prompt: string) =>
+  documents(...Array.from({ length: 12 }, (_, index) => agent(`a${index}`, index < 7 ? prompt : 'As ever.')));
+
+async function largeChange(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
+  succeeded(await lab.run(...APPLY));
+  lab.write('manifests/all.yaml', many('Be brief.'));
+  const guard = /7 of 12 managed resources would change, more than the 50 %/;
+  succeeded(await lab.run('plan'), guard);
+  const ended = await writesNothing(lab, () => lab.run(...APPLY));
+  refused(ended, guard);
+  assert.match(
+    unwrapped(ended.stderr),
+    /apply with --allow-large-change: everything in the plan is then carried/,
+  );
+  refused(await writesNothing(lab, () => lab.run(...APPLY, '--allow-owner-change')), guard);
+  await converges(lab, '--allow-large-change');
+}
+
+async function everythingForgotten(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
+  succeeded(await lab.run(...APPLY));
+  lab.write('manifests/all.yaml', agent('a0'));
+  refused(
+    await writesNothing(lab, () => lab.run(...APPLY)),
+    /12 of 12 managed resources would change|11 of 12 managed resources would change/,
+  );
+  await converges(lab, '--allow-large-change');
+  assert.equal((await lab.state()).orphans.length, 11);
+}
+
+async function oneOwner(bench: Bench): Promise<void> {
+  await using lab = await ownedLab(bench, ['ann', 'bob']);
+  const ended = await writesNothing(lab, () => lab.run(...APPLY));
+  refused(ended, /WorkspaceUser\/ann is an owner of the workspace, and its role would change/);
+  assert.doesNotMatch(unwrapped(ended.stderr), /without an owner/);
+  assert.match(unwrapped(ended.stderr), /--allow-owner-change/);
+  await converges(lab, '--allow-owner-change');
+}
+
+async function lastOwner(bench: Bench): Promise<void> {
+  await using lab = await ownedLab(bench, ['ann']);
+  const ended = await writesNothing(lab, () => lab.run(...APPLY));
+  refused(ended, /the workspace would be left without an owner.*--allow-owner-change/);
+  refused(await writesNothing(lab, () => lab.run(...APPLY, '--allow-large-change')), /without an owner/);
+  succeeded(await lab.run(...APPLY, '--allow-owner-change'));
+  assert.equal([...lab.emulator.world.users.values()][0]?.role, 'member');
+}
+
+async function ownedLab(bench: Bench, owners: readonly string[]): Promise<Lab> {
+  const lab = await Lab.open(bench, { manifests: agent('a') });
+  for (const owner of owners) lab.emulator.dashboard.inviteUser({ email: emailOf(owner), role: 'owner' });
+  succeeded(await lab.run(...APPLY));
+  lab.write('manifests/more.yaml', user('ann', { role: 'member', modules: [], agent_ids: [] }));
+  return lab;
+}
+
+async function replacement(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: documents(webhook('hook'), webhook('other')) });
+  succeeded(await lab.run(...APPLY));
+  const old = (await lab.state()).resources.get('Webhook/hook')?.id;
+  lab.write('manifests/all.yaml', documents(webhook('hook', { timeout: 99 }), webhook('other')));
+  const planned = await lab.run('plan', '--output', 'json');
+  const blocked = resourcesIn(planned.stdout).get('Webhook/hook');
+  assert.equal(blocked?.action, 'blocked');
+  const said = `${blocked?.reason} ${blocked?.steps?.join(' ')}`;
+  assert.match(said, /--allow-replace Webhook\/hook/);
+  assert.match(said, /orphan|still fires|stays|both/, `it does not say what would happen: ${said}`);
+  const writes = lab.writes();
+  succeeded(await lab.run(...APPLY));
+  refused(await lab.run(...APPLY, '--allow-replace', 'Webhook/hok'), /did you mean "Webhook\/hook"/);
+  assert.equal(lab.writes(), writes, 'it was replaced without being allowed to');
+
+  succeeded(await lab.run(...APPLY, '--allow-replace', 'Webhook/hook'));
+  const { resources, orphans } = await lab.state();
+  assert.notEqual(resources.get('Webhook/hook')?.id, old);
+  assert.deepEqual(
+    orphans.map(({ id, reason }) => [id, reason]),
+    [[old, 'replaced']],
+  );
+  await converges(lab);
+  assert.equal(lab.emulator.world.webhooks.size, 3);
+}
