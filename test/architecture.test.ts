@@ -15,6 +15,7 @@ const floors = [
   'state',
   'kinds',
   'engine',
+  'workspaces',
   'output',
   'operator',
   'cli',

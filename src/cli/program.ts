@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts';
 import { defineApply } from './commands/apply.ts';
 import { defineDrift } from './commands/drift.ts';
 import { defineEmulator } from './commands/emulator.ts';
+import { defineGet } from './commands/get.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
 import { definePlan } from './commands/plan.ts';
@@ -29,6 +30,7 @@ const commands = [
   defineApply,
   defineDrift,
   defineImport,
+  defineGet,
   defineState,
   defineSchema,
   defineEmulator,

@@ -18,11 +18,14 @@ export interface TerminalOptions {
 export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 const DEFAULT_WIDTH = 80;
+const UNCUT = 100_000;
 
 /** The three streams of the process: results go to `out`, everything else to `err`. */
 export class Terminal {
   readonly style: Style;
   readonly errorStyle: Style;
+  /** For tables: programs that read them want whole cells. */
+  readonly tableStyle: Style;
   /** True where a person can be asked. */
   readonly canAsk: boolean;
   /** True where `err` is a screen that can be drawn on. */
@@ -35,6 +38,7 @@ export class Terminal {
     this.#options = options;
     this.style = styleFor(stdout, options);
     this.errorStyle = styleFor(stderr, options);
+    this.tableStyle = stdout.isTTY === true ? this.style : { ...this.style, width: UNCUT };
     this.canAsk = stdin.isTTY === true && stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
     // A reader that went away (`| head`), or a full disk, must not end a run in the middle of its writes.
@@ -55,6 +59,25 @@ export class Terminal {
 
   out(text: string): void {
     this.#write(this.#options.stdout, text);
+  }
+
+  /** True once whoever read the results has gone. */
+  get isLeft(): boolean {
+    return this.#options.stdout.destroyed || !this.#options.stdout.writable;
+  }
+
+  /** Writes a part of a long result, and waits while its reader is behind. */
+  async outWhenReady(text: string): Promise<void> {
+    const { stdout } = this.#options;
+    this.#write(stdout, text);
+    if (!stdout.writableNeedDrain) return;
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        stdout.off('drain', done).off('close', done).off('error', done);
+        resolve();
+      };
+      stdout.on('drain', done).on('close', done).on('error', done);
+    });
   }
 
   err(text: string): void {

@@ -20,20 +20,36 @@ export function renderTable(
   style: Style,
 ): string {
   const cells = rows.map((row) => columns.map((_, index) => visible(row[index] ?? '')));
+  const { titles, line } = tableLayout(columns, cells, style);
+  return `${[titles, ...cells.map(line)].join('\n')}\n`;
+}
+
+export interface TableLayout {
+  readonly titles: string;
+  /** A row with the widths of the layout; what does not fit is cut. */
+  line(cells: readonly string[]): string;
+}
+
+/** Columns as wide as these rows need. Cells must have passed `visible`. */
+export function tableLayout(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  style: Style,
+): TableLayout {
   const natural = columns.map(({ title }, index) =>
-    Math.max(displayWidth(title), ...cells.map((row) => displayWidth(row[index] ?? ''))),
+    Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
   const widths = fitted(columns, natural, style.width - gap * (columns.length - 1));
   const line = (texts: readonly string[]) =>
     columns
-      .map(({ align = 'left' }, index) => {
+      .map(({ align = 'left', whole = false }, index) => {
         const width = widths[index] ?? 0;
-        return pad(truncate(texts[index] ?? '', width), width, align);
+        const text = texts[index] ?? '';
+        return pad(whole ? text : truncate(text, width), width, align);
       })
       .join(' '.repeat(gap))
       .trimEnd();
-  const titles = line(columns.map(({ title }) => title));
-  return `${[style.bold(titles), ...cells.map(line)].join('\n')}\n`;
+  return { titles: style.bold(line(columns.map(({ title }) => title))), line };
 }
 
 /** The widths with the widest column that may be cut made narrower until all fit, or until none can be cut further. */

@@ -32,7 +32,7 @@ export async function listState(context: Context, { output }: StateOutput): Prom
       renderTable(
         columns,
         rows.map(({ address, id, status }) => [address, id ?? '-', status]),
-        terminal.style,
+        terminal.tableStyle,
       ),
     );
   }

@@ -1,0 +1,180 @@
+import { parseAddress } from '../../manifests/resource.ts';
+import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { PlatformError } from '../../platform/errors.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { readState } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import {
+  type AnyRecord,
+  isReadable,
+  type Readable,
+  type ReadableName,
+  readables,
+} from '../../workspaces/readable.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags } from '../flags.ts';
+import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { freshState } from './planning.ts';
+
+export interface GetOptions extends PlatformFlags {
+  readonly output: RecordFormat;
+  readonly limit?: number;
+  readonly utc?: boolean;
+  readonly from?: string;
+  readonly to?: string;
+  readonly agent?: string;
+  readonly outcome?: string;
+}
+
+interface Wanted {
+  readonly what: string;
+  readonly id: string | undefined;
+}
+
+export async function get(context: Context, { what, id }: Wanted, options: GetOptions): Promise<number> {
+  const name = readableNamed(what);
+  refuseStrayFilters(name, options);
+  const opened = await openWorkspace(context, { requireKey: true });
+  const client = opened.connect(options);
+  try {
+    const records = await recordsOf(name, { id, options, opened, client });
+    await print(context, records, { name, options });
+    return ExitCode.ok;
+  } finally {
+    await client.close();
+  }
+}
+
+interface Reading {
+  readonly id: string | undefined;
+  readonly options: GetOptions;
+  readonly opened: OpenWorkspace;
+  readonly client: PlatformClient;
+}
+
+async function recordsOf(
+  name: ReadableName,
+  { id, options, opened, client }: Reading,
+): Promise<AsyncIterable<AnyRecord>> {
+  const readable: Readable = readables[name];
+  const needsState = [id, options.agent].some((given) => given?.includes('/')) || readable.list === undefined;
+  const state = needsState ? await stateOf(opened) : undefined;
+  const known = id === undefined ? undefined : idOf(id, state);
+  if (readable.ofRecord) {
+    if (known === undefined)
+      throw usage(`get ${name} needs to be told which agent`, `voxform get ${name} Agent/support-line`);
+    return client.agents.versions(known);
+  }
+  if (known !== undefined) return only(one(readable, client, { name, id: known }));
+  if (readable.list !== undefined) {
+    const { from, to, outcome, agent } = options;
+    return readable.list(client, {
+      from,
+      to,
+      outcome,
+      agentId: agent === undefined ? undefined : idOf(agent, state),
+    });
+  }
+  return eachOf(readable, client, idsOfKind(readable.kind ?? '', state));
+}
+
+async function one(
+  readable: Readable,
+  client: PlatformClient,
+  { name, id }: { name: string; id: string },
+): Promise<AnyRecord> {
+  if (readable.get !== undefined) return readable.get(client, id);
+  for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
+  throw new UserError(`there is no ${id} among the ${name} of this workspace`, {
+    hint: `voxform get ${name} lists them.`,
+  });
+}
+
+async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
+  yield await record;
+}
+
+/** Those that the state knows and that still exist. */
+async function* eachOf(
+  readable: Readable,
+  client: PlatformClient,
+  ids: readonly string[],
+): AsyncGenerator<AnyRecord> {
+  for (const id of ids) {
+    try {
+      const record = await readable.get?.(client, id);
+      if (record !== undefined) yield record;
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.status !== 404) throw error;
+    }
+  }
+}
+
+interface Printing {
+  readonly name: ReadableName;
+  readonly options: GetOptions;
+}
+
+/** Page by page, as fast as they are taken: a reader who leaves ends the reading. */
+async function print(
+  { terminal, log, interrupts }: Context,
+  records: AsyncIterable<AnyRecord>,
+  { name, options: { output, limit = Number.POSITIVE_INFINITY, utc } }: Printing,
+): Promise<void> {
+  const writer = createRecordWriter(output, {
+    name,
+    style: terminal.tableStyle,
+    zone: utc ? 'utc' : 'local',
+  });
+  let count = 0;
+  for await (const record of records) {
+    await terminal.outWhenReady(writer.write(record));
+    count += 1;
+    if (count >= limit || terminal.isLeft || interrupts.stop.aborted) break;
+  }
+  await terminal.outWhenReady(writer.end());
+  if (count === 0 && output === 'table') log.info(`There are no ${name}.`);
+}
+
+async function stateOf({ store, workspace }: OpenWorkspace): Promise<State> {
+  return readState(store, { workspaceId: workspace.workspaceId, fresh: freshState() });
+}
+
+/** The id that an address has in the state; what is no address is an id already. */
+function idOf(given: string, state: State | undefined): string {
+  if (parseAddress(given) === undefined || state === undefined) return given;
+  const entry = state.resources.get(given);
+  if (entry !== undefined) return entry.id;
+  throw new UserError(`the state has no ${given}${didYouMean(given, state.resources.keys())}`, {
+    hint: 'voxform state list shows what it has.',
+  });
+}
+
+function idsOfKind(kind: string, state: State | undefined): string[] {
+  return [...(state?.resources ?? [])]
+    .filter(([address]) => address.startsWith(`${kind}/`))
+    .map(([, { id }]) => id);
+}
+
+function readableNamed(name: string): ReadableName {
+  if (isReadable(name)) return name;
+  const names = Object.keys(readables);
+  throw usage(
+    `there is no ${name} to get${didYouMean(name, names)}`,
+    `voxform get reads ${names.join(', ')}.`,
+  );
+}
+
+function refuseStrayFilters(name: ReadableName, { from, to, agent, outcome }: GetOptions): void {
+  if (name === 'calls' || [from, to, agent, outcome].every((filter) => filter === undefined)) return;
+  throw usage(
+    '--from, --to, --agent and --outcome narrow calls alone',
+    'voxform get calls --from 2026-01-01',
+  );
+}
+
+function usage(message: string, hint: string): UserError {
+  return new UserError(message, { hint, exitCode: ExitCode.usage });
+}

@@ -1,0 +1,44 @@
+import { isObject } from '../../values/json.ts';
+
+/** In which a table shows times. */
+export type TimeZone = 'utc' | 'local';
+
+/** `2026-11-21 08:42:23`, with a Z where it is UTC; what is no time, as it is. */
+export function timeText(value: unknown, zone: TimeZone): string {
+  if (typeof value !== 'string') return plainText(value);
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? value : dateText(date, zone);
+}
+
+/** The same for seconds since 1970. */
+export function unixTimeText(value: unknown, zone: TimeZone): string {
+  if (typeof value !== 'number') return plainText(value);
+  const date = new Date(value * 1000);
+  return Number.isNaN(date.getTime()) ? String(value) : dateText(date, zone);
+}
+
+/** An amount in minor units of its currency, in major ones: `12.50 EUR`. What is no amount, as it is. */
+export function amountText(value: unknown, currency: unknown): string {
+  if (typeof value !== 'number' || typeof currency !== 'string' || !/^[a-z]{3}$/i.test(currency)) {
+    return plainText(value);
+  }
+  const code = currency.toUpperCase();
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions()
+      .maximumFractionDigits ?? 2;
+  return `${(value / 10 ** digits).toFixed(digits)} ${code}`;
+}
+
+/** A value in one cell: nothing for null, lists with commas, other structures as JSON. */
+export function plainText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');
+  return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+}
+
+function dateText(date: Date, zone: TimeZone): string {
+  if (zone === 'utc') return `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`;
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-');
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`;
+}

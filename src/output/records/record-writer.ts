@@ -1,0 +1,108 @@
+import { stringify } from 'yaml';
+import type { Style } from '../style.ts';
+import { tableLayout } from '../table.ts';
+import { escapeUnsafe, visible } from '../visible.ts';
+import { type RecordColumn, recordColumns } from './record-columns.ts';
+import { plainText, type TimeZone } from './record-values.ts';
+
+type AnyRecord = Readonly<Record<string, unknown>>;
+
+export const RECORD_FORMATS = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const;
+export type RecordFormat = (typeof RECORD_FORMATS)[number];
+
+/** Turns records into text as they come, so that the length of a list does not matter. */
+export interface RecordWriter {
+  /** What is to be printed now; empty while more must be known first. */
+  write(record: AnyRecord): string;
+  /** What is still to be printed once all records have come. */
+  end(): string;
+}
+
+export interface RecordWriting {
+  /** The name that `get` takes, e.g. `calls`. */
+  readonly name: string;
+  readonly style: Style;
+  readonly zone: TimeZone;
+}
+
+export function createRecordWriter(format: RecordFormat, options: RecordWriting): RecordWriter {
+  switch (format) {
+    case 'table':
+      return tableWriter(options);
+    case 'json':
+      return jsonWriter();
+    case 'jsonl':
+      return { write: (record) => `${escapeUnsafe(JSON.stringify(record))}\n`, end: () => '' };
+    case 'yaml':
+      return { write: (record) => `---\n${stringify(record, { lineWidth: 0 })}`, end: () => '' };
+    case 'csv':
+      return csvWriter();
+    default:
+      return format satisfies never;
+  }
+}
+
+/** The widths of the columns come from the first records; later ones keep to them. */
+const ROWS_TO_MEASURE = 100;
+
+function tableWriter({ name, style, zone }: RecordWriting): RecordWriter {
+  const columns = recordColumns[name] ?? [{ title: 'ID', field: 'id', whole: true }];
+  let waiting: string[][] | undefined = [];
+  let line: ((cells: readonly string[]) => string) | undefined;
+  const cellsOf = (record: AnyRecord): string[] => columns.map((column) => cell(column, record, zone));
+  const flush = (): string => {
+    const rows = waiting ?? [];
+    waiting = undefined;
+    const layout = tableLayout(columns, rows, style);
+    line = layout.line;
+    return rows.length === 0 ? '' : [layout.titles, ...rows.map(layout.line), ''].join('\n');
+  };
+  return {
+    write(record) {
+      if (waiting === undefined) return `${line?.(cellsOf(record))}\n`;
+      waiting.push(cellsOf(record));
+      return waiting.length < ROWS_TO_MEASURE ? '' : flush();
+    },
+    end: () => (waiting === undefined ? '' : flush()),
+  };
+}
+
+function cell({ field, show }: RecordColumn, record: AnyRecord, zone: TimeZone): string {
+  const value = record[field];
+  return visible(show === undefined ? plainText(value) : show(value, record, zone));
+}
+
+/** An array that is opened with the first record, and closed even when there was none. */
+function jsonWriter(): RecordWriter {
+  let count = 0;
+  return {
+    write(record) {
+      count += 1;
+      const text = JSON.stringify(record, undefined, 2).replaceAll('\n', '\n  ');
+      return `${count === 1 ? '[\n  ' : ',\n  '}${escapeUnsafe(text)}`;
+    },
+    end: () => (count === 0 ? '[]\n' : '\n]\n'),
+  };
+}
+
+/** RFC 4180, with the fields of the first record as columns: all records of a kind have the same. */
+function csvWriter(): RecordWriter {
+  let fields: readonly string[] | undefined;
+  return {
+    write(record) {
+      const header = fields === undefined ? `${Object.keys(record).map(csvField).join(',')}\r\n` : '';
+      fields ??= Object.keys(record);
+      return `${header}${fields.map((field) => csvField(csvText(record[field]))).join(',')}\r\n`;
+    },
+    end: () => '',
+  };
+}
+
+function csvText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

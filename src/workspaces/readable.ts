@@ -1,0 +1,93 @@
+import type { PlatformClient } from '../platform/client.ts';
+
+/** A record of any kind, as the platform shows it. */
+export type AnyRecord = Readonly<Record<string, unknown>>;
+
+/** What narrows the reading of call histories. */
+export interface CallSelection {
+  /** Dates or date-times, as the platform takes them. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly outcome?: string | undefined;
+}
+
+/** One thing that the API can show. */
+export interface Readable {
+  readonly description: string;
+  /** The kind of a manifest whose records these are: their ids may be given as addresses. */
+  readonly kind?: string;
+  /** Every record, page by page. Absent where the API has no list. */
+  list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
+  /** One record. Absent where the API has no such read; the list is searched then. */
+  get?(client: PlatformClient, id: string): Promise<AnyRecord>;
+  /** True where the id is that of a record these ones belong to, so that it must be given. */
+  readonly ofRecord?: true;
+}
+
+/** Everything that the API can show, by the name that people type. */
+export const readables = {
+  agents: {
+    description: 'agents, by id: the API cannot list them, so that without an id those in the state are read',
+    kind: 'Agent',
+    get: (client, id) => client.agents.get(id),
+  },
+  versions: {
+    description: 'published versions of one agent',
+    kind: 'Agent',
+    ofRecord: true,
+  },
+  numbers: {
+    description: 'phone numbers',
+    kind: 'PhoneNumber',
+    list: (client) => client.numbers.list(),
+  },
+  webhooks: {
+    description:
+      'webhooks, by id: the API cannot list them, so that without an id those in the state are read',
+    kind: 'Webhook',
+    get: (client, id) => client.webhooks.get(id),
+  },
+  users: {
+    description: 'users of the workspace',
+    kind: 'WorkspaceUser',
+    list: (client) => client.users.list(),
+  },
+  'knowledge-bases': {
+    description: 'knowledge bases',
+    list: (client) => client.knowledgeBases.list(),
+  },
+  calls: {
+    description: 'call histories',
+    list: (client, selection) => selectedCalls(client, selection),
+    get: (client, id) => client.calls.get(id),
+  },
+  invoices: {
+    description: 'invoices',
+    list: (client) => client.invoices.list(),
+  },
+  'api-keys': {
+    description: 'API keys, without the keys themselves',
+    list: (client) => client.apiKeys.list(),
+  },
+} as const satisfies Readonly<Record<string, Readable>>;
+
+export type ReadableName = keyof typeof readables;
+
+export function isReadable(name: string): name is ReadableName {
+  return Object.hasOwn(readables, name);
+}
+
+/** The dates narrow the request; agent and outcome, for which the API has no filter, are looked at here. */
+async function* selectedCalls(client: PlatformClient, selection: CallSelection): AsyncGenerator<AnyRecord> {
+  const { from, to, agentId, outcome } = selection;
+  const filter = {
+    ...(from !== undefined && { date_from: from }),
+    ...(to !== undefined && { date_to: to }),
+  };
+  for await (const call of client.calls.list(filter)) {
+    if (agentId !== undefined && call.agent_id !== agentId) continue;
+    if (outcome !== undefined && call.session_outcome !== outcome) continue;
+    yield call;
+  }
+}

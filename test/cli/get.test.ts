@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace, webhookManifest } from './workspace.ts';
+
+const FILES = {
+  'manifests/agents.yaml': agentManifest('day'),
+  'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
+};
+
+describe('get', () => {
+  it('reads everything that the API can show', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { dashboard, world } = workspace.emulator;
+    await workspace.run('apply', '--auto-approve');
+    const agent = [...world.agents.values()][0]?.id ?? '';
+    dashboard.publishAgent(agent);
+    dashboard.inviteUser({ email: 'ann@example.com', role: 'owner' });
+    dashboard.addKnowledgeBase({ name: 'FAQ' });
+    dashboard.recordCall({ agent_id: agent });
+    dashboard.addInvoice();
+    dashboard.addApiKey({ name: 'ci', expires_at: '2027-01-01T00:00:00.000000Z' });
+    const rows = async (...args: string[]) => {
+      const { code, stdout, stderr } = await workspace.run('get', ...args, '--output', 'json');
+      expect({ code, stderr }, args.join(' ')).toEqual({ code: 0, stderr: '' });
+      return JSON.parse(stdout) as Record<string, unknown>[];
+    };
+    expect(await rows('agents')).toMatchObject([{ id: agent, name: 'day' }]);
+    expect(await rows('agents', 'Agent/day')).toMatchObject([{ id: agent }]);
+    expect(await rows('versions', 'Agent/day')).toMatchObject([{ version: 1 }]);
+    expect(await rows('numbers')).toEqual([]);
+    expect(await rows('webhooks')).toMatchObject([{ url: 'https://example.com/hook' }]);
+    expect(await rows('users')).toMatchObject([{ email: 'ann@example.com' }]);
+    expect(await rows('knowledge-bases')).toMatchObject([{ name: 'FAQ' }]);
+    expect(await rows('calls', '--agent', 'Agent/day')).toMatchObject([{ agent_id: agent }]);
+    expect(await rows('calls', '--outcome', 'none')).toEqual([]);
+    expect(await rows('invoices')).toHaveLength(1);
+    expect(await rows('api-keys')).toMatchObject([{ name: 'ci', token: null }]);
+    const { stdout } = await workspace.run('get', 'api-keys', '--utc');
+    expect(stdout).toContain('2027-01-01 00:00:00Z');
+    expect(workspace.writes()).toBe(2);
+  });
+
+  it('asks for no page more than its reader takes', async () => {
+    await using workspace = await testWorkspace(FILES);
+    for (let index = 0; index < 950; index++) workspace.emulator.dashboard.recordCall({ agent_id: 'x' });
+    const limited = await workspace.run('get', 'calls', '--limit', '150', '--output', 'jsonl');
+    expect(limited.stdout.trimEnd().split('\n')).toHaveLength(150);
+    expect(workspace.emulator.requests).toHaveLength(2);
+
+    const { child, ended } = workspace.start(['get', 'calls', '--output', 'jsonl']);
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const { code, stderr } = await ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(workspace.emulator.requests.length - 2).toBeLessThan(10);
+  });
+
+  it.each([
+    [['get', 'agnets'], 64, 'did you mean "agents"?'],
+    [['get', 'versions'], 64, 'which agent'],
+    [['get', 'users', '--outcome', 'x'], 64, 'calls alone'],
+    [['get', 'agents', 'Agent/nobody'], 1, 'the state has no Agent/nobody'],
+    [['get', 'agents', '01NOTHERE0000000000000000A'], 1, '404'],
+    [['get', 'numbers', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
+    [['get', 'calls', '--from', '2026-02-02', '--to', '2026-02-01'], 1, 'date_to'],
+  ])('%j says what is wrong', async (args, expected, message) => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.run(...args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(expected);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});

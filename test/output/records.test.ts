@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { amountText, timeText, unixTimeText } from '../../src/output/records/record-values.ts';
+import {
+  createRecordWriter,
+  RECORD_FORMATS,
+  type RecordFormat,
+} from '../../src/output/records/record-writer.ts';
+import { createStyle } from '../../src/output/style.ts';
+
+type AnyRecord = Readonly<Record<string, unknown>>;
+
+function printed(format: RecordFormat, name: string, records: readonly AnyRecord[], width = 80): string {
+  const style = createStyle({ color: false, width });
+  const writer = createRecordWriter(format, { name, style, zone: 'utc' });
+  return records.map((record) => writer.write(record)).join('') + writer.end();
+}
+
+const INVOICES: readonly AnyRecord[] = [
+  {
+    id: 'i1',
+    number: 'INV-1',
+    period_start: 1767225600,
+    period_end: 1769904000,
+    total: 4900,
+    amount_paid: 4900,
+    amount_due: 0,
+    currency: 'eur',
+    status: 'paid',
+  },
+  {
+    id: 'i2',
+    number: 'INV-2',
+    period_start: 1769904000,
+    period_end: null,
+    total: 1200,
+    amount_paid: 0,
+    amount_due: 1200,
+    currency: 'jpy',
+    status: 'open',
+  },
+];
+
+describe('values of a table', () => {
+  it.each([
+    [4900, 'eur', '49.00 EUR', 'two digits'],
+    [1200, 'jpy', '1200 JPY', 'a currency without minor units'],
+    [1234, 'kwd', '1.234 KWD', 'a currency with three digits'],
+    [-5, 'usd', '-0.05 USD', 'a credit'],
+    [4900, null, '4900', 'no currency'],
+    ['many', 'eur', 'many', 'no amount'],
+  ] as readonly (readonly [unknown, unknown, string, string])[])(
+    'amount %s %s is %s: %s',
+    (value, currency, expected) => {
+      expect(amountText(value, currency)).toBe(expected);
+    },
+  );
+
+  it('takes both forms of a timestamp, and leaves what is none', () => {
+    expect(timeText('2026-01-01T00:00:03+00:00', 'utc')).toBe('2026-01-01 00:00:03Z');
+    expect(timeText('2026-01-01T00:00:03.123456Z', 'utc')).toBe('2026-01-01 00:00:03Z');
+    expect(timeText('soon', 'utc')).toBe('soon');
+    expect(timeText(null, 'utc')).toBe('');
+    expect(unixTimeText(1767225600, 'utc')).toBe('2026-01-01 00:00:00Z');
+  });
+});
+
+describe('forms of a list', () => {
+  it('aligns a table under its titles', () => {
+    expect(printed('table', 'invoices', INVOICES, 120)).toBe(
+      [
+        'NUMBER  FROM                  TO                        TOTAL       PAID       DUE  STATUS',
+        'INV-1   2026-01-01 00:00:00Z  2026-02-01 00:00:00Z  49.00 EUR  49.00 EUR  0.00 EUR  paid',
+        'INV-2   2026-02-01 00:00:00Z                         1200 JPY      0 JPY  1200 JPY  open',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('is whole JSON whatever the number of records', () => {
+    for (const count of [0, 1, 2]) {
+      expect(JSON.parse(printed('json', 'invoices', INVOICES.slice(0, count)))).toEqual(
+        INVOICES.slice(0, count),
+      );
+    }
+  });
+
+  it('is one JSON object a line', () => {
+    const lines = printed('jsonl', 'invoices', INVOICES).trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(INVOICES);
+  });
+
+  it('quotes in CSV what would end a field', () => {
+    const record = { id: '1', name: 'a "b", c\nd', modules: ['x', 'y'], role: null };
+    expect(printed('csv', 'users', [record, { ...record, id: '2', extra: 1 }])).toBe(
+      'id,name,modules,role\r\n1,"a ""b"", c\nd","[""x"",""y""]",\r\n2,"a ""b"", c\nd","[""x"",""y""]",\r\n',
+    );
+  });
+
+  it('prints nothing for nothing, but for JSON', () => {
+    for (const format of RECORD_FORMATS) {
+      expect(printed(format, 'calls', []), format).toBe(format === 'json' ? '[]\n' : '');
+    }
+  });
+
+  it('prints nothing that steers a terminal', () => {
+    const record = { id: '1', name: '\u001b[2J\u202e', email: 'a\u0007@b' };
+    for (const format of ['table', 'json', 'jsonl'] as const) {
+      expect(printed(format, 'users', [record]).replaceAll('\n', ''), format).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+  });
+
+  it('measures its columns on the first rows and keeps to them', () => {
+    const style = createStyle({ color: false, width: 80 });
+    const writer = createRecordWriter('table', { name: 'knowledge-bases', style, zone: 'utc' });
+    let first = '';
+    for (let index = 0; index < 100; index++) first += writer.write({ id: `id-${index}`, name: 'short' });
+    expect(first.split('\n')).toHaveLength(102);
+    expect(writer.write({ id: 'id-100', name: 'a name that is longer than all before' })).toContain(
+      'longer than all',
+    );
+    expect(writer.end()).toBe('');
+  });
+});
