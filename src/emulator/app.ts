@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Refusal, refusalResponse } from './refusal.ts';
 import { agentRoutes } from './routes/agents.ts';
@@ -11,27 +12,26 @@ import { numberRoutes } from './routes/numbers.ts';
 import { userRoutes } from './routes/users.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
-import type { EmulatorEnv, Service } from './service.ts';
 
 /** The whole platform as one HTTP application. Without `apiKey` any bearer key opens it. */
 export function emulatorApp(
-  service: Service,
+  emulated: Emulated,
   { apiKey, dashboard }: { apiKey: string | undefined; dashboard: DashboardParts },
 ): Hono<EmulatorEnv> {
   const app = new Hono<EmulatorEnv>();
-  app.notFound((c) => errorAnswer(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), service));
-  app.onError((error) => errorAnswer(error, service));
+  app.notFound((c) => errorAnswer(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), emulated));
+  app.onError((error) => errorAnswer(error, emulated));
   app.route('/__emulator', dashboardRoutes(dashboard));
-  app.route('/api/v1', apiRoutes(service, apiKey));
+  app.route('/api/v1', apiRoutes(emulated, apiKey));
   return app;
 }
 
-function apiRoutes(service: Service, apiKey: string | undefined): Hono<EmulatorEnv> {
+function apiRoutes(emulated: Emulated, apiKey: string | undefined): Hono<EmulatorEnv> {
   const rateLimit = new RateLimit();
   const api = new Hono<EmulatorEnv>();
   api.use(async (c, next) => {
     requireKey(c.req.header('authorization'), apiKey);
-    rateLimit.admit(service.behaviour.rateLimit);
+    rateLimit.admit(emulated.behaviour.rateLimit);
     await next();
   });
   for (const routes of [
@@ -45,7 +45,7 @@ function apiRoutes(service: Service, apiKey: string | undefined): Hono<EmulatorE
     billingHistoryRoutes,
     apiKeyRoutes,
   ]) {
-    api.route('/', routes(service));
+    api.route('/', routes(emulated));
   }
   return api;
 }
@@ -58,7 +58,7 @@ function requireKey(header: string | undefined, apiKey: string | undefined): voi
 }
 
 /** An error that is no refusal is a mistake of the emulator itself, so it shows where it happened. */
-function errorAnswer(error: Error, { behaviour }: Service): Response {
+function errorAnswer(error: Error, { behaviour }: Emulated): Response {
   if (error instanceof Refusal) return refusalResponse(error, behaviour.errorStyle);
   return Response.json({ message: 'The emulator failed', stack: error.stack }, { status: 500 });
 }

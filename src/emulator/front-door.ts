@@ -4,10 +4,10 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
 import { breakConnection, sendDripping, sendTruncated } from './bad-delivery.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
+import type { EmulatorEnv } from './emulated.ts';
 import type { Fault, Faults } from './faults.ts';
 import { type ReceivedBody, readBody, withoutKeys } from './received-body.ts';
 import type { ReceivedRequest, RequestLog } from './request-log.ts';
-import type { EmulatorEnv } from './service.ts';
 
 /** Called for each request to the API before anything is done about it; may answer with a fault for it. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;

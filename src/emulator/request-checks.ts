@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { isObject } from '../values/json.ts';
+import type { EmulatorEnv } from './emulated.ts';
 import { invalid, type Problem, Refusal } from './refusal.ts';
-import type { EmulatorEnv } from './service.ts';
 
 /** The JSON object that a request carries; an absent body counts as `{}`. Throws a Refusal for anything else. */
 export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown>> {

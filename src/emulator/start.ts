@@ -65,13 +65,13 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     behaviour = emulatorBehaviour.parse(mergePatch(behaviour, patch));
     return behaviour;
   };
-  const service = {
+  const emulated = {
     world,
     get behaviour() {
       return behaviour;
     },
   };
-  const app = emulatorApp(service, {
+  const app = emulatorApp(emulated, {
     apiKey: options.apiKey,
     dashboard: { world, dashboard, faults, log, behaviour: () => behaviour, setBehaviour },
   });

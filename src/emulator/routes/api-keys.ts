@@ -1,17 +1,17 @@
 import { Hono } from 'hono';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { pageRequestOf } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { Stored } from '../stored-records.ts';
 import { showApiKey } from '../views.ts';
 
 const listing: Listing<Stored<'api-keys'>> = { name: 'api-keys', key: ({ id }) => id, order: 'ascending' };
 
-export function apiKeyRoutes(service: Service): Hono<EmulatorEnv> {
+export function apiKeyRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/api-keys', (c) => {
-    const { data, meta } = pageOf(service.world.apiKeys.values(), listing, {
+    const { data, meta } = pageOf(emulated.world.apiKeys.values(), listing, {
       request: pageRequestOf(c),
-      spelling: service.behaviour.previousCursorSpelling,
+      spelling: emulated.behaviour.previousCursorSpelling,
     });
     return c.json({ data: data.map(showApiKey), meta });
   });

@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { invalid } from '../refusal.ts';
 import { checked } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { Stored } from '../stored-records.ts';
 import { requireWorkspace } from './workspace.ts';
 
@@ -20,11 +20,11 @@ const query = z.object({
 type Invoice = Stored<'invoices'>;
 
 /** Newest first. Pages hang on the id of an invoice rather than on a cursor. */
-export function billingHistoryRoutes(service: Service): Hono<EmulatorEnv> {
+export function billingHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/workspaces/:workspace/billing/history', (c) => {
-    requireWorkspace(service, c.req.param('workspace'));
+    requireWorkspace(emulated, c.req.param('workspace'));
     const { limit, starting_after: after, ending_before: before } = checked(query, c.req.query());
-    const invoices = [...service.world.invoices.values()].sort(newestFirst);
+    const invoices = [...emulated.world.invoices.values()].sort(newestFirst);
     const start = after === undefined ? 0 : indexOf(invoices, after, 'starting_after') + 1;
     if (before === undefined) return c.json({ data: invoices.slice(start, start + limit) });
     const end = indexOf(invoices, before, 'ending_before');

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import { type CallFilter, callFilter } from '../../platform/records.ts';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checked } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { Stored } from '../stored-records.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -14,16 +14,16 @@ const listing: Listing<Stored<'calls'>> = {
   order: 'descending',
 };
 
-export function callHistoryRoutes(service: Service): Hono<EmulatorEnv> {
+export function callHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/call-histories', (c) => {
       const filter = checked(callFilter, bodyOf(c));
-      const calls = service.world.calls.values().filter((call) => isWithin(call, filter));
-      const spelling = service.behaviour.previousCursorSpelling;
+      const calls = emulated.world.calls.values().filter((call) => isWithin(call, filter));
+      const spelling = emulated.behaviour.previousCursorSpelling;
       return c.json(pageOf(calls, listing, { request: filter, spelling }));
     })
     .get('/call-histories/:id', (c) => {
-      const call = service.world.calls.get(c.req.param('id'));
+      const call = emulated.world.calls.get(c.req.param('id'));
       if (call === undefined) throw notFound('Call history');
       return c.json({ data: call });
     });

@@ -4,11 +4,11 @@ import { userRoles } from '../../platform/records.ts';
 import { type Json, jsonValue } from '../../values/json.ts';
 import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from '../behaviour.ts';
 import type { Dashboard } from '../dashboard.ts';
+import type { EmulatorEnv } from '../emulated.ts';
 import { type Faults, plannedFault } from '../faults.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checkedStrictly } from '../request-checks.ts';
 import type { RequestLog } from '../request-log.ts';
-import type { EmulatorEnv } from '../service.ts';
 import { type CollectionName, isCollection } from '../stored-records.ts';
 import type { World } from '../world.ts';
 

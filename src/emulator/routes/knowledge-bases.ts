@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { pageRequestOf } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { Stored } from '../stored-records.ts';
 
 const listing: Listing<Stored<'knowledge-bases'>> = {
@@ -10,12 +10,12 @@ const listing: Listing<Stored<'knowledge-bases'>> = {
   order: 'ascending',
 };
 
-export function knowledgeBaseRoutes(service: Service): Hono<EmulatorEnv> {
+export function knowledgeBaseRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/knowledge-bases', (c) =>
     c.json(
-      pageOf(service.world.knowledgeBases.values(), listing, {
+      pageOf(emulated.world.knowledgeBases.values(), listing, {
         request: pageRequestOf(c),
-        spelling: service.behaviour.previousCursorSpelling,
+        spelling: emulated.behaviour.previousCursorSpelling,
       }),
     ),
   );

@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
 import { numberRequest } from '../../platform/records.ts';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
 import { trimmed } from '../normalising.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { invalid } from '../refusal.ts';
 import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { StoredNumber } from '../stored-records.ts';
 import { digitsOf, showNumber } from '../views.ts';
 
 const listing: Listing<StoredNumber> = { name: 'numbers', key: ({ id }) => id, order: 'ascending' };
 
-export function numberRoutes(service: Service): Hono<EmulatorEnv> {
+export function numberRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/numbers', (c) => {
-      const { world, behaviour } = service;
+      const { world, behaviour } = emulated;
       const { data, meta } = pageOf(world.numbers.values(), listing, {
         request: pageRequestOf(c),
         spelling: behaviour.previousCursorSpelling,
@@ -22,9 +22,9 @@ export function numberRoutes(service: Service): Hono<EmulatorEnv> {
       return c.json({ data: data.map((number) => showNumber(number, behaviour)), meta });
     })
     .post('/numbers', (c) => {
-      const { world, behaviour } = service;
+      const { world, behaviour } = emulated;
       const body = checked(numberRequest, trimmed(bodyOf(c), behaviour.normalise));
-      if (behaviour.uniqueNumbers && isTaken(service, body.number)) {
+      if (behaviour.uniqueNumbers && isTaken(emulated, body.number)) {
         throw invalid([{ field: 'number', message: 'The number has already been taken' }]);
       }
       const now = offsetTime(world.beginWrite());
@@ -45,7 +45,7 @@ export function numberRoutes(service: Service): Hono<EmulatorEnv> {
     });
 }
 
-function isTaken({ world }: Service, number: string): boolean {
+function isTaken({ world }: Emulated, number: string): boolean {
   const digits = digitsOf(number);
   return world.numbers.values().some((other) => digitsOf(other.number) === digits);
 }

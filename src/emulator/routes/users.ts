@@ -1,20 +1,20 @@
 import { Hono } from 'hono';
 import { type UserRequest, userRequest } from '../../platform/records.ts';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { ordered, trimmed } from '../normalising.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { invalid, notFound } from '../refusal.ts';
 import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { StoredUser } from '../stored-records.ts';
 import { requireWorkspace } from './workspace.ts';
 
 const listing: Listing<StoredUser> = { name: 'users', key: ({ id }) => id, order: 'ascending' };
 
-export function userRoutes(service: Service): Hono<EmulatorEnv> {
+export function userRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/workspaces/:workspace/users', (c) => {
-      requireWorkspace(service, c.req.param('workspace'));
-      const { world, behaviour } = service;
+      requireWorkspace(emulated, c.req.param('workspace'));
+      const { world, behaviour } = emulated;
       const isWhole = behaviour.users === 'whole';
       return c.json(
         pageOf(world.users.values(), listing, {
@@ -24,12 +24,12 @@ export function userRoutes(service: Service): Hono<EmulatorEnv> {
       );
     })
     .put('/workspaces/:workspace/users/:id', (c) => {
-      requireWorkspace(service, c.req.param('workspace'));
-      const { world, behaviour } = service;
+      requireWorkspace(emulated, c.req.param('workspace'));
+      const { world, behaviour } = emulated;
       const user = world.users.get(c.req.param('id'));
       if (user === undefined) throw notFound('User');
       const body = checked(userRequest, trimmed(bodyOf(c), behaviour.normalise));
-      requireAgents(service, body);
+      requireAgents(emulated, body);
       world.beginWrite();
       const base = behaviour.put === 'merge' ? user : { modules: [], agent_ids: [] };
       const updated: StoredUser = {
@@ -44,7 +44,7 @@ export function userRoutes(service: Service): Hono<EmulatorEnv> {
     });
 }
 
-function requireAgents({ world }: Service, { agent_ids: ids = [] }: UserRequest): void {
+function requireAgents({ world }: Emulated, { agent_ids: ids = [] }: UserRequest): void {
   const problems = ids.flatMap((id, index) =>
     world.agents.has(id)
       ? []

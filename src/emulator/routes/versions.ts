@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import type { Listing } from '../pagination.ts';
 import { pageOf } from '../pagination.ts';
 import { notFound } from '../refusal.ts';
 import { pageRequestOf } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { StoredVersion } from '../stored-records.ts';
 import { showVersion, showVersionSummary } from '../views.ts';
 import { agentNamed } from './agents.ts';
@@ -14,24 +14,24 @@ const listing: Listing<StoredVersion> = {
   order: 'descending',
 };
 
-export function versionRoutes(service: Service): Hono<EmulatorEnv> {
+export function versionRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/agents/:id/versions', (c) => {
-      const { versions } = agentNamed(service, c.req.param('id'));
+      const { versions } = agentNamed(emulated, c.req.param('id'));
       const { data, meta } = pageOf(versions, listing, {
         request: pageRequestOf(c),
-        spelling: service.behaviour.previousCursorSpelling,
+        spelling: emulated.behaviour.previousCursorSpelling,
       });
       return c.json({ data: data.map(showVersionSummary), meta });
     })
     .get('/agents/:id/versions/:version', (c) => {
-      const agent = agentNamed(service, c.req.param('id'));
+      const agent = agentNamed(emulated, c.req.param('id'));
       const wanted = c.req.param('version');
       const version =
         wanted === 'latest'
           ? agent.versions.at(-1)
           : agent.versions.find((candidate) => String(candidate.version) === wanted);
       if (version === undefined) throw notFound('Agent version');
-      return c.json({ data: showVersion(service, agent, version) });
+      return c.json({ data: showVersion(emulated, agent, version) });
     });
 }

@@ -1,16 +1,16 @@
 import { Hono } from 'hono';
 import { webhookRequest } from '../../platform/records.ts';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
 import { trimmed } from '../normalising.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checked } from '../request-checks.ts';
-import type { EmulatorEnv, Service } from '../service.ts';
 import type { Stored } from '../stored-records.ts';
 
-export function webhookRoutes(service: Service): Hono<EmulatorEnv> {
+export function webhookRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .post('/webhooks', (c) => {
-      const { world, behaviour } = service;
+      const { world, behaviour } = emulated;
       const body = checked(webhookRequest, trimmed(bodyOf(c), behaviour.normalise));
       const now = offsetTime(world.beginWrite());
       const webhook: Stored<'webhooks'> = {
@@ -29,7 +29,7 @@ export function webhookRoutes(service: Service): Hono<EmulatorEnv> {
       return c.json({ data: webhook }, 201);
     })
     .get('/webhooks/:id', (c) => {
-      const webhook = service.world.webhooks.get(c.req.param('id'));
+      const webhook = emulated.world.webhooks.get(c.req.param('id'));
       if (webhook === undefined) throw notFound('Webhook');
       return c.json({ data: webhook });
     });

@@ -4,7 +4,7 @@ import type { ReceivedBody } from './received-body.ts';
 import type { World } from './world.ts';
 
 /** What the routes work on. The behaviour is looked up at each request: it may change between two. */
-export interface Service {
+export interface Emulated {
   readonly world: World;
   readonly behaviour: EmulatorBehaviour;
 }
