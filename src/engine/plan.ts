@@ -117,11 +117,17 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
   const holders = new Map(
     [...input.state.resources].map(([address, entry]) => [recordKey(kindOf(address), entry.id), address]),
   );
-  const leftBehind = undeclaredHolders(input.state, input.declared);
-  const namesakes = namesakesByKey(input);
-  const contenders = new Map(
-    [...input.state.pending].map(([address, { natural_key: key }]) => [`${kindOf(address)}/${key}`, address]),
+  const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
+  const leftBehind = new Map(
+    [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
   );
+  const isReleased = (address: Address): boolean =>
+    !input.declared.has(address) && !claimed.has(address) && (input.scope?.has(address) ?? true);
+  const namesakes = namesakesByKey(input);
+  const contenders = new Map<string, Address>();
+  for (const [address, { natural_key: key }] of [...input.state.pending].sort(byKey)) {
+    if (key !== undefined) contenders.set(recordKey(kindOf(address), key), address);
+  }
   for (const resource of ordered) {
     const kind = kindNamed(input.kinds, resource.kind);
     const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
@@ -132,7 +138,8 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
     const { leaves, missing } = resolved(resource, { kind, decisions, input });
     const others = namesakes(resource, binding.entry?.id);
     const namesakeHolder = others[0] && holders.get(recordKey(resource.kind, others[0].id));
-    const contender = contenders.get(`${resource.kind}/${kind.naturalKey?.(resource.spec)?.key}`);
+    const key = kind.naturalKey?.(resource.spec)?.key;
+    const contender = key === undefined ? undefined : contenders.get(recordKey(resource.kind, key));
     decisions.set(
       resource.address,
       decide({
@@ -142,7 +149,7 @@ function decideAll(ordered: readonly Resource[], input: PlanInput): Map<Address,
         leaves,
         missing,
         namesakes: others,
-        namesakeHolder: namesakeHolder && input.declared.has(namesakeHolder) ? namesakeHolder : undefined,
+        namesakeHolder: namesakeHolder && !isReleased(namesakeHolder) ? namesakeHolder : undefined,
         contender: contender === binding.previousAddress ? undefined : contender,
         holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
         candidates: input.observed.candidates.get(resource.address) ?? [],
@@ -278,6 +285,10 @@ function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Recor
 
 function byAddress(a: PlannedResource, b: PlannedResource): number {
   return compareText(a.address, b.address);
+}
+
+function byKey(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return compareText(a[0], b[0]);
 }
 
 function compareText(a: string, b: string): number {

@@ -1,0 +1,592 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bindResources } from '../../../src/engine/bind.ts';
+import type { Observed } from '../../../src/engine/observe.ts';
+import { makePlan, type Plan } from '../../../src/engine/plan.ts';
+import { type PlannedResource, planDocument } from '../../../src/engine/plan-document.ts';
+import { kinds, lookups } from '../../../src/kinds/index.ts';
+import type { ShownRecord } from '../../../src/kinds/kind.ts';
+import type { Resource } from '../../../src/manifests/resource.ts';
+import { UserError } from '../../../src/problems/user-error.ts';
+import type { PendingCreate, ResourceEntry } from '../../../src/state/document.ts';
+import type { State } from '../../../src/state/state.ts';
+import { agent, number, ref, secret, user, webhook } from '../resources.ts';
+import { entryOf, fingerprints, observedOf, stateOf } from './facts.ts';
+
+interface World {
+  readonly resources: readonly Resource[];
+  readonly state?: State;
+  readonly observed?: Observed;
+  readonly scope?: ReadonlySet<string>;
+  /** Addresses that manifests out of scope declare. */
+  readonly alsoDeclared?: readonly string[];
+}
+
+function plan({
+  resources,
+  state = stateOf({}),
+  observed = observedOf({}),
+  scope,
+  alsoDeclared,
+}: World): Plan {
+  const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
+  return makePlan({
+    bindings: bindResources(resources, { state, declared }),
+    declared,
+    scope,
+    state,
+    observed,
+    kinds,
+    lookups,
+    fingerprints,
+    workspace: { name: 'staging', id: 'W1', baseUrl: 'https://example.com' },
+    refreshed: true,
+    allowReplace: new Set(),
+    guards: { maxChangedPercent: 50, minResources: 10 },
+    version: '1.2.3',
+  });
+}
+
+function at({ document }: Plan, address: string): PlannedResource {
+  const found = document.resources.find((each) => each.address === address);
+  if (found === undefined) throw new Error(`${address} is not in the plan`);
+  return found;
+}
+
+describe('one resource', () => {
+  it.each<{ reason: string; world: World; address: string; planned: object }>([
+    {
+      reason: 'nothing is known of it',
+      world: { resources: [agent('a')] },
+      address: 'Agent/a',
+      planned: { action: 'create', id: null, desired: { name: 'a' } },
+    },
+    {
+      reason: 'its record is as the manifest says',
+      world: {
+        resources: [agent('a')],
+        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
+        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'a' } }),
+      },
+      address: 'Agent/a',
+      planned: { action: 'noop', id: 'R1', changes: [] },
+    },
+    {
+      reason: 'its record is gone',
+      world: {
+        resources: [agent('a')],
+        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
+        observed: observedOf({ 'Agent/a': 'gone' }),
+      },
+      address: 'Agent/a',
+      planned: { action: 'create', id: 'R1' },
+    },
+    {
+      reason: 'nobody looked',
+      world: {
+        resources: [agent('a')],
+        state: stateOf({ 'Agent/a': entryOf({ name: 'old' }) }),
+        observed: observedOf({ 'Agent/a': 'remembered' }),
+      },
+      address: 'Agent/a',
+      planned: { action: 'update', id: 'R1', changes: [{ path: 'name', verified: false }] },
+    },
+    {
+      reason: 'metadata.id names what is not there',
+      world: {
+        resources: [agent('a', {}, { id: 'X1' })],
+        observed: observedOf({ 'Agent/a': 'gone' }),
+      },
+      address: 'Agent/a',
+      planned: { action: 'blocked', id: null },
+    },
+    {
+      reason: 'metadata.id names a record that another resource manages',
+      world: {
+        resources: [agent('a', {}, { id: 'R1' }), agent('b')],
+        state: stateOf({ 'Agent/b': entryOf({ name: 'b' }) }),
+        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'b' }, 'Agent/b': { id: 'R1', name: 'b' } }),
+      },
+      address: 'Agent/a',
+      planned: { action: 'blocked', reason: 'the record R1 is already managed as Agent/b' },
+    },
+    {
+      reason: 'a webhook differs',
+      world: {
+        resources: [webhook('h', { timeout: 5 })],
+        state: stateOf({ 'Webhook/h': entryOf({ url: 'https://example.com/h', timeout: 4 }) }),
+        observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
+      },
+      address: 'Webhook/h',
+      planned: { action: 'blocked', id: 'R1', changes: [{ path: 'timeout' }] },
+    },
+    {
+      reason: 'a webhook differs and may be replaced',
+      world: {
+        resources: [webhook('h', { timeout: 5 }, { mayReplace: true })],
+        state: stateOf({ 'Webhook/h': entryOf({ url: 'https://example.com/h', timeout: 4 }) }),
+        observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
+      },
+      address: 'Webhook/h',
+      planned: { action: 'replace', id: 'R1' },
+    },
+    {
+      reason: 'a user is not in the workspace',
+      world: { resources: [user('ada')] },
+      address: 'WorkspaceUser/ada',
+      planned: { action: 'manual', steps: ['In the dashboard, invite ada@example.com to the workspace.'] },
+    },
+    {
+      reason: 'a user has no role and the manifest gives none',
+      world: {
+        resources: [user('ada', { modules: ['agents'] })],
+        observed: observedOf({
+          'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', role: null, modules: [] },
+        }),
+      },
+      address: 'WorkspaceUser/ada',
+      planned: { action: 'blocked', id: 'U1' },
+    },
+    {
+      reason: 'a user is taken in as they are while others give them agents, one of which is yet to come',
+      world: {
+        resources: [
+          agent('new'),
+          user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] }),
+        ],
+        observed: observedOf({
+          'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] },
+        }),
+      },
+      address: 'WorkspaceUser/ada',
+      planned: { action: 'adopt', id: 'U1', changes: [], depends_on: ['Agent/new'] },
+    },
+    {
+      reason: 'only a link differs',
+      world: {
+        resources: [number('n', { number: '+49301', inbound_agent_id: null })],
+        state: stateOf({ 'PhoneNumber/n': entryOf({ number: '+49301' }) }),
+        observed: observedOf({ 'PhoneNumber/n': { id: 'R1', number: '49301', inbound_agent_id: 'A1' } }),
+      },
+      address: 'PhoneNumber/n',
+      planned: {
+        action: 'manual',
+        steps: ['In the dashboard, remove the inbound agent of number 49301.'],
+      },
+    },
+    {
+      reason: 'a knowledge base is missing',
+      world: {
+        resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
+        observed: { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQs', ['K1']]])]]) },
+      },
+      address: 'Agent/a',
+      planned: {
+        action: 'manual',
+        steps: ['In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?'],
+      },
+    },
+    {
+      reason: 'a create had no answer and cannot be looked for',
+      world: {
+        resources: [agent('a')],
+        state: stateOf(
+          {},
+          { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) },
+        ),
+      },
+      address: 'Agent/a',
+      planned: { action: 'unknown', id: null },
+    },
+    {
+      reason: 'the create of another one of its kind had no answer',
+      world: {
+        resources: [agent('a')],
+        state: stateOf(
+          {},
+          { pending: new Map([['Agent/b', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) },
+        ),
+      },
+      address: 'Agent/a',
+      planned: { action: 'create' },
+    },
+    {
+      reason: 'the create of the same number under another address had no answer',
+      world: {
+        resources: [number('n', { number: '+49301' })],
+        state: stateOf(
+          {},
+          {
+            pending: new Map([
+              ['PhoneNumber/m', { since: '2030-01-01T00:00:00Z', recorded: {}, natural_key: '49301' }],
+            ]),
+          },
+        ),
+      },
+      address: 'PhoneNumber/n',
+      planned: { action: 'unknown', steps: ['Settle PhoneNumber/m first, and plan again.'] },
+    },
+    {
+      reason: 'no manifest declares it any more',
+      world: { resources: [], state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }) },
+      address: 'Agent/a',
+      planned: { action: 'forget', id: 'R1', source: null },
+    },
+    {
+      reason: 'no manifest declares it any more, and its create had no answer',
+      world: {
+        resources: [],
+        state: stateOf(
+          {},
+          { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) },
+        ),
+      },
+      address: 'Agent/a',
+      planned: { action: 'unknown', source: null },
+    },
+    {
+      reason: 'it has another name now',
+      world: {
+        resources: [agent('new', {}, { previousNames: ['old'] })],
+        state: stateOf({ 'Agent/old': entryOf({ name: 'new' }) }),
+        observed: observedOf({ 'Agent/new': { id: 'R1', name: 'new' } }),
+      },
+      address: 'Agent/new',
+      planned: { action: 'noop', id: 'R1', previous_address: 'Agent/old', reason: 'renamed from Agent/old' },
+    },
+  ])('when $reason', ({ world, address, planned }) => {
+    expect(at(plan(world), address)).toMatchObject(planned);
+  });
+
+  it('is not forgotten where it is only out of scope, or renamed', () => {
+    const state = stateOf({
+      'Agent/a': entryOf({ name: 'a' }),
+      'Agent/old': entryOf({ name: 'b' }, { id: 'R2' }),
+    });
+    const narrowed = plan({
+      resources: [agent('b')],
+      state,
+      scope: new Set(['Agent/b']),
+      alsoDeclared: ['Agent/a'],
+    });
+    expect(narrowed.document.resources.map(({ address }) => address)).toEqual(['Agent/b']);
+    const renamed = plan({ resources: [agent('a'), agent('b', {}, { previousNames: ['old'] })], state });
+    expect(renamed.document.summary.forget).toBe(0);
+  });
+
+  it('has one address: a past that is claimed by name is not taken by number too', () => {
+    const resources = [
+      number('a', { number: '+49301' }),
+      number('b', { number: '+49302' }, { previousNames: ['old'] }),
+    ];
+    const record = { id: 'R1', number: '49301' };
+    const found = plan({
+      resources,
+      state: stateOf({ 'PhoneNumber/old': entryOf({ number: '+49301' }) }),
+      observed: {
+        ...observedOf({ 'PhoneNumber/a': record, 'PhoneNumber/b': record }),
+        lists: new Map([['PhoneNumber', [record]]]),
+      },
+    });
+    expect(at(found, 'PhoneNumber/a')).toMatchObject({
+      action: 'blocked',
+      reason: 'the record R1 is already managed as PhoneNumber/old',
+    });
+    expect(at(found, 'PhoneNumber/b')).toMatchObject({
+      action: 'blocked',
+      previous_address: 'PhoneNumber/old',
+    });
+  });
+
+  it('names every record where a name that is referred to is not the name of one', () => {
+    const observed = {
+      ...observedOf({}),
+      lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1', 'K2']]])]]),
+    };
+    const spec = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
+    expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(UserError);
+    expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(
+      '2 records have that name: K1, K2',
+    );
+  });
+
+  it('carries the fingerprints of the secrets that an apply sends, and no others', () => {
+    const spec = { llm_config: { api_key: secret() } };
+    const held = { 'llm_config.api_key': { $fingerprint: fingerprints.of('sk-first-secret') } };
+    const found = plan({
+      resources: [agent('a', { llm_config: { api_key: secret('OTHER', 'sk-other') } }), agent('b', spec)],
+      state: stateOf({ 'Agent/b': entryOf({ name: 'b', ...held }) }),
+      observed: observedOf({ 'Agent/b': { id: 'R1', name: 'b' } }),
+    });
+    expect(found.document.secrets).toEqual({ OTHER: fingerprints.of('sk-other') });
+  });
+});
+
+// ---- Any workspace
+
+const names = ['a', 'b', 'c', 'd'];
+const name = fc.constantFrom(...names);
+const text = fc.constantFrom('x', 'y', ' x ');
+const options = fc.record({
+  previousNames: fc.array(name, { maxLength: 2 }),
+  mayReplace: fc.boolean(),
+  ignoreDrift: fc.constantFrom([], ['tts_config'], ['agent_ids']),
+});
+
+const agents = fc
+  .record({ name, speed: text, hasKey: fc.boolean(), base: fc.boolean(), options })
+  .map((each) =>
+    agent(
+      each.name,
+      {
+        tts_config: { speed: each.speed },
+        ...(each.hasKey && { llm_config: { api_key: secret() } }),
+        ...(each.base && { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } }),
+      },
+      each.options,
+    ),
+  );
+const numbers = fc
+  .record({ name, digits: fc.constantFrom('+49301', '+49302', '+49303'), link: name, options })
+  .map((each) =>
+    number(each.name, { number: each.digits, inbound_agent_id: ref(`Agent/${each.link}`) }, each.options),
+  );
+const webhooks = fc
+  .record({ name, timeout: fc.constantFrom(1, 2), options })
+  .map((each) => webhook(each.name, { timeout: each.timeout }, each.options));
+const users = fc
+  .record({
+    name,
+    role: fc.constantFrom('owner', 'member'),
+    agents: fc.array(name, { maxLength: 2 }),
+    options,
+  })
+  .map((each) =>
+    user(
+      each.name,
+      { role: each.role, agent_ids: each.agents.map((one) => ref(`Agent/${one}`)) },
+      each.options,
+    ),
+  );
+
+const shownRecord: fc.Arbitrary<ShownRecord> = fc.record(
+  {
+    id: fc.constantFrom('R1', 'R2', 'R3'),
+    name: text,
+    tts_config: fc.record({ speed: text }),
+    number: fc.constantFrom('49301', '49302', '49303'),
+    inbound_agent_id: fc.constantFrom(null, 'R1'),
+    url: fc.constant('https://example.com/a'),
+    timeout: fc.constantFrom(1, 2),
+    email: fc.constantFrom('a@example.com', 'b@example.com', 'z@example.com'),
+    role: fc.constantFrom(null, 'owner', 'member'),
+    is_owner: fc.boolean(),
+    agent_ids: fc.subarray(['R1', 'R2']),
+  },
+  { requiredKeys: ['id', 'email', 'number'] },
+);
+const records = fc.uniqueArray(shownRecord, { selector: ({ id }) => id, maxLength: 3 });
+
+const entries: fc.Arbitrary<[string, ResourceEntry][]> = fc.uniqueArray(
+  fc
+    .record({
+      kind: fc.constantFrom('Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser'),
+      name: fc.constantFrom(...names, 'left'),
+      id: fc.constantFrom('R1', 'R2', 'R3'),
+      speed: text,
+    })
+    .map((each): [string, ResourceEntry] => [
+      `${each.kind}/${each.name}`,
+      entryOf(each.kind === 'Agent' ? { name: each.name, 'tts_config.speed': each.speed } : {}, {
+        id: each.id,
+        adopted: true,
+      }),
+    ]),
+  { maxLength: 5, selector: ([address, { id }]) => `${address.split('/')[0]} ${id}` },
+);
+
+const pendings: fc.Arbitrary<[string, PendingCreate][]> = fc.uniqueArray(
+  fc
+    .constantFrom('Agent/a', 'Agent/left', 'PhoneNumber/b', 'Webhook/c')
+    .map((address): [string, PendingCreate] => [
+      address,
+      {
+        since: '2030-01-01T00:00:00Z',
+        recorded: {},
+        ...(address.startsWith('P') && { natural_key: '49301' }),
+      },
+    ]),
+  { maxLength: 2, selector: ([address]) => address },
+);
+
+/** What the platform shows of resources, as `observe` would find it in its lists and by their ids. */
+function look(resources: readonly Resource[], state: State, shown: readonly ShownRecord[]): Observed {
+  const declared = new Set(resources.map(({ address }) => address));
+  const found = [...bindResources(resources, { state, declared })].map(
+    ([address, { resource, id, pending }]): [string, ShownRecord | 'gone' | 'absent'] => {
+      const kind = kinds.get(resource.kind);
+      const key = pending?.natural_key ?? kind?.naturalKey?.(resource.spec)?.key;
+      const isRecorded = id !== undefined && pending === undefined;
+      const record = shown.find((each) =>
+        isRecorded ? each.id === id : key !== undefined && kind?.recordKey?.(each) === key,
+      );
+      return [address, record ?? (isRecorded ? 'gone' : 'absent')];
+    },
+  );
+  return {
+    ...observedOf(Object.fromEntries(found)),
+    lists: new Map(['PhoneNumber', 'WorkspaceUser'].map((each) => [each, shown])),
+    lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1']]])]]),
+  };
+}
+
+function byAddress<T extends { readonly address: string }>(all: readonly T[]): T[] {
+  return [...new Map(all.map((each) => [each.address, each])).values()];
+}
+
+/** Natural keys and earlier names are each claimed once, as the manifests' own checks demand. */
+function checked(all: readonly Resource[]): Resource[] {
+  const live = new Set(all.map(({ address }) => address));
+  const claimed = new Set<string>();
+  const keys = new Set<string>();
+  return all.flatMap((resource) => {
+    const key = kinds.get(resource.kind)?.naturalKey?.(resource.spec)?.key;
+    if (key !== undefined && keys.has(`${resource.kind} ${key}`)) return [];
+    keys.add(`${resource.kind} ${key}`);
+    const previousNames = resource.previousNames.filter((previous) => {
+      const address = `${resource.kind}/${previous}`;
+      return !live.has(address) && !claimed.has(address) && claimed.add(address);
+    });
+    return [{ ...resource, previousNames }];
+  });
+}
+
+const world = fc
+  .record({
+    resources: fc
+      .array(fc.oneof(agents, numbers, webhooks, users), { maxLength: 8 })
+      .map((all) => checked(byAddress(all))),
+    entries,
+    pendings,
+    shown: records,
+  })
+  .map(({ resources, entries: held, pendings: open, shown }) => ({
+    resources: resources.map((each) => withDeclared(each, resources)),
+    entries: [...new Map(held)],
+    pendings: open,
+    shown,
+  }));
+
+/** References that dangle would not pass the manifests' checks: they go. */
+function withDeclared(resource: Resource, all: readonly Resource[]): Resource {
+  const live = new Set(all.map(({ address }) => address));
+  const { inbound_agent_id: link, agent_ids: given, ...rest } = resource.spec;
+  const isLive = (value: unknown): boolean => live.has((value as { address: string }).address);
+  return {
+    ...resource,
+    spec: {
+      ...rest,
+      ...(link !== undefined && isLive(link) && { inbound_agent_id: link }),
+      ...(Array.isArray(given) && { agent_ids: given.filter(isLive) }),
+    },
+  };
+}
+
+type Generated = typeof world extends fc.Arbitrary<infer T> ? T : never;
+
+function planOf({ resources, entries: held, pendings: open, shown }: Generated): Plan {
+  const state = stateOf(Object.fromEntries(held), { pending: new Map(open) });
+  return plan({ resources, state, observed: look(resources, state, shown) });
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) frozen(inner);
+  }
+  return value;
+}
+
+describe('any workspace', () => {
+  it('has the same plan in whatever order everything comes', () => {
+    fc.assert(
+      fc.property(
+        world.chain((one) =>
+          fc.tuple(
+            fc.constant(one),
+            fc.record({
+              resources: fc.shuffledSubarray(one.resources, { minLength: one.resources.length }),
+              entries: fc.shuffledSubarray(one.entries, { minLength: one.entries.length }),
+              pendings: fc.shuffledSubarray(one.pendings, { minLength: one.pendings.length }),
+              shown: fc.constant(one.shown),
+            }),
+          ),
+        ),
+        ([one, other]) => {
+          const [first, second] = [planOf(one), planOf(other)];
+          expect(JSON.stringify(second.document)).toBe(JSON.stringify(first.document));
+          expect(Object.fromEntries(second.settled)).toEqual(Object.fromEntries(first.settled));
+        },
+      ),
+    );
+  });
+
+  it('is left as it was', () => {
+    fc.assert(
+      fc.property(world, (one) => {
+        expect(() => planOf(frozen(one))).not.toThrow();
+      }),
+    );
+  });
+
+  it('has a plan of plain data that tells no secret and counts right', () => {
+    fc.assert(
+      fc.property(world, (one) => {
+        const { document } = planOf(one);
+        expect(planDocument.parse(JSON.parse(JSON.stringify(document)))).toEqual(document);
+        expect(JSON.stringify(document)).not.toContain('sk-first-secret');
+        const counted = Object.values(document.summary).reduce((sum, count) => sum + count, 0);
+        expect(counted).toBe(document.resources.length);
+      }),
+    );
+  });
+
+  it('has every resource and all that the state knows in its plan, once', () => {
+    fc.assert(
+      fc.property(world, (one) => {
+        const { resources } = planOf(one).document;
+        const addresses = resources.map(({ address }) => address);
+        expect(addresses).toEqual([...new Set(addresses)].sort());
+        const known = new Set([
+          ...addresses,
+          ...resources.flatMap(({ previous_address }) => previous_address ?? []),
+        ]);
+        for (const { address } of one.resources) expect(addresses).toContain(address);
+        for (const [address] of [...one.entries, ...one.pendings]) expect(known).toContain(address);
+        const previous = resources.flatMap(({ previous_address }) => previous_address ?? []);
+        expect(new Set(previous).size).toBe(previous.length);
+        for (const { depends_on } of resources)
+          for (const each of depends_on) expect(addresses).toContain(each);
+      }),
+    );
+  });
+
+  it('never puts one record under two addresses', () => {
+    fc.assert(
+      fc.property(world, (one) => {
+        const held = new Map(one.entries.map(([address, { id }]) => [address, id]));
+        const { resources } = planOf(one).document;
+        const after = resources
+          .filter(
+            ({ action, id }) =>
+              action !== 'forget' && action !== 'create' && action !== 'replace' && id !== null,
+          )
+          .map(({ address, action, kind, id }) => {
+            const isTaken = action === 'adopt' || action === 'update' || action === 'noop';
+            return `${kind} ${isTaken ? id : (held.get(address) ?? id)}`;
+          });
+        expect(after.length).toBe(new Set(after).size);
+      }),
+    );
+  });
+});
