@@ -40,6 +40,7 @@ const pure = [
   'body',
   'compare',
   'decide',
+  'decide-all',
   'decide-shown',
   'decision',
   'differences',
