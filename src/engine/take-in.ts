@@ -28,7 +28,7 @@ export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
   if (entry?.id === id && pending === undefined) return 'already';
-  if (entry !== undefined && (pending === undefined || pending.replaces !== entry.id)) {
+  if (entry !== undefined && pending === undefined) {
     throw new UserError(`${address} is managed already, as ${entry.id}`, {
       hint: 'Import the record under another address, or let this one be forgotten first.',
     });
@@ -46,7 +46,8 @@ export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
       hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
     });
   }
-  const replaced = entry !== undefined && entry.id !== id ? entry.id : undefined;
+  // A create that was to replace nothing was sent because the record that the state has is gone.
+  const replaced = entry !== undefined && entry.id !== id ? pending?.replaces : undefined;
   await session.record({
     type: 'saved',
     address,

@@ -252,7 +252,11 @@ function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
 function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
-  const isGone = observation?.status === 'gone' || (observation?.status === 'shown' && observation.successor);
+  const pending = session.state.pending.get(planned.address);
+  const isSeenGone =
+    observation?.status === 'gone' || (observation?.status === 'shown' && observation.successor);
+  // An open create says itself whether it was to replace that record, or was sent because it was gone.
+  const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
   if (before === undefined || before.id === id || isGone) return {};
   return { orphan: orphanOf(facts, { id: before.id, reason: 'replaced' }) };
 }

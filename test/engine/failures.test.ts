@@ -91,6 +91,26 @@ describe('a create whose answer was lost', () => {
     expect((await w.state()).pending.has('PhoneNumber/n')).toBe(true);
   });
 
+  it.each(['an agent', 'a number'])(
+    'in place of %s that was gone can be settled, and leaves no orphan',
+    async (what) => {
+      const w = await Workspace.open();
+      const desired = what === 'an agent' ? [agent('x')] : [number('x', { number: '+49301' })];
+      const [address = ''] = desired.map((each) => each.address);
+      const records = what === 'an agent' ? w.emulator.world.agents : w.emulator.world.numbers;
+      await w.apply(desired);
+      records.clear();
+      w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+      await w.apply(desired);
+      const [id = ''] = records.keys();
+      if (what === 'an agent') expect(await w.import(address, id)).toBe('taken');
+      await w.apply(desired);
+      const state = await w.state();
+      expect([state.resources.get(address)?.id, state.pending.size, state.orphans]).toEqual([id, 0, []]);
+      expect(actionsIn(await w.plan(desired))).toEqual([]);
+    },
+  );
+
   it('keeps another manifest from creating the same number', async () => {
     const w = await Workspace.open();
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { status: 502 } });
