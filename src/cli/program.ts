@@ -6,6 +6,7 @@ import { defineEmulator } from './commands/emulator.ts';
 import { defineGet } from './commands/get.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
+import { defineOrphans } from './commands/orphans.ts';
 import { definePlan } from './commands/plan.ts';
 import { defineSchema } from './commands/schema.ts';
 import { defineState } from './commands/state.ts';
@@ -32,6 +33,7 @@ const commands = [
   defineImport,
   defineGet,
   defineState,
+  defineOrphans,
   defineSchema,
   defineEmulator,
 ];

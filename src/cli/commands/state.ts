@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { StateOutput } from '../actions/state.ts';
+import type { PushFlags } from '../actions/state-edits.ts';
 import type { Start } from '../context.ts';
 import { address as addressArgument, type LockFlags, outputOption, withLock } from '../flags.ts';
 
@@ -37,6 +38,44 @@ export function defineState(program: Command, start: Start): void {
     .action((address: string, options: LockFlags) =>
       start(async (context) =>
         (await import('../actions/state.ts')).resolvePending(context, address, options),
+      ),
+    );
+  withLock(state.command('mv'))
+    .summary('give a record another address')
+    .description('Gives a record another address. metadata.previous_names does the same from the manifests.')
+    .argument('<from>', 'e.g. Agent/support-line', addressArgument)
+    .argument('<to>', 'of the same kind', addressArgument)
+    .action((from: string, to: string, options: LockFlags) =>
+      start(async (context) =>
+        (await import('../actions/state-edits.ts')).moveInState(context, { from, to }, options),
+      ),
+    );
+  withLock(state.command('rm'))
+    .summary('release resources from management')
+    .description('Releases resources. Their records stay on the platform and go on the orphan list.')
+    .argument('<address...>', 'e.g. Agent/support-line')
+    .action((addresses: readonly string[], options: LockFlags) =>
+      start(async (context) =>
+        (await import('../actions/state-edits.ts')).removeFromState(
+          context,
+          addresses.map(addressArgument),
+          options,
+        ),
+      ),
+    );
+  state
+    .command('pull')
+    .summary('print the state')
+    .description('Prints the state as JSON.')
+    .action(() => start(async (context) => (await import('../actions/state-edits.ts')).pullState(context)));
+  withLock(state.command('push'))
+    .summary('put a document in the place of the state')
+    .description('Puts a document in the place of the state. The earlier state is kept as a backup.')
+    .argument('<file>', 'as `voxform state pull` prints it')
+    .option('--force', 'also when it is older than the state, or of another lineage')
+    .action((file: string, options: PushFlags) =>
+      start(async (context) =>
+        (await import('../actions/state-edits.ts')).pushStateFile(context, file, options),
       ),
     );
   state

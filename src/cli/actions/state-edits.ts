@@ -1,0 +1,145 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { kindOf } from '../../engine/bind.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { parseState, stateText } from '../../state/document-text.ts';
+import { fold } from '../../state/fold.ts';
+import { pushState } from '../../state/push.ts';
+import { openSession, type SessionOptions, type StateSession } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import { VERSION } from '../../version.ts';
+import type { Context } from '../context.ts';
+import type { LockFlags } from '../flags.ts';
+import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { freshState } from './planning.ts';
+
+export interface PushFlags extends LockFlags {
+  readonly force?: boolean;
+}
+
+export async function moveInState(
+  context: Context,
+  { from, to }: { readonly from: string; readonly to: string },
+  flags: LockFlags,
+): Promise<number> {
+  await editing(context, { operation: 'state mv', flags }, async (session) => {
+    requireKnown(from, session.state);
+    if (kindOf(from) !== kindOf(to)) {
+      throw new UserError(`${from} cannot become ${to}: a record keeps its kind`, {
+        exitCode: ExitCode.usage,
+      });
+    }
+    if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
+      throw new UserError(`${to} is in the state already`, {
+        hint: `Move it away first, or release it: voxform state rm ${to}`,
+      });
+    }
+    await session.record({ type: 'renamed', from, to });
+  });
+  context.terminal.out(`${from} is ${to} now. Rename it in the manifests as well.\n`);
+  return ExitCode.ok;
+}
+
+export async function removeFromState(
+  context: Context,
+  addresses: readonly string[],
+  flags: LockFlags,
+): Promise<number> {
+  await editing(context, { operation: 'state rm', flags }, async (session) => {
+    for (const address of addresses) {
+      requireKnown(address, session.state);
+      if (session.state.pending.has(address)) {
+        throw new UserError(`${address} has a create without an answer, which must be settled first`, {
+          hint: `voxform import ${address} ID, or voxform state resolve ${address} --not-created`,
+        });
+      }
+    }
+    for (const address of new Set(addresses)) {
+      const id = session.state.resources.get(address)?.id ?? '';
+      const since = context.now().toISOString();
+      const orphan = { kind: kindOf(address), id, address, reason: 'removed' as const, since };
+      await session.record({ type: 'forgotten', address, orphan });
+    }
+  });
+  for (const address of addresses) {
+    context.terminal.out(`${address} is released, and its record is on the orphan list.\n`);
+  }
+  return ExitCode.ok;
+}
+
+/** Prints the state as it is now, what a dead run left in the journal included. */
+export async function pullState(context: Context): Promise<number> {
+  const { store } = await openWorkspace(context, { requireKey: false });
+  const stored = await store.read();
+  if (stored.document === undefined) {
+    throw new UserError(`there is no state at ${store.location} yet`, {
+      hint: 'The first apply or import makes it.',
+    });
+  }
+  const { serial, voxform_version } = stored.document;
+  context.terminal.out(stateText(fold(stored.document, stored.journal).toDocument(serial, voxform_version)));
+  return ExitCode.ok;
+}
+
+export async function pushStateFile(context: Context, file: string, flags: PushFlags): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
+    throw new UserError(`${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  });
+  const document = parseState(bytes, file, 'Take another copy: the state itself was not touched.');
+  const serial = await pushState(opened.store, {
+    document,
+    force: flags.force ?? false,
+    session: sessionOptions(context, opened, { operation: 'state push', flags }),
+  });
+  context.terminal.out(
+    serial === undefined
+      ? 'The state is the same already.\n'
+      : `Pushed as serial ${serial}. The earlier state is kept as a backup.\n`,
+  );
+  return ExitCode.ok;
+}
+
+interface Operation {
+  readonly operation: string;
+  readonly flags: LockFlags;
+}
+
+async function editing(
+  context: Context,
+  operation: Operation,
+  edit: (session: StateSession) => Promise<void>,
+): Promise<void> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const session = await openSession(opened.store, sessionOptions(context, opened, operation));
+  try {
+    await edit(session);
+  } finally {
+    await session.close();
+  }
+}
+
+function sessionOptions(
+  context: Context,
+  opened: OpenWorkspace,
+  { operation, flags }: Operation,
+): SessionOptions {
+  return {
+    lock: opened.lockRequest(operation, flags.lockTimeout),
+    workspaceId: opened.workspace.workspaceId,
+    fresh: freshState(),
+    version: VERSION,
+    now: context.now,
+  };
+}
+
+function requireKnown(address: string, state: State): void {
+  if (state.resources.has(address) || state.pending.has(address)) return;
+  const known = [...state.resources.keys(), ...state.pending.keys()];
+  throw new UserError(`the state has no ${address}${didYouMean(address, known)}`, {
+    hint: 'voxform state list shows what it has.',
+  });
+}

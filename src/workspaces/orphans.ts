@@ -1,0 +1,45 @@
+import { kindNamed } from '../engine/kind-named.ts';
+import { Counter, collect, eachConcurrently, getRecord } from '../engine/read.ts';
+import type { Kind } from '../kinds/kind.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { Orphan } from '../state/document.ts';
+
+/** A record that is no longer managed, and what a look at the platform said of it. */
+export interface OrphanStatus extends Orphan {
+  /** Null where nobody looked. */
+  readonly exists: boolean | null;
+}
+
+export interface Looking {
+  readonly client: PlatformClient;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly workspaceId: string;
+  readonly concurrency: number;
+}
+
+/** Looks whether each orphan still exists: kinds that can be listed by one list, the others record by record. */
+export async function lookAtOrphans(orphans: readonly Orphan[], looking: Looking): Promise<OrphanStatus[]> {
+  const { client, workspaceId, concurrency } = looking;
+  const existing = new Set<Orphan>();
+  const single: Orphan[] = [];
+  for (const [name, members] of Map.groupBy(orphans, ({ kind }) => kind)) {
+    const { list } = kindNamed(looking.kinds, name);
+    if (list === undefined) {
+      single.push(...members);
+      continue;
+    }
+    const shown = await collect(() => list(client), {
+      kind: name,
+      workspaceId,
+      progress: new Counter(undefined),
+    });
+    const ids = new Set(shown.map(({ id }) => id));
+    for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);
+  }
+  await eachConcurrently(single, concurrency, async (orphan) => {
+    const kind = kindNamed(looking.kinds, orphan.kind);
+    const seen = await getRecord(kind, { id: orphan.id, client, workspaceId });
+    if (seen.status === 'shown') existing.add(orphan);
+  });
+  return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
+
+interface Row {
+  readonly address: string;
+  readonly id: string;
+}
+
+describe('the state by hand', () => {
+  it('moves, releases and lists what was released', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const rows = async (...args: string[]) =>
+      JSON.parse((await workspace.run(...args, '--output', 'json')).stdout) as Row[];
+    const [day, night] = await rows('state', 'list');
+
+    expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/night')).stderr).toContain(
+      'in the state already',
+    );
+    expect((await workspace.run('state', 'mv', 'Agent/day', 'Webhook/day')).code).toBe(64);
+    expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/dawn')).code).toBe(0);
+    expect((await rows('state', 'list')).map(({ address, id }) => [address, id])).toEqual([
+      ['Agent/dawn', day?.id],
+      ['Agent/night', night?.id],
+    ]);
+
+    expect((await workspace.run('state', 'rm', 'Agent/night', 'Agent/nihgt')).stderr).toContain(
+      'did you mean',
+    );
+    expect(await rows('state', 'list')).toHaveLength(2);
+    expect((await workspace.run('state', 'rm', 'Agent/night')).code).toBe(0);
+    expect(await rows('orphans')).toMatchObject([
+      { kind: 'Agent', id: night?.id, address: 'Agent/night', reason: 'removed', exists: null },
+    ]);
+    expect(await rows('orphans', '--check')).toMatchObject([{ exists: true }]);
+    workspace.emulator.dashboard.remove('agents', night?.id ?? '');
+    expect(await rows('orphans', '--check')).toMatchObject([{ exists: false }]);
+  });
+
+  it('comes back from a copy, and never goes back by accident', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const empty = await workspace.run('state', 'pull');
+    expect(empty.code).toBe(1);
+    expect(empty.stderr).toContain('no state');
+    await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
+    const early = (await workspace.run('state', 'pull')).stdout;
+    await workspace.folder.write('early.json', early);
+    expect((await workspace.run('state', 'push', 'early.json')).stdout).toContain('same already');
+    await workspace.run('apply', '--auto-approve');
+
+    const older = await workspace.run('state', 'push', 'early.json');
+    expect(older.code).toBe(1);
+    expect(older.stderr).toContain('older than the state');
+    expect((await workspace.run('state', 'push', 'early.json', '--force')).code).toBe(0);
+    const now = JSON.parse((await workspace.run('state', 'pull')).stdout) as {
+      serial: number;
+      resources: object;
+    };
+    expect(Object.keys(now.resources)).toEqual(['Agent/day']);
+    expect(now.serial).toBeGreaterThan((JSON.parse(early) as { serial: number }).serial + 1);
+
+    await workspace.folder.write('other.json', JSON.stringify({ ...JSON.parse(early), lineage: 'another' }));
+    expect((await workspace.run('state', 'push', 'other.json')).stderr).toContain('another lineage');
+    await workspace.folder.write(
+      'alien.json',
+      JSON.stringify({ ...JSON.parse(early), workspace_id: 'another' }),
+    );
+    expect((await workspace.run('state', 'push', 'alien.json', '--force')).stderr).toContain(
+      'workspace another',
+    );
+    await workspace.folder.write('cut.json', early.slice(0, 40));
+    expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('not JSON');
+  });
+});
