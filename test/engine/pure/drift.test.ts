@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { driftOf, hasDrift } from '../../../src/engine/drift.ts';
+import type { Plan } from '../../../src/engine/plan.ts';
+import type { PlannedResource } from '../../../src/engine/plan-document.ts';
+import { change, plan, resource } from '../../output/sample-plan.ts';
+import { observedOf } from './facts.ts';
+
+const moved = change('name', { before: 'theirs', after: 'ours', cause: 'drift' });
+const both = change('role', { before: 'theirs', after: 'ours', cause: 'both' });
+const edited = change('timeout', { before: 1, after: 2, cause: 'manifest' });
+
+function drift(resources: readonly PlannedResource[], gone: readonly string[] = []) {
+  const found: Plan = {
+    document: plan(resources, {
+      warnings: [
+        ...resources.map(({ address }) => ({ address, message: 'something' })),
+        { address: null, message: 'of the whole run' },
+      ],
+      guards: [{ flag: '--allow-large-change', message: 'many' }],
+    }),
+    settled: new Map(),
+    observed: observedOf(Object.fromEntries(gone.map((address) => [address, 'gone']))),
+  };
+  return driftOf(found);
+}
+
+describe('drift', () => {
+  it.each([
+    { reason: 'moved by others', changes: [moved], stays: ['name'] },
+    { reason: 'moved by both', changes: [both], stays: ['role'] },
+    { reason: 'moved by the manifest', changes: [edited], stays: [] },
+    { reason: 'moved by others beside an edit', changes: [moved, edited], stays: ['name'] },
+  ])('of an update, $reason', ({ changes, stays }) => {
+    const found = drift([resource('Agent/a', { action: 'update', changes, desired: { name: 'ours' } })]);
+    expect(found.resources[0]?.changes.map(({ path }) => path)).toEqual(stays);
+    expect(found.resources[0]?.action).toBe(stays.length > 0 ? 'update' : 'noop');
+    expect(hasDrift(found)).toBe(stays.length > 0);
+    expect(found.summary).toMatchObject({ update: stays.length > 0 ? 1 : 0, noop: stays.length > 0 ? 0 : 1 });
+  });
+
+  it.each(['blocked', 'manual'] as const)('is told also where nothing can be done: %s', (action) => {
+    const found = drift([
+      resource('Webhook/h', { action, changes: [moved], steps: ['In the dashboard, …'] }),
+    ]);
+    expect(found.resources[0]).toMatchObject({ action, changes: [moved] });
+    expect(hasDrift(found)).toBe(true);
+  });
+
+  it('is a record that is gone', () => {
+    const found = drift([resource('Agent/a', { action: 'create', changes: [edited] })], ['Agent/a']);
+    expect(found.resources[0]).toMatchObject({ action: 'create', changes: [] });
+    expect(hasDrift(found)).toBe(true);
+  });
+
+  it.each<PlannedResource>([
+    resource('Agent/a', { action: 'create', id: null, changes: [edited] }),
+    resource('WorkspaceUser/a', { action: 'manual', id: null, steps: ['In the dashboard, invite …'] }),
+  ])('is nothing that was never applied: $action', (planned) => {
+    const found = drift([planned]);
+    expect(found.resources).toEqual([]);
+    expect(found.summary[planned.action]).toBe(0);
+  });
+
+  it.each(['forget', 'adopt', 'unknown', 'replace', 'noop'] as const)('is no proposal to %s', (action) => {
+    const found = drift([
+      resource('Agent/a', { action, changes: [edited], steps: ['do'], desired: {}, observed_digest: 'd' }),
+    ]);
+    expect(found.resources).toEqual([resource('Agent/a', { reason: 'no drift' })]);
+    expect(hasDrift(found)).toBe(false);
+  });
+
+  it('comes without guards, and only with warnings of what drifted or of everything', () => {
+    const found = drift([
+      resource('Agent/a', { action: 'update', changes: [moved] }),
+      resource('Agent/b', { action: 'update', changes: [edited] }),
+    ]);
+    expect(found.guards).toEqual([]);
+    expect(found.warnings.map(({ address }) => address)).toEqual(['Agent/a', null]);
+  });
+});

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PlanDocument } from '../../../src/engine/plan-document.ts';
+import { parseSavedPlan, sealed } from '../../../src/engine/saved-plan.ts';
+import { UserError } from '../../../src/problems/user-error.ts';
+import { isObject, type Json } from '../../../src/values/json.ts';
+import { change, plan, resource } from '../../output/sample-plan.ts';
+import { json } from '../../values/arbitrary.ts';
+
+const options = { file: 'p.json', version: '0.1.0' };
+
+const document: PlanDocument = sealed(
+  plan([
+    resource('Agent/a', {
+      action: 'update',
+      changes: [change('name', { before: 'old', after: 'new' })],
+      desired: { name: 'new', 'tts_config.emotion': null },
+      depends_on: ['Agent/b'],
+    }),
+    resource('Agent/b', { action: 'create', id: null }),
+  ]),
+);
+
+/** Every place of a value, as a list of keys. */
+function placesIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  const inner =
+    Array.isArray(value) || isObject(value)
+      ? Object.entries(value).flatMap(([key, item]) => placesIn(item, [...path, key]))
+      : [];
+  return path.length === 0 ? inner : [path, ...inner];
+}
+
+function edited(
+  value: unknown,
+  [key = '', ...rest]: readonly string[],
+  replacement: Json | undefined,
+): unknown {
+  const copy = structuredClone(value) as Record<string, unknown>;
+  if (rest.length > 0) copy[key] = edited(copy[key], rest, replacement);
+  else if (replacement === undefined) delete copy[key];
+  else copy[key] = replacement;
+  return copy;
+}
+
+function shuffledKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shuffledKeys);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, item]) => [key, shuffledKeys(item)] as const)
+      .reverse(),
+  );
+}
+
+describe('the seal of a saved plan', () => {
+  it('holds however the file is laid out', () => {
+    for (const text of [JSON.stringify(document), JSON.stringify(shuffledKeys(document), null, 2)])
+      expect(parseSavedPlan(text, options)).toEqual(document);
+  });
+
+  it('is the same for the same plan, and is not part of what it seals', () => {
+    expect(sealed(document)).toEqual(document);
+    expect(sealed({ ...document, digest: 'x' })).toEqual(document);
+  });
+
+  it('breaks with any edit anywhere', () => {
+    const places = placesIn(document).filter((path) => path[0] !== 'digest');
+    fc.assert(
+      fc.property(fc.constantFrom(...places), fc.option(json, { nil: undefined }), (place, replacement) => {
+        const text = JSON.stringify(edited(document, place, replacement));
+        fc.pre(text !== JSON.stringify(document));
+        expect(() => parseSavedPlan(text, options)).toThrow(UserError);
+      }),
+    );
+  });
+
+  it('breaks when the file is cut short', () => {
+    const text = JSON.stringify(document);
+    for (let length = 0; length < text.length; length += 7)
+      expect(() => parseSavedPlan(text.slice(0, length), options)).toThrow(UserError);
+  });
+
+  it.each([
+    { madeBy: '0.1.0', reads: '0.1.0', accepted: true },
+    { madeBy: '0.0.9', reads: '0.1.0', accepted: true },
+    { madeBy: '0.9.0', reads: '0.10.0', accepted: true },
+    { madeBy: '0.10.0', reads: '0.9.0', accepted: false },
+    { madeBy: '0.1.1', reads: '0.1.0', accepted: false },
+    { madeBy: '1.0.0', reads: '0.9.9', accepted: false },
+  ])('made by $madeBy and read by $reads: $accepted', ({ madeBy, reads, accepted }) => {
+    const text = JSON.stringify(sealed({ ...document, voxform_version: madeBy }));
+    const read = () => parseSavedPlan(text, { file: 'p.json', version: reads });
+    if (accepted) expect(read().voxform_version).toBe(madeBy);
+    else expect(read).toThrow(madeBy);
+  });
+});
