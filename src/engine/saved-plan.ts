@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
-import { canonicalJson, isObject, type Json } from '../values/json.ts';
+import { canonicalJson, isDeeperThan, isObject, type Json } from '../values/json.ts';
 import { PLAN_FORMAT_VERSION, type PlanDocument, planDocument } from './plan-document.ts';
+
+/** Of a plan: manifests nest their values less than half as deep. */
+const DEEPEST = 250;
 
 /** The plan with a digest of itself, by which a file that was edited or cut short is told. */
 export function sealed(document: PlanDocument): PlanDocument {
@@ -28,11 +31,19 @@ export function parseSavedPlan(
     throw new UserError(`${file} is not a saved plan`, { hint });
   }
   const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
-  if (data.format_version > PLAN_FORMAT_VERSION || (madeBy !== undefined && isNewer(madeBy, version))) {
+  if (data.format_version > PLAN_FORMAT_VERSION) {
     throw new UserError(
-      `${file} was made by voxform ${madeBy ?? 'of a newer version'}, and this is ${version}`,
+      `${file} is a plan of format ${data.format_version}; this voxform reads format ${PLAN_FORMAT_VERSION}`,
       { hint: 'Apply it with the version that made it, or plan again with this one.' },
     );
+  }
+  if (madeBy !== undefined && isNewer(madeBy, version)) {
+    throw new UserError(`${file} was made by voxform ${madeBy}, and this is ${version}`, {
+      hint: 'Apply it with the version that made it, or plan again with this one.',
+    });
+  }
+  if (isDeeperThan(data, DEEPEST)) {
+    throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { hint });
   }
   if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
     throw new UserError(

@@ -1,8 +1,12 @@
 import { isUtf8 } from 'node:buffer';
+import { isDeeperThan } from '../values/json.ts';
 import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 
 /** What an answer's body is, or, where it is not JSON, what it is instead; not yet made fit for a terminal. */
 export type Decoded = { readonly value: unknown } | { readonly problem: string };
+
+/** Far deeper than a manifest can nest what an answer may show again; whatever walks an answer may then do so step into step. */
+const DEEPEST = 200;
 
 /** Decodes the body of a success, whatever content type it claims. */
 export function decodeJson(
@@ -14,7 +18,8 @@ export function decodeJson(
   if (!isUtf8(body)) return { problem: 'the answer is not UTF-8' };
   const text = body.toString('utf8');
   try {
-    return { value: JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
+    const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+    return isDeeperThan(value, DEEPEST) ? { problem: 'the answer is nested too deeply' } : { value };
   } catch {
     return { problem: whatItIs(redact(text), contentType) };
   }

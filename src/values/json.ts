@@ -53,3 +53,11 @@ export function setOwn<T>(target: Record<string, T>, key: string, value: T): voi
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   else target[key] = value;
 }
+
+/** True where arrays and objects stand in one another more than `levels` deep. Looks no deeper than that. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return items.some((item) => isDeeperThan(item, levels - 1));
+}

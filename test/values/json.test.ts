@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, isObject, type Json, jsonEqual, setOwn, sortKeys } from '../../src/values/json.ts';
+import {
+  canonicalJson,
+  isDeeperThan,
+  isObject,
+  type Json,
+  jsonEqual,
+  setOwn,
+  sortKeys,
+} from '../../src/values/json.ts';
 import { json } from './arbitrary.ts';
 
 /** The same value, its keys inserted in the reverse order. */
@@ -56,5 +64,21 @@ describe('an own property', () => {
     expect(Object.keys(target)).toEqual(['__proto__']);
     expect(Object.getPrototypeOf(target)).toBe(Object.prototype);
     expect(canonicalJson(sortKeys(target))).toBe('{"__proto__":{"polluted":true}}');
+  });
+});
+
+describe('depth', () => {
+  it.each([
+    { value: [], deepest: 1 },
+    { value: { a: 1, b: [{}] }, deepest: 3 },
+  ])('of $value is $deepest', ({ value, deepest }) => {
+    expect(isDeeperThan(value, deepest)).toBe(false);
+    expect(isDeeperThan(value, deepest - 1)).toBe(true);
+  });
+
+  it('is looked at no further than asked, so that nothing is too deep for the question', () => {
+    let deep: Json = 1;
+    for (let level = 0; level < 200_000; level++) deep = [deep];
+    expect(isDeeperThan(deep, 100)).toBe(true);
   });
 });
