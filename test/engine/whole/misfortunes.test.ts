@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Fault } from '../../../src/emulator/faults.ts';
+import { PlatformError } from '../../../src/platform/errors.ts';
+import { UserError } from '../../../src/problems/user-error.ts';
+import { actionsOf, type Bench, type Manifest, testBench } from './bench.ts';
+import { behaviours, editedWorkspaces, prepare, restOf, SECRETS, type Workspace } from './workspaces.ts';
+
+type Step =
+  | { readonly do: 'declare'; readonly which: 'before' | 'after' | 'nothing' | 'renamed' }
+  | { readonly do: 'fault'; readonly method: 'POST' | 'PUT' | 'GET'; readonly fault: Fault }
+  | { readonly do: 'apply'; readonly concurrency: number }
+  | { readonly do: 'apply a saved plan'; readonly refresh: boolean }
+  | { readonly do: 'delete an agent'; readonly index: number }
+  | { readonly do: 'edit an agent'; readonly index: number };
+
+const faults = fc.constantFrom<Fault>(
+  { cut: 'before' },
+  { cut: 'after' },
+  { status: 422, body: { message: 'no' } },
+  { status: 500 },
+  { status: 504, commit: true },
+  { truncate: 20 },
+  { emptyBody: true },
+);
+
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 2,
+      arbitrary: step('declare', { which: fc.constantFrom('before', 'after', 'nothing', 'renamed') }),
+    },
+    {
+      weight: 3,
+      arbitrary: step('fault', { method: fc.constantFrom('POST', 'POST', 'PUT', 'GET'), fault: faults }),
+    },
+    { weight: 4, arbitrary: step('apply', { concurrency: fc.constantFrom(1, 8) }) },
+    { weight: 2, arbitrary: step('apply a saved plan', { refresh: fc.boolean() }) },
+    { weight: 1, arbitrary: step('delete an agent', { index: fc.nat(3) }) },
+    { weight: 1, arbitrary: step('edit an agent', { index: fc.nat(3) }) },
+  ) as fc.Arbitrary<Step>,
+  { minLength: 1, maxLength: 9 },
+);
+
+function step(name: Step['do'], rest: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> {
+  return fc.record({ do: fc.constant(name), ...rest });
+}
+
+function renamed(manifests: readonly Manifest[]): Manifest[] {
+  return manifests.map((each) =>
+    each.address.startsWith('Webhook/')
+      ? { ...each, address: `${each.address}-new`, previousNames: [each.address.slice('Webhook/'.length)] }
+      : each,
+  );
+}
+
+interface Project {
+  readonly bench: Bench;
+  readonly before: Workspace;
+  readonly after: readonly Manifest[];
+}
+
+async function take(each: Step, { bench, before, after }: Project): Promise<void> {
+  const { dashboard, faults, world } = bench.emulator;
+  const agentAt = (index: number) => [...world.agents.keys()][index];
+  switch (each.do) {
+    case 'declare': {
+      const choices = { before: before.manifests, after, nothing: [], renamed: renamed(after) };
+      bench.manifests = choices[each.which];
+      return;
+    }
+    case 'fault':
+      faults.add({
+        match: { method: each.method },
+        times: each.method === 'POST' ? 1 : 9,
+        fault: each.fault,
+      });
+      return;
+    case 'apply':
+      await attempt(() => bench.apply({ allowRecreate: true, concurrency: each.concurrency }));
+      faults.clear();
+      return;
+    case 'apply a saved plan':
+      await attempt(async () => {
+        const saved = await bench.plan({ allowRecreate: true, refresh: each.refresh });
+        return bench.apply({ saved });
+      });
+      faults.clear();
+      return;
+    case 'delete an agent': {
+      const id = agentAt(each.index);
+      if (id !== undefined) dashboard.remove('agents', id);
+      return;
+    }
+    case 'edit an agent': {
+      const id = agentAt(each.index);
+      if (id !== undefined) dashboard.edit('agents', id, { name: 'theirs' });
+      return;
+    }
+    default:
+      each satisfies never;
+  }
+}
+
+/** Runs may fail, but only in words that are meant for people. */
+async function attempt(run: () => ReturnType<Bench['apply']>): Promise<void> {
+  try {
+    const { results } = await run();
+    for (const result of results.values()) {
+      if (result.status === 'failed') {
+        expect(result.error).toMatch(/^(GET|POST|PUT) \/api\/v1\/|no longer looks as it did/);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof UserError) && !(error instanceof PlatformError)) throw error;
+  }
+}
+
+/** Records of a kind that neither the state nor its orphans know. */
+async function unaccounted(bench: Bench, kind: string): Promise<string[]> {
+  const { resources, orphans } = await bench.state();
+  const known = new Set([...[...resources.values()].map(({ id }) => id), ...orphans.map(({ id }) => id)]);
+  const { agents, webhooks, numbers } = bench.emulator.world;
+  const records = { Agent: agents, Webhook: webhooks, PhoneNumber: numbers }[kind];
+  return [...(records?.keys() ?? [])].filter((id) => !known.has(id));
+}
+
+async function pendingOf(bench: Bench, kind: string): Promise<string[]> {
+  return [...(await bench.state()).pending.keys()].filter((address) => address.startsWith(`${kind}/`));
+}
+
+const KINDS = ['Agent', 'Webhook', 'PhoneNumber'];
+
+/** What a person does about creates that had no answer. */
+async function settle(bench: Bench): Promise<void> {
+  for (const kind of KINDS) {
+    for (const address of await pendingOf(bench, kind)) {
+      const [id] = await unaccounted(bench, kind);
+      if (id === undefined) await bench.record({ type: 'resolved', address });
+      else await bench.takeIn(address, id);
+    }
+  }
+}
+
+it('loses no record and creates nothing twice, whatever goes wrong, and comes to rest in the end', async () => {
+  await fc.assert(
+    fc.asyncProperty(editedWorkspaces, behaviours, steps, async ({ before, after }, behaviour, taken) => {
+      const workspace = {
+        ...before,
+        invited: before.invited.map((each) => ({ role: 'member' as const, ...each })),
+      };
+      await using bench = await testBench({ manifests: workspace.manifests, behaviour, secrets: SECRETS });
+      prepare(bench, workspace);
+      for (const each of taken) {
+        await take(each, { bench, before: workspace, after });
+        for (const kind of KINDS) {
+          const lost = await unaccounted(bench, kind);
+          expect(lost.length, kind).toBeLessThanOrEqual((await pendingOf(bench, kind)).length);
+        }
+      }
+      bench.emulator.faults.clear();
+      bench.manifests = after;
+      await settle(bench);
+      for (let run = 0; run < 3; run += 1) await bench.apply({ allowRecreate: true });
+      const facts = { bench, workspace: { ...workspace, manifests: after }, state: await bench.state() };
+      const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
+      expect(actionsOf(await bench.plan())).toEqual(left);
+      for (const kind of KINDS) expect(await unaccounted(bench, kind), kind).toEqual([]);
+    }),
+    { numRuns: 40 },
+  );
+});
