@@ -10,7 +10,7 @@ import { ruleOf, shownAt } from './field-rules.ts';
 export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   if (entry === undefined) return undefined;
   if (Object.hasOwn(entry.observed, path)) return entry.observed[path];
-  return entry.unobserved.includes(path) ? undefined : entry.recorded[path];
+  return entry.unobserved.includes(path) ? undefined : recordedOf(entry, path);
 }
 
 /** The recorded value of a leaf; undefined where nothing is recorded. */
@@ -118,5 +118,7 @@ function opened(form: Json): Json {
 export function isMasked(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMasked);
   if (!isObject(value)) return false;
+  // Inside a literal the keys are somebody's own, whatever they are called.
+  if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
   return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }
