@@ -9,6 +9,8 @@ export interface Guarding {
   readonly observed: Observed;
   /** Resources in the state. */
   readonly managed: number;
+  /** Whether the state has the resource: what is only now adopted is no change of what is managed. */
+  isManaged(resource: PlannedResource): boolean;
 }
 
 /** The guards that an apply of these resources would trip, each with what would happen and the flag that lifts it. */
@@ -18,11 +20,12 @@ export function trippedGuards(planned: readonly PlannedResource[], facts: Guardi
 
 function* largeChange(
   planned: readonly PlannedResource[],
-  { guards, managed }: Guarding,
+  { guards, managed, isManaged }: Guarding,
 ): Generator<PlanDocument['guards'][number]> {
   if (managed < guards.minResources) return;
   const changed = planned.filter(
-    ({ action }) => action === 'update' || action === 'replace' || action === 'forget',
+    (each) =>
+      (each.action === 'update' || each.action === 'replace' || each.action === 'forget') && isManaged(each),
   ).length;
   if (changed * 100 <= guards.maxChangedPercent * managed) return;
   yield {

@@ -73,6 +73,8 @@ export function makePlan(input: PlanInput): Plan {
         kinds: input.kinds,
         observed: input.observed,
         managed: input.state.resources.size,
+        isManaged: ({ address, previous_address }) =>
+          input.state.resources.has(address) || input.state.resources.has(previous_address ?? address),
       }),
       warnings,
     },

@@ -26,7 +26,8 @@ function tripped(
 ): string[] {
   const observed = { ...observedOf({}), lists: new Map([['WorkspaceUser', users]]) };
   const guards = { maxChangedPercent: 50, minResources: 10 };
-  return trippedGuards(resources, { guards, kinds, observed, managed }).map(
+  const isManaged = ({ adopted }: PlannedResource) => adopted !== true;
+  return trippedGuards(resources, { guards, kinds, observed, managed, isManaged }).map(
     ({ flag, message }) => `${flag} ${message}`,
   );
 }
@@ -44,6 +45,12 @@ describe('the guard of large changes', () => {
       resources: [...times(2, 'update'), ...times(2, 'replace'), ...times(2, 'forget')],
       managed: 10,
       trips: true,
+    },
+    {
+      reason: 'users who were only now invited',
+      resources: Array.from({ length: 9 }, () => planned('update', { adopted: true })),
+      managed: 10,
+      trips: false,
     },
     {
       reason: 'what changes no record that is managed',
