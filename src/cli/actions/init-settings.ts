@@ -4,9 +4,10 @@ secrets/
 .env
 
 # The state is the only memory of the ids that the platform gave, and holds no secret: keep it in Git,
-# or in another place that is backed up. Its lock and what is worked with while a command runs are not for Git.
+# or in another place that is backed up. Its lock, its backups and the cache are not for Git.
 .voxform/cache/
 .voxform/*.lock
+.voxform/*.backup-*
 `;
 
 export const editorSettings = `{

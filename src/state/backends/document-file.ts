@@ -142,6 +142,6 @@ async function backups(files: Files, path: string): Promise<Backup[]> {
 function restoreHint(path: string, backup: Backup | undefined): string {
   const other = 'from version control or another backup';
   return backup === undefined
-    ? `Restore it ${other}, or rebuild it with: voxform recover`
+    ? `Restore it ${other}`
     : `Restore it ${other}, or from the newest copy that voxform kept: cp ${shellWord(backup.path)} ${shellWord(path)}`;
 }

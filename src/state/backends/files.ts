@@ -114,6 +114,10 @@ const rights = 'Give this user the right to read and write the file and its fold
 const problems: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
   ENOSPC: ['the disk is full', full],
   EDQUOT: ['the disk quota is used up', full],
+  EFBIG: [
+    'a limit on the size of files is reached',
+    'Raise the limit (ulimit -f) and run the command again.',
+  ],
   EACCES: ['permission denied', rights],
   EPERM: ['the system does not permit it', rights],
   EROFS: [

@@ -34,7 +34,7 @@ export async function readStored(files: Files, path: string): Promise<ReadResult
   if (document === undefined && bytes.length > 0) {
     throw new UserError(`the state ${path} is missing, but its journal is there`, {
       hint:
-        'Restore the state from version control or another backup, or rebuild it with: voxform recover. ' +
+        'Restore the state from version control or another backup. ' +
         `Only if the journal belongs to nothing that exists, move ${journalPath} away.`,
     });
   }

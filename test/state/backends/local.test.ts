@@ -179,7 +179,7 @@ describe('a state in local files', () => {
     await writeFile(`${path}.journal`, 'x');
     const error = await failureOf(readState(storeAt(path), options));
     expect(error.message).toMatch(/is missing, but its journal is there/);
-    expect(error.hint).toContain('voxform recover');
+    expect(error.hint).toContain('version control or another backup');
   });
 
   it('that a link leads to is written where it is', async () => {
