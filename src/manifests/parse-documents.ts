@@ -1,6 +1,7 @@
 import { type Document, parseAllDocuments } from 'yaml';
 import type { Json } from '../values/json.ts';
 import { formatPath, quoted } from './finding.ts';
+import { overLimit } from './parse-limits.ts';
 import { type OffsetProblem, plainValue } from './plain-value.ts';
 import { yamlOptions } from './yaml-options.ts';
 
@@ -33,6 +34,12 @@ const TOO_DEEP = { code: 'too-deep', message: 'values are nested too deeply to b
 
 /** The documents of a YAML or JSON text as plain data, and everything wrong with its syntax. Never throws. */
 export function parseDocuments(text: string): ParsedFile {
+  const positions = new Positions(text);
+  const limit = overLimit(text);
+  if (limit !== undefined) {
+    const { code, message, offset } = limit;
+    return { documents: [], problems: [{ code, message, ...positions.at(offset) }] };
+  }
   let yaml: readonly Document.Parsed[];
   try {
     const parsed = parseAllDocuments(text, yamlOptions);
@@ -43,7 +50,6 @@ export function parseDocuments(text: string): ParsedFile {
   }
   const documents: ParsedDocument[] = [];
   const problems: ParseProblem[] = [];
-  const positions = new Positions(text);
   for (const [index, document] of yaml.entries()) {
     let syntax = syntaxProblems(document);
     const usable = document.errors.every((error) => error.code === 'NON_STRING_KEY');

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { parseDocuments } from '../../src/manifests/parse-documents.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const fill = (piece: string) => piece.repeat(Math.floor((MEBIBYTE - 10) / piece.length));
+
+describe('a file that would take too much memory', () => {
+  it.each([
+    { reason: 'open brackets', text: fill('[{'), code: 'too-deep', place: [1, 501] },
+    { reason: 'open brackets on lines', text: fill('- [\n'), code: 'too-deep', place: [501, 3] },
+    { reason: 'open and closed ones', text: fill('[[],'), code: 'too-deep', place: [1, 1998] },
+    { reason: 'marks', text: `[${fill('\t-')}`, code: 'file-too-large' },
+    { reason: 'keys without words', text: fill('? '), code: 'file-too-large' },
+  ])('is refused before it is parsed: $reason', ({ text, code, place }) => {
+    const { documents, problems } = parseDocuments(text);
+    expect(documents).toEqual([]);
+    expect(problems).toMatchObject([{ code, ...(place && { line: place[0], column: place[1] }) }]);
+  });
+
+  it.each([
+    { reason: 'a long list of numbers', text: `a: [${'1, '.repeat(30_000)}1]`, documents: 1 },
+    { reason: 'brackets in a text', text: `a: |\n${'  [[[[{{{{\n'.repeat(15_000)}`, documents: 1 },
+    { reason: 'brackets in quotes', text: `a: "${'['.repeat(200_000)}"`, documents: 1 },
+    { reason: 'lines of a bracket', text: `a: |\n${'  [\n'.repeat(40_000)}`, documents: 1 },
+  ])('is not $reason', ({ text, documents }) => {
+    const parsed = parseDocuments(text);
+    expect(parsed.problems).toEqual([]);
+    expect(parsed.documents).toHaveLength(documents);
+  });
+});
