@@ -42,7 +42,7 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
     ignoreDrift: binding.resource.ignoreDrift,
     fingerprints: facts.fingerprints,
   });
-  if (facts.missing.length > 0 && differences.changes.length > 0) return waiting(facts, facts.missing);
+  if (facts.missing.length > 0 && differences.changes.length > 0) return waiting(facts, facts.missing, differences.changes);
 
   const byHand = differences.changes.filter((change) => change.manual);
   const fixed = differences.changes.filter((change) => ruleOf(kind, change.path).immutable);
@@ -164,7 +164,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
 
 function settledAs(outcome: Compared): Decision {
   const { facts, record, published, differences, adopting, found, byHand } = outcome;
-  const { binding, leaves } = facts;
+  const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
   const fresh = binding.entry === undefined || found !== undefined;
   const steps = manualSteps(facts, byHand, record);
@@ -188,7 +188,7 @@ function settledAs(outcome: Compared): Decision {
     id: id ?? undefined,
     settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
     warnings: [
-      ...releaseWarnings(record, differences),
+      ...releaseWarnings(kind, record, differences),
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
     ],
   };

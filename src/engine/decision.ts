@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../values/json.ts';
 import type { Leaves } from '../values/path.ts';
 import { isTainted, toForms } from '../values/value.ts';
 import type { Binding } from './bind.ts';
-import type { Action, PlannedResource } from './plan-document.ts';
+import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
 import type { Observation } from './read.ts';
 import type { Candidate } from './search.ts';
 
@@ -44,11 +44,15 @@ export interface Decision {
 }
 
 /** What a resource waits for when something that only a person can bring about is missing. */
-export function waiting(facts: Facts, steps: readonly string[]): Decision {
+export function waiting(
+  facts: Facts,
+  steps: readonly string[],
+  changes: readonly PlannedChange[] = [],
+): Decision {
   const reason = 'it refers to something that the workspace lacks, and waits for it';
   return {
     ...without(facts, 'manual', reason),
-    planned: plannedAs(facts, 'manual', { reason, steps: [...steps] }),
+    planned: plannedAs(facts, 'manual', { reason, changes, steps: [...steps] }),
   };
 }
 

@@ -1,10 +1,10 @@
-import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { Json, JsonObject } from '../values/json.ts';
-import { rootOf, valueAt } from '../values/path.ts';
+import { rootOf } from '../values/path.ts';
 import { Reference } from '../values/value.ts';
 import { type Facts, plainLeaves } from './decision.ts';
 import type { Differences } from './differences.ts';
-import { isConfigObject, leavesOf } from './field-rules.ts';
+import { isConfigObject, leavesOf, shownAt } from './field-rules.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
@@ -62,7 +62,7 @@ export function updateWarnings({
   adopting,
   roots,
 }: Updating): string[] {
-  const warnings = releaseWarnings(record, differences);
+  const warnings = releaseWarnings(facts.kind, record, differences);
   if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
   const managedByOthers = adopting || facts.binding.entry?.adopted === true;
   for (const root of managedByOthers && record !== undefined ? roots : []) {
@@ -85,8 +85,12 @@ function hiddenParts({ kind, leaves }: Facts, record: ShownRecord, root: string)
   );
 }
 
-export function releaseWarnings(record: ShownRecord | undefined, { released }: Differences): string[] {
-  const hidden = released.filter((path) => record === undefined || valueAt(record, path) === undefined);
+export function releaseWarnings(
+  kind: Kind,
+  record: ShownRecord | undefined,
+  { released }: Differences,
+): string[] {
+  const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
   return hidden.map(
     (path) =>
       `${path} left the manifest and the platform does not show it: it is not sent again, and the platform may reset it when ${rootOf(path)} changes`,

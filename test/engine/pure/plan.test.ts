@@ -187,6 +187,23 @@ describe('one resource', () => {
       },
     },
     {
+      reason: 'a knowledge base is missing, and others moved something meanwhile',
+      world: {
+        resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
+        state: stateOf({ 'Agent/a': entryOf({ name: 'a', 'llm_config.knowledge_base_ids': ['K1'] }) }),
+        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'theirs' } }),
+      },
+      address: 'Agent/a',
+      planned: {
+        action: 'manual',
+        id: 'R1',
+        changes: [
+          { path: 'llm_config.knowledge_base_ids', verified: false },
+          { path: 'name', before: 'theirs', after: 'a', cause: 'drift' },
+        ],
+      },
+    },
+    {
       reason: 'a create had no answer and cannot be looked for',
       world: {
         resources: [agent('a')],
@@ -256,6 +273,28 @@ describe('one resource', () => {
     },
   ])('when $reason', ({ world, address, planned }) => {
     expect(at(plan(world), address)).toMatchObject(planned);
+  });
+
+  it('releases a key with a warning, whatever mask of it is shown', () => {
+    const recorded = {
+      name: 'a',
+      'llm_config.model': 'm',
+      'llm_config.api_key': { $fingerprint: fingerprints.of('sk-first-secret') },
+    };
+    const { document } = plan({
+      resources: [agent('a')],
+      state: stateOf({ 'Agent/a': entryOf(recorded) }),
+      observed: observedOf({
+        'Agent/a': { id: 'R1', name: 'a', llm_config: { model: 'm', api_key: '***' } },
+      }),
+    });
+    expect(document.resources[0]).toMatchObject({
+      action: 'noop',
+      released: ['llm_config.api_key', 'llm_config.model'],
+    });
+    expect(document.warnings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('llm_config.api_key left the manifest'),
+    ]);
   });
 
   it('is not forgotten where it is only out of scope, or renamed', () => {
