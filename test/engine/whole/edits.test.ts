@@ -4,17 +4,22 @@ import { actionsOf, testBench, writesIn } from './bench.ts';
 import { unlike } from './platform-truth.ts';
 import { behaviours, editedWorkspaces, prepare, restOf, SECRETS } from './workspaces.ts';
 
+/** How the edits are carried out. */
+const ways = fc.record({ refresh: fc.boolean(), saved: fc.boolean() });
+
 describe('edits of manifests', () => {
   it('arrive on the platform whole, shown or not, merged or replaced', async () => {
     await fc.assert(
-      fc.asyncProperty(editedWorkspaces, behaviours, async ({ before, after }, behaviour) => {
+      fc.asyncProperty(editedWorkspaces, behaviours, ways, async ({ before, after }, behaviour, way) => {
         await using bench = await testBench({ manifests: before.manifests, behaviour, secrets: SECRETS });
         prepare(bench, before);
         await bench.apply();
 
         bench.manifests = after;
         bench.secrets = { PROVIDER_KEY: 'sk-provider-0002' };
-        const report = await bench.apply();
+        const options = { refresh: way.refresh };
+        const saved = way.saved ? { saved: await bench.plan(options) } : {};
+        const report = await bench.apply({ ...options, ...saved });
         expect([...report.results].filter(([, { status }]) => status !== 'done')).toEqual([]);
         bench.requests();
 
@@ -28,7 +33,7 @@ describe('edits of manifests', () => {
         expect(writesIn(bench.requests())).toEqual([]);
         expect(JSON.stringify([report, plan, await bench.store.read()])).not.toContain('sk-provider');
       }),
-      { numRuns: 40 },
+      { numRuns: 30 },
     );
   });
 });

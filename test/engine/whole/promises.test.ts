@@ -283,7 +283,40 @@ describe('a create whose answer was lost', () => {
   });
 });
 
+describe('sets', () => {
+  it('are the same in any order, in the manifest and on the platform', async () => {
+    const ann = (modules: string[]) =>
+      manifest('WorkspaceUser/ann', { email: 'ann@example.com', role: 'member', modules });
+    await using bench = await testBench({ manifests: [ann(['agents', 'analytics', 'call_history'])] });
+    const { id } = bench.emulator.dashboard.inviteUser({ email: 'ann@example.com' });
+    await bench.apply();
+    bench.manifests = [ann(['call_history', 'agents', 'analytics'])];
+    expect(actionsOf(await bench.plan())).toEqual({ 'WorkspaceUser/ann': 'noop' });
+    bench.emulator.dashboard.edit('users', id, { modules: ['analytics', 'call_history', 'agents'] });
+    expect(actionsOf(await bench.plan())).toEqual({ 'WorkspaceUser/ann': 'noop' });
+    bench.emulator.dashboard.edit('users', id, { modules: ['analytics', 'agents'] });
+    expect(actionsOf(await bench.plan())).toEqual({ 'WorkspaceUser/ann': 'update' });
+  });
+});
+
 describe('numbers', () => {
+  it('whose create had no answer are adopted as soon as the list shows them', async () => {
+    await using bench = await testBench({
+      manifests: [manifest('PhoneNumber/n', { number: '+49 30 1234' })],
+    });
+    bench.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+    await bench.apply();
+    const { numbers } = bench.emulator.world;
+    const [[id, record] = ['', undefined]] = numbers;
+    numbers.clear();
+    expect(actionsOf(await bench.plan())).toEqual({ 'PhoneNumber/n': 'unknown' });
+    if (record !== undefined) numbers.set(id, record);
+    expect(plannedAt(await bench.plan(), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', id });
+    await bench.apply();
+    const { resources, pending } = await bench.state();
+    expect([resources.get('PhoneNumber/n')?.id, pending.size]).toEqual([id, 0]);
+  });
+
   it.each([true, false])(
     'are adopted by their digits in another format (numeric: %s)',
     async (numericNumbers) => {

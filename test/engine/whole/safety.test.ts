@@ -319,6 +319,22 @@ describe('a saved plan', () => {
 });
 
 describe('requests', () => {
+  it('are none where memory stands in for the platform, and one more look before an update', async () => {
+    await using bench = await testBench({
+      manifests: [
+        agent('a', { llm_config: { model: 'one' } }),
+        manifest('Webhook/w', { url: 'https://x.example' }),
+      ],
+    });
+    await bench.apply();
+    bench.requests();
+    await bench.plan({ refresh: false });
+    expect(bench.requests()).toEqual([]);
+    bench.manifests = [agent('a', { llm_config: { model: 'two' } }), ...bench.manifests.slice(1)];
+    await bench.apply({ refresh: false });
+    expect(bench.requests().map(({ method }) => method)).toEqual(['GET', 'PUT']);
+  });
+
   it('are one a record, and one a page of what manifests use, none of them twice', async () => {
     const agents = Array.from({ length: 5 }, (_, index) =>
       agent(`a${index}`, { llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] } }),
