@@ -65,8 +65,9 @@ export function updateWarnings({
   const warnings = releaseWarnings(facts.kind, record, differences);
   if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
   const managedByOthers = adopting || facts.binding.entry?.adopted === true;
+  const standIn = published?.ahead === false ? published.record : undefined;
   for (const root of managedByOthers && record !== undefined ? roots : []) {
-    const unseen = hiddenParts(facts, record as ShownRecord, root);
+    const unseen = hiddenParts(facts, record?.[root] ?? standIn?.[root], root);
     if (unseen.length > 0) {
       warnings.push(
         `${root} is sent whole, and the platform does not show ${unseen.join(', ')}: what is set there and not in the manifest may be reset`,
@@ -77,9 +78,8 @@ export function updateWarnings({
 }
 
 /** The parts of a config object that exist on the platform, perhaps, and that neither it nor the manifest tells. */
-function hiddenParts({ kind, leaves }: Facts, record: ShownRecord, root: string): string[] {
-  const object = record[root];
-  if (object === undefined && isConfigObject(kind, root)) return ['it'];
+function hiddenParts({ kind, leaves }: Facts, shown: unknown, root: string): string[] {
+  if (shown === undefined && isConfigObject(kind, root)) return ['it'];
   return Object.keys(kind.fields).filter(
     (path) => rootOf(path) === root && path !== root && kind.fields[path]?.writeOnly && !leaves.has(path),
   );

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bindResources } from '../../../src/engine/bind.ts';
 import type { Observed } from '../../../src/engine/observe.ts';
-import { makePlan, type Plan } from '../../../src/engine/plan.ts';
-import { type PlannedResource, planDocument } from '../../../src/engine/plan-document.ts';
-import { kinds, lookups } from '../../../src/kinds/index.ts';
+import type { Plan } from '../../../src/engine/plan.ts';
+import { planDocument } from '../../../src/engine/plan-document.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
@@ -12,46 +12,7 @@ import type { PendingCreate, ResourceEntry } from '../../../src/state/document.t
 import type { State } from '../../../src/state/state.ts';
 import { agent, number, ref, secret, user, webhook } from '../resources.ts';
 import { entryOf, fingerprints, observedOf, stateOf } from './facts.ts';
-
-interface World {
-  readonly resources: readonly Resource[];
-  readonly state?: State;
-  readonly observed?: Observed;
-  readonly scope?: ReadonlySet<string>;
-  /** Addresses that manifests out of scope declare. */
-  readonly alsoDeclared?: readonly string[];
-}
-
-function plan({
-  resources,
-  state = stateOf({}),
-  observed = observedOf({}),
-  scope,
-  alsoDeclared,
-}: World): Plan {
-  const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
-  return makePlan({
-    bindings: bindResources(resources, { state, declared }),
-    declared,
-    scope,
-    state,
-    observed,
-    kinds,
-    lookups,
-    fingerprints,
-    workspace: { name: 'staging', id: 'W1', baseUrl: 'https://example.com' },
-    refreshed: true,
-    allowReplace: new Set(),
-    guards: { maxChangedPercent: 50, minResources: 10 },
-    version: '1.2.3',
-  });
-}
-
-function at({ document }: Plan, address: string): PlannedResource {
-  const found = document.resources.find((each) => each.address === address);
-  if (found === undefined) throw new Error(`${address} is not in the plan`);
-  return found;
-}
+import { at, plan, type World } from './planning.ts';
 
 describe('one resource', () => {
   it.each<{ reason: string; world: World; address: string; planned: object }>([
