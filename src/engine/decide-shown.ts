@@ -42,7 +42,8 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
     ignoreDrift: binding.resource.ignoreDrift,
     fingerprints: facts.fingerprints,
   });
-  if (facts.missing.length > 0 && differences.changes.length > 0) return waiting(facts, facts.missing, differences.changes);
+  if (facts.missing.length > 0 && differences.changes.length > 0)
+    return waiting(facts, facts.missing, differences.changes);
 
   const byHand = differences.changes.filter((change) => change.manual);
   const fixed = differences.changes.filter((change) => ruleOf(kind, change.path).immutable);
