@@ -10,7 +10,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
   const interrupts = new Interrupts((exitCode) => process.exit(exitCode));
   process.on('SIGINT', () => interrupts.raise('SIGINT'));
   process.on('SIGTERM', () => interrupts.raise('SIGTERM'));
-  process.on('SIGHUP', () => interrupts.raise('SIGTERM'));
+  process.on('SIGHUP', () => interrupts.raise('SIGHUP'));
   const redactor = new Redactor();
   process.on('uncaughtException', (error: unknown) => {
     const redact = (text: string) => redactor.redact(text);
