@@ -74,7 +74,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   if (!facts.mayReplace) {
     const reason = `${fields} cannot be changed on an existing record`;
     const steps = [
-      `To create another one and leave ${id} to be deleted by hand: set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}`,
+      `To create another one and put ${id}, which works on until it is deleted by hand, on the orphan list: set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}`,
     ];
     return {
       ...without(facts, 'blocked', reason),

@@ -47,9 +47,9 @@ describe('an apply as text', () => {
           [ ] In the dashboard, invite carla@example.com to the workspace.
         x Webhook/audit  blocked
           timeout cannot be changed on an existing record
-          [ ] To create another one and leave 01JWEBHOOK0000000000000002 to be deleted
-              by hand: set metadata.replace: allow, or apply with --allow-replace
-              Webhook/audit
+          [ ] To create another one and put 01JWEBHOOK0000000000000002, which works on
+              until it is deleted by hand, on the orphan list: set metadata.replace:
+              allow, or apply with --allow-replace Webhook/audit
         ? Webhook/events  unknown
           a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record may
           or may not exist

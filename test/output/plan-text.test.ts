@@ -102,9 +102,9 @@ describe('a plan as text', () => {
         x Webhook/audit  01JWEBHOOK0000000000000002  manifests/webhooks.yaml:14
             # timeout cannot be changed on an existing record
             timeout: 10 -> 20
-            [ ] To create another one and leave 01JWEBHOOK0000000000000002 to be
-                deleted by hand: set metadata.replace: allow, or apply with
-                --allow-replace Webhook/audit
+            [ ] To create another one and put 01JWEBHOOK0000000000000002, which works
+                on until it is deleted by hand, on the orphan list: set
+                metadata.replace: allow, or apply with --allow-replace Webhook/audit
 
       Unknown (1)
 

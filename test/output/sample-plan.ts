@@ -163,7 +163,7 @@ export const richPlan = plan(
       source: { file: 'manifests/webhooks.yaml', line: 14 },
       reason: 'timeout cannot be changed on an existing record',
       steps: [
-        'To create another one and leave 01JWEBHOOK0000000000000002 to be deleted by hand: set metadata.replace: allow, or apply with --allow-replace Webhook/audit',
+        'To create another one and put 01JWEBHOOK0000000000000002, which works on until it is deleted by hand, on the orphan list: set metadata.replace: allow, or apply with --allow-replace Webhook/audit',
       ],
       changes: [change('timeout', { before: 10, after: 20 })],
     }),
