@@ -62,7 +62,7 @@ const betweens: readonly Between[] = [
   {
     name: 'of a newer format',
     happens: edited((text) => text.replace('"format_version": 1', '"format_version": 2')),
-    says: /(newer format|format 2)/,
+    says: /is a plan of format 2; this voxform reads format 1/,
   },
   {
     name: 'for another workspace',
@@ -86,7 +86,7 @@ const betweens: readonly Between[] = [
       lab.write('voxform.yaml', projectFile(lab.emulator, moved));
       return undefined;
     },
-    says: /the plan was made from another state than this one/,
+    says: /the state is older than the plan: serial 0, and the plan was made from serial 1/,
   },
 ];
 

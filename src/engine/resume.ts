@@ -74,6 +74,12 @@ function refuseOtherState(saved: PlanDocument, state: State): void {
       hint: 'Check state in the project file, and plan again.',
     });
   }
+  if (saved.state.serial > state.serial) {
+    throw new UserError(
+      `the state is older than the plan: serial ${state.serial}, and the plan was made from serial ${saved.state.serial}`,
+      { hint: 'Check state in the project file, and put the latest state back; then plan again.' },
+    );
+  }
   if (saved.state.serial !== state.serial) {
     throw new UserError(
       `the state moved on since the plan was made: serial ${state.serial}, and the plan knows ${saved.state.serial}`,

@@ -216,7 +216,7 @@ describe('the file of a saved plan', () => {
       [
         'a newer format',
         JSON.stringify(sealed({ ...document, format_version: 2 } as never)),
-        /was made by voxform/,
+        /is a plan of format 2; this voxform reads format 1/,
       ],
       [
         'a newer version',
