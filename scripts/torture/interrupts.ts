@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { finished } from 'node:stream/promises';
+import { once } from 'node:events';
 import { type Case, Skipped } from './cases.ts';
 import { converges, unwrapped } from './expectations.ts';
 import { type Bench, Lab, type RunOptions } from './lab.ts';
@@ -25,7 +25,7 @@ export const interruptCases: readonly Case[] = [
       group: GROUP,
       name: `${signal} in mid-run`,
       short: signal === 'SIGINT',
-      run: (bench) => once(bench, signal, code),
+      run: (bench) => inMidRun(bench, signal, code),
     },
     {
       group: GROUP,
@@ -75,7 +75,7 @@ async function halfway(
 }
 
 /** Finishes what is under way, starts nothing new, saves, and says so. */
-async function once(bench: Bench, signal: NodeJS.Signals, code: number): Promise<void> {
+async function inMidRun(bench: Bench, signal: NodeJS.Signals, code: number): Promise<void> {
   await using half = await halfway(bench);
   const { lab, running, open } = half;
   running.child.kill(signal);
@@ -161,14 +161,12 @@ async function closedTerminal(bench: Bench): Promise<void> {
   const wrapper = ['bash', '-c', 'exec script -qec "$(printf "%q " "$@")" /dev/null', 'terminal'];
   await using half = await halfway(bench, { wrapper, extraPipes: 1 });
   const { lab, running, open } = half;
-  // This pipe is open in the command as well, so its end tells when that has ended.
-  const pipe = running.child.stdio[3];
-  assert.ok(pipe !== null && pipe !== undefined && 'resume' in pipe);
-  pipe.resume();
+  const gone = once(running.child, 'exit');
   running.child.kill('SIGKILL');
-  await running.ended;
+  await gone;
   open();
-  await finished(pipe, { writable: false });
+  // The command has the extra pipe open too: that closes when the command has ended, and only then does this resolve.
+  await running.ended;
   const { resources, pending } = await lab.state();
   assert.equal(pending.size, 0, 'what was under way was not finished');
   assert.equal(resources.size, lab.emulator.world.agents.size);
