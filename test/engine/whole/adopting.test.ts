@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { actionsOf, type Manifest, manifest, testBench, writesIn } from './bench.ts';
+import { unlike } from './platform-truth.ts';
+import { agentSpecs, behaviours, withoutKey, workspaces } from './workspaces.ts';
+
+const specs = agentSpecs.map((spec) => {
+  const { llm_config, ...rest } = withoutKey(spec);
+  const { knowledge_base_ids: _, ...llm } = (llm_config ?? {}) as Record<string, never>;
+  return llm_config === undefined ? rest : { ...rest, llm_config: llm };
+});
+
+it('brings an existing agent in line, whatever it holds and whatever of it is shown', async () => {
+  await fc.assert(
+    fc.asyncProperty(specs, specs, behaviours, fc.boolean(), async (theirs, ours, behaviour, isPublished) => {
+      await using bench = await testBench({ manifests: [manifest('Agent/maker', theirs)], behaviour });
+      await bench.apply();
+      await bench.record({ type: 'forgotten', address: 'Agent/maker' });
+      const [id = ''] = bench.emulator.world.agents.keys();
+      if (isPublished) bench.emulator.dashboard.publishAgent(id);
+
+      const adopted = manifest('Agent/a', ours, { id });
+      bench.manifests = [adopted];
+      const { results } = await bench.apply();
+      expect([...results]).toEqual([['Agent/a', { status: 'done', id }]]);
+      bench.requests();
+      expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop' });
+      expect((await bench.apply()).results.size).toBe(0);
+      expect(writesIn(bench.requests())).toEqual([]);
+      expect(unlike(adopted, bench, await bench.state())).toEqual([]);
+      expect(bench.emulator.world.agents.size).toBe(1);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it('takes over a whole workspace whose state was lost, numbers and users by themselves', async () => {
+  await fc.assert(
+    fc.asyncProperty(workspaces, behaviours, async ({ manifests }, behaviour) => {
+      const found = manifests.filter(({ address }) => /^(PhoneNumber|WorkspaceUser)/.test(address));
+      const loose = found.map((each): Manifest => {
+        const { inbound_agent_id, outbound_agent_id, agent_ids, ...spec } = each.spec;
+        return { ...each, spec: spec.email === undefined ? spec : { ...spec, role: 'member' } };
+      });
+      await using bench = await testBench({ manifests: loose, behaviour });
+      for (const { spec } of loose) {
+        if (spec.email !== undefined)
+          bench.emulator.dashboard.inviteUser({ email: String(spec.email).toLowerCase() });
+      }
+      await bench.apply();
+      const before = (await bench.state()).resources;
+      for (const { address } of loose) await bench.record({ type: 'forgotten', address });
+      bench.requests();
+      const plan = await bench.plan();
+      expect(new Set(Object.values(actionsOf(plan)))).toEqual(new Set(loose.length > 0 ? ['adopt'] : []));
+      await bench.apply();
+      expect(writesIn(bench.requests())).toEqual([]);
+      const after = (await bench.state()).resources;
+      const ids = (resources: typeof before) =>
+        Object.fromEntries([...resources].map(([address, { id }]) => [address, id]));
+      expect(ids(after)).toEqual(ids(before));
+      expect(new Set(Object.values(actionsOf(await bench.plan())))).toEqual(
+        new Set(loose.length > 0 ? ['noop'] : []),
+      );
+    }),
+    { numRuns: 15 },
+  );
+});
