@@ -54,6 +54,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     const bound = input.bindings.get(resource.address) as Binding;
     const shownId = observation.status === 'shown' ? observation.record.id : undefined;
     const binding = rebound(bound, shownId, { leftBehind, state: input.state });
+    if (binding !== bound && shownId !== undefined) leftBehind.delete(recordKey(resource.kind, shownId));
     const holder = shownId === undefined ? undefined : holders.get(recordKey(resource.kind, shownId));
     const { leaves, missing } = resolved(resource, { kind, decisions, input });
     const others = namesakes(resource, binding.entry?.id);

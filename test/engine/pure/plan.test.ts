@@ -298,6 +298,29 @@ describe('one resource', () => {
     });
   });
 
+  it('has one address: a record that two mean is not taken by both', () => {
+    const record = { id: 'R1', number: '49301' };
+    const { document } = plan({
+      resources: [number('a', { number: '+49301' }), number('b', { number: '+49302' })],
+      state: stateOf(
+        { 'PhoneNumber/left': entryOf({ number: '+49301' }) },
+        {
+          pending: new Map([
+            ['PhoneNumber/b', { since: '2030-01-01T00:00:00Z', recorded: {}, natural_key: '49301' }],
+          ]),
+        },
+      ),
+      observed: {
+        ...observedOf({ 'PhoneNumber/a': record, 'PhoneNumber/b': record }),
+        lists: new Map([['PhoneNumber', [record]]]),
+      },
+    });
+    expect(document.resources).toMatchObject([
+      { address: 'PhoneNumber/a', action: 'noop', previous_address: 'PhoneNumber/left' },
+      { address: 'PhoneNumber/b', action: 'blocked' },
+    ]);
+  });
+
   it('names every record where a name that is referred to is not the name of one', () => {
     const observed = {
       ...observedOf({}),
