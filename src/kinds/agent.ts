@@ -15,6 +15,7 @@ export const agent: Kind = {
     'llm_config.tools': { opaque: true },
   },
   get: (client, id) => client.agents.get(id),
+  label: ({ name }) => String(name ?? ''),
   create: (client, body) => client.agents.create(body as AgentRequest),
   update: (client, id, body) => client.agents.update(id, body as AgentRequest),
 

@@ -36,6 +36,8 @@ export interface Kind extends KindSchema {
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
   /** Top-level fields that every update carries, desired or else as observed. */
   readonly alwaysSent?: readonly string[];
+  /** What people call a shown record, as far as it says: the name of its manifest is made of it. */
+  label(record: ShownRecord): string;
   /** What a person must do in the dashboard for a record that no endpoint creates. */
   createByHand?(spec: JsonObject): string;
   /** What a person must do in the dashboard so that `path` becomes `after`. */

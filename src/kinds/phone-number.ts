@@ -30,6 +30,7 @@ export const phoneNumber: Kind = {
     typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
   recordKey: (record) => digitsOf(record.number),
   list: (client) => client.numbers.list(),
+  label: ({ nickname, number }) => String(nickname ?? number),
   create: (client, body) => client.numbers.create(body as NumberRequest),
 
   changeByHand({ path, record, after }) {

@@ -15,10 +15,18 @@ export const webhook: Kind = {
     timeout: { immutable: true },
   },
   get: (client, id) => client.webhooks.get(id),
+  label: ({ url }) => placeOf(String(url)),
   create: (client, body) => client.webhooks.create(body as WebhookRequest),
 };
 
 /** So that `https://example.com` and `https://example.com/` are the same place. */
 function canonicalUrl(value: unknown): unknown {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value).href : value;
+}
+
+/** Host and path: what follows them may hold a token. */
+function placeOf(url: string): string {
+  if (!URL.canParse(url)) return '';
+  const { hostname, pathname } = new URL(url);
+  return `${hostname}${pathname}`;
 }

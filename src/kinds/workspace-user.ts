@@ -23,6 +23,7 @@ export const workspaceUser: Kind = {
     typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
   recordKey: (record) => lowerCase(record.email),
   list: (client) => client.users.list(),
+  label: ({ email }) => String(email).split('@', 1)[0] ?? '',
   update: (client, id, body) => client.users.update(id, body as UserRequest),
   createByHand: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
   missingForUpdate: (body) =>
