@@ -57,10 +57,11 @@ export function waiting(
 }
 
 export function without(facts: Facts, action: Action, reason: string): Decision {
-  const { binding } = facts;
+  const { binding, observation } = facts;
   return {
     planned: plannedAs(facts, action, { reason }),
-    id: binding.entry?.id,
+    // Nothing may refer to a record that is gone.
+    id: observation.status === 'gone' ? undefined : binding.entry?.id,
     settled: undefined,
     warnings: [],
   };

@@ -46,12 +46,18 @@ function step(name: Step['do'], rest: Record<string, fc.Arbitrary<unknown>>): fc
   return fc.record({ do: fc.constant(name), ...rest });
 }
 
+/** Every resource under another name; what lists find again by itself does not say what it was called. */
 function renamed(manifests: readonly Manifest[]): Manifest[] {
-  return manifests.map((each) =>
-    each.address.startsWith('Webhook/')
-      ? { ...each, address: `${each.address}-new`, previousNames: [each.address.slice('Webhook/'.length)] }
-      : each,
-  );
+  return manifests.map((each) => {
+    const slash = each.address.indexOf('/');
+    const spec = JSON.stringify(each.spec).replaceAll(/("\$ref":"Agent\/\w+)"/g, '$1-new"');
+    return {
+      ...each,
+      address: `${each.address}-new`,
+      spec: JSON.parse(spec),
+      ...(/^(Agent|Webhook)/.test(each.address) && { previousNames: [each.address.slice(slash + 1)] }),
+    };
+  });
 }
 
 interface Project {

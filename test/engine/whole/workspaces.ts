@@ -276,7 +276,8 @@ export function restOf(
   const different = unlike(each, bench, state);
   if (address.startsWith('WorkspaceUser/') && different !== undefined && different.length > 0) {
     const refs = (spec.agent_ids ?? []) as readonly { readonly $ref: string }[];
-    return refs.some(({ $ref }) => !state.resources.has($ref)) ? 'manual' : 'blocked';
+    const isThere = ($ref: string) => bench.emulator.world.agents.has(state.resources.get($ref)?.id ?? '');
+    return refs.every(({ $ref }) => isThere($ref)) ? 'blocked' : 'manual';
   }
   if (different?.length === 0) return 'noop';
   if (address.startsWith('Webhook/')) return 'noop';
