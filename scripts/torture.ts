@@ -29,7 +29,7 @@ const KILLS_A_TRIAL = 24;
 const startedAt = performance.now();
 const random = new Random(values.seed);
 const figures = new Figures();
-const deadline = startedAt + Number(values.minutes) * 60_000;
+const milliseconds = Number(values.minutes) * 60_000;
 const mostKills = Number(values.kills);
 process.stdout.write(`seed ${values.seed}: again with npm run torture -- --seed ${values.seed}\n`);
 
@@ -44,6 +44,8 @@ try {
     WIDTH,
   );
   const nextPlace = placesByTurns(random.branch('places'));
+  // However long the rest took on this machine, the kills get their share.
+  const deadline = Math.max(startedAt + milliseconds, performance.now() + milliseconds / 3);
   const isOver = () => performance.now() >= deadline || figures.countOf('kills by place') >= mostKills;
   await inParallel(trials(), WIDTH);
 

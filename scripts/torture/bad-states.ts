@@ -24,7 +24,6 @@ const damages: readonly Damage[] = [
     name: 'a truncated state file',
     damaged: (text) => text.slice(0, text.length / 2),
     says: /is damaged: it is not JSON, or it was cut off/,
-    short: true,
   },
   { name: 'a state file of zeros', damaged: (text) => '\0'.repeat(text.length), says: /is damaged/ },
   {
@@ -63,9 +62,9 @@ export const badStateCases: readonly Case[] = [
       },
     }),
   ),
-  { group: GROUP, name: 'a state of another workspace', short: true, run: foreignState },
+  { group: GROUP, name: 'a state of another workspace', run: foreignState },
   { group: GROUP, name: 'a missing state with backups', short: true, run: missingWithBackups },
-  { group: GROUP, name: 'a missing state with a journal', short: true, run: missingWithJournal },
+  { group: GROUP, name: 'a missing state with a journal', run: missingWithJournal },
   { group: GROUP, name: 'an older state put back under a journal', run: olderState },
 ];
 

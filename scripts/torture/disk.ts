@@ -21,7 +21,7 @@ export const diskCases: readonly Case[] = [
   { group: GROUP, name: 'a read-only folder', short: true, run: readOnlyFolder },
   { group: GROUP, name: 'a read-only file system', run: readOnlyFileSystem },
   { group: GROUP, name: 'a full device for the plan', short: true, run: fullDevice },
-  { group: GROUP, name: 'a torn last line of the journal', short: true, run: tornJournal },
+  { group: GROUP, name: 'a torn last line of the journal', run: tornJournal },
 ];
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `agent-${index}`);

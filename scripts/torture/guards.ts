@@ -8,11 +8,11 @@ const GROUP = 'guards';
 const APPLY = ['apply', '--auto-approve'];
 
 export const guardCases: readonly Case[] = [
-  { group: GROUP, name: 'a large share of changes', short: true, run: largeChange },
+  { group: GROUP, name: 'a large share of changes', run: largeChange },
   { group: GROUP, name: 'manifests that are gone', run: everythingForgotten },
   { group: GROUP, name: 'an owner among several', run: oneOwner },
   { group: GROUP, name: 'the last owner', short: true, run: lastOwner },
-  { group: GROUP, name: 'a replacement', short: true, run: replacement },
+  { group: GROUP, name: 'a replacement', run: replacement },
 ];
 
 const many = (prompt: string) =>

@@ -12,9 +12,9 @@ const GROUP = 'locks';
 const APPLY = ['apply', '--auto-approve'];
 
 export const lockCases: readonly Case[] = [
-  { group: GROUP, name: 'a second apply fails, and says who holds it', short: true, run: secondFails },
+  { group: GROUP, name: 'a second apply fails, and says who holds it', run: secondFails },
   { group: GROUP, name: 'a second apply waits, and finds nothing to do', short: true, run: secondWaits },
-  { group: GROUP, name: 'a dead holder is taken over', short: true, run: deadHolder },
+  { group: GROUP, name: 'a dead holder is taken over', run: deadHolder },
   { group: GROUP, name: 'unlock needs the right id, and stops who held it', run: unlocks },
 ];
 

@@ -94,7 +94,7 @@ export const savedPlanCases: readonly Case[] = betweens.map(
   ({ name, happens, says, args = [] }, index): Case => ({
     group: GROUP,
     name,
-    short: index < 3,
+    short: index === 1,
     async run(bench) {
       await using lab = await plannedLab(bench);
       const options = (await happens(lab)) ?? {};

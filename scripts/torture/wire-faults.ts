@@ -30,7 +30,6 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
       fault: { status: 429, headers: { 'retry-after': '1' }, body: { message: 'slow down' } },
       read: 'tried again',
       create: 'tried again',
-      short: true,
     },
     {
       name: '429 with Retry-After as a date',
@@ -50,7 +49,6 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
         fault: html(status, 'Something went wrong'),
         read: 'tried again',
         create: 'unknown',
-        short: status === 502,
       }),
     ),
     {
@@ -58,7 +56,6 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
       fault: { status: 504, body: '<html>late</html>', commit: true },
       read: 'tried again',
       create: 'unknown',
-      short: true,
     },
     {
       name: '500 that does not end',
@@ -71,13 +68,13 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
     {
       name: 'cut after the commit',
       fault: { cut: 'after' },
+      short: true,
       read: 'tried again',
       create: 'unknown',
-      short: true,
     },
     { name: 'slow drip', fault: { drip: 2 }, read: 'tried again', create: 'tried again' },
     { name: 'drip slower than the timeout', fault: { drip: 400 }, read: 'tried again', create: 'unknown' },
-    { name: 'truncated JSON', fault: { truncate: 40 }, read: 'tried again', create: 'unknown', short: true },
+    { name: 'truncated JSON', fault: { truncate: 40 }, read: 'tried again', create: 'unknown' },
     {
       name: 'JSON that breaks off',
       fault: { status: 200, body: '{"data":{"id":"01J', headers: { 'content-type': 'application/json' } },
@@ -95,7 +92,6 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
       fault: { emptyBody: true },
       read: /the answer is empty/,
       create: 'unknown',
-      short: true,
     },
     ...[302, 307].map(
       (status): WireFault => ({
@@ -103,7 +99,6 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
         fault: { status, headers: { location: `${elsewhere}/api/v1/agents` } },
         read: /redirects are not followed/,
         create: status === 307 ? 'not done' : 'unknown',
-        short: status === 307,
       }),
     ),
     { name: '422', fault: { status: 422, body: { message: 'no' } }, read: /422 no/, create: 'not done' },

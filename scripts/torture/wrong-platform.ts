@@ -14,9 +14,9 @@ const GROUP = 'faults on the wire';
 export const wrongPlatformCases: readonly Case[] = [
   { group: GROUP, name: '200 MB to a read and to a create', run: floods },
   { group: GROUP, name: '401 in mid-run', short: true, run: keyRunsOut },
-  { group: GROUP, name: '404 for a recorded id', short: true, run: oneGone },
-  { group: GROUP, name: '404 for every recorded id', short: true, run: allGone },
-  { group: GROUP, name: 'a record of another workspace', short: true, run: foreignRecord },
+  { group: GROUP, name: '404 for a recorded id', run: oneGone },
+  { group: GROUP, name: '404 for every recorded id', run: allGone },
+  { group: GROUP, name: 'a record of another workspace', run: foreignRecord },
   { group: GROUP, name: 'a users endpoint that refuses the workspace', run: usersRefused },
 ];
 
