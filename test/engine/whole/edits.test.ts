@@ -33,7 +33,7 @@ describe('edits of manifests', () => {
         expect(writesIn(bench.requests())).toEqual([]);
         expect(JSON.stringify([report, plan, await bench.store.read()])).not.toContain('sk-provider');
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 });

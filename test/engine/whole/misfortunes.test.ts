@@ -173,6 +173,6 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
       expect(actionsOf(await bench.plan())).toEqual(left);
       for (const kind of KINDS) expect(await unaccounted(bench, kind), kind).toEqual([]);
     }),
-    { numRuns: 30 },
+    { numRuns: 20 },
   );
 });

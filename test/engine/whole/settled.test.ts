@@ -26,7 +26,7 @@ describe('whichever way the platform behaves', () => {
         expect(actionsOf(await bench.plan())).toEqual(left);
         expect(writesIn(bench.requests())).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 });
