@@ -1,12 +1,12 @@
 import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
-import { type Fingerprints, mask } from '../state/fingerprint.ts';
+import { type Fingerprints, isMasked, mask } from '../state/fingerprint.ts';
 import { isObject, type Json, setOwn } from '../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, valueAt } from '../values/path.ts';
 import { isSpecial, isTainted, Reference, type Value } from '../values/value.ts';
 import { compareLeaf, isComplete, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, isMasked, maskable, plainOf, recordedOf } from './memory.ts';
+import { baselineOf, maskable, plainOf, recordedOf } from './memory.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export interface Comparing {

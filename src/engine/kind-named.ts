@@ -1,8 +1,11 @@
 import type { Kind } from '../kinds/kind.ts';
+import { UserError } from '../problems/user-error.ts';
 
-/** The kind of that name. Manifests and states name only kinds that exist: another name is our own mistake. */
+/** @throws UserError for a kind that there is not: a state or a saved plan of a newer version may name one. */
 export function kindNamed(kinds: ReadonlyMap<string, Kind>, name: string): Kind {
   const kind = kinds.get(name);
-  if (kind === undefined) throw new Error(`no such kind: ${name}`);
-  return kind;
+  if (kind !== undefined) return kind;
+  throw new UserError(`there is no kind ${name}; this voxform knows ${[...kinds.keys()].join(', ')}`, {
+    hint: 'A newer voxform may know it: use the version that wrote the state or the plan.',
+  });
 }

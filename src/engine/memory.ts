@@ -1,6 +1,6 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
-import { type Fingerprints, mask } from '../state/fingerprint.ts';
+import { type Fingerprints, isMasked, mask } from '../state/fingerprint.ts';
 import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../values/json.ts';
 import type { LeafPath, Leaves } from '../values/path.ts';
 import { isTainted } from '../values/value.ts';
@@ -112,13 +112,4 @@ function opened(form: Json): Json {
   const plain: Record<string, Json> = {};
   for (const [key, value] of Object.entries(content)) setOwn(plain, key, opened(value));
   return plain;
-}
-
-/** True where a remembered value holds a fingerprint, so that the value itself was secret. */
-export function isMasked(value: Json | undefined): boolean {
-  if (Array.isArray(value)) return value.some(isMasked);
-  if (!isObject(value)) return false;
-  // Inside a literal the keys are somebody's own, whatever they are called.
-  if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
-  return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }

@@ -4,7 +4,7 @@ import type { PlatformClient } from '../platform/client.ts';
 import type { Guards } from '../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
-import { type Binding, bindResources } from './bind.ts';
+import { type Binding, bindResources, kindOf } from './bind.ts';
 import { leavesOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { textsToMask } from './memory.ts';
@@ -48,6 +48,9 @@ export interface Planned {
  */
 export async function reconcile(input: Reconciling): Promise<Planned> {
   const { desired, state } = input;
+  // What a newer voxform keeps there must not be forgotten by this one.
+  for (const address of [...state.resources.keys(), ...state.pending.keys()])
+    kindNamed(input.kinds, kindOf(address));
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(input.selection, { resources: desired, state });
   refuseUnknown(input.allowReplace, { known: declared, option: '--allow-replace' });

@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { isObject, type Json, setOwn } from '../values/json.ts';
+import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
 import { isSpecial, Join, Secret, specials, type Value } from '../values/value.ts';
 
 /*
@@ -77,6 +77,15 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
   const masked: Record<string, Json> = {};
   for (const [key, item] of Object.entries(value)) setOwn(masked, key, mask(item, fingerprints));
   return Object.keys(masked).some((key) => key.startsWith('$')) ? { $literal: masked } : masked;
+}
+
+/** True where a remembered value holds a fingerprint, so that the value itself was secret. */
+export function isMasked(value: Json | undefined): boolean {
+  if (Array.isArray(value)) return value.some(isMasked);
+  if (!isObject(value)) return false;
+  // Inside a literal the keys are somebody's own, whatever they are called.
+  if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
+  return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }
 
 /** The secrets whose fingerprints `mask` will need. Throws for one that is not set. */

@@ -5,6 +5,7 @@ import {
   STATE_FORMAT_VERSION,
   type StateDocument,
 } from './document.ts';
+import { isMasked } from './fingerprint.ts';
 import type { JournalEntry, JournalEvent } from './journal.ts';
 import type { FreshState, State } from './state.ts';
 
@@ -183,6 +184,9 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
   };
 }
 
+/** No text has this fingerprint. */
+const SOME_SECRET = { $fingerprint: '' };
+
 /** The entry with nothing known about these paths and what lies under them. */
 function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): ResourceEntry {
   const stays = (path: string): boolean => {
@@ -193,11 +197,13 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
   };
   const keep = (leaves: ResourceEntry['recorded']): ResourceEntry['recorded'] =>
     Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
+  // What is there may still be the old secret: that it is one must stay known, so that nothing shows it.
+  const secret = Object.keys(entry.recorded).filter((path) => !stays(path) && isMasked(entry.recorded[path]));
   return {
     ...entry,
-    recorded: keep(entry.recorded),
+    recorded: { ...keep(entry.recorded), ...Object.fromEntries(secret.map((path) => [path, SOME_SECRET])) },
     observed: keep(entry.observed),
-    unobserved: entry.unobserved.filter(stays),
+    unobserved: [...entry.unobserved.filter(stays), ...secret].sort(),
   };
 }
 

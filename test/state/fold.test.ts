@@ -91,6 +91,22 @@ const cases: readonly Case[] = [
     expected: { pending: { [address]: { ...pending(), replaces: '1' } } },
   },
   {
+    reason: 'an update without an outcome leaves a secret known to be one',
+    events: [
+      {
+        type: 'saved',
+        address,
+        entry: { id: '1', recorded: { key: { $fingerprint: 'f' } }, observed: {}, unobserved: [] },
+      },
+      { type: 'updating', address, paths: ['key'] },
+    ],
+    expected: {
+      resources: {
+        [address]: { id: '1', recorded: { key: { $fingerprint: '' } }, observed: {}, unobserved: ['key'] },
+      },
+    },
+  },
+  {
     reason: 'during an update the named paths, and what lies under them, are unknown',
     events: [whole, { type: 'updating', address, paths: ['tts.speed', 'tool.a'] }],
     expected: {

@@ -3,14 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { leavesOf } from '../../../src/engine/field-rules.ts';
 import {
   baselineOf,
-  isMasked,
   plainOf,
   type Remembering,
   recordedOf,
   remember,
   textsToMask,
 } from '../../../src/engine/memory.ts';
-import { mask } from '../../../src/state/fingerprint.ts';
+import { isMasked, mask } from '../../../src/state/fingerprint.ts';
 import { isTainted, Join, Secret, type Value } from '../../../src/values/value.ts';
 import { json, value } from '../../values/arbitrary.ts';
 import { agentKind, entryOf, fingerprints } from './facts.ts';
