@@ -3,6 +3,7 @@ import { VERSION } from '../version.ts';
 import { defineApply } from './commands/apply.ts';
 import { defineDrift } from './commands/drift.ts';
 import { defineEmulator } from './commands/emulator.ts';
+import { defineExport } from './commands/export.ts';
 import { defineGet } from './commands/get.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
@@ -31,6 +32,7 @@ const commands = [
   defineApply,
   defineDrift,
   defineImport,
+  defineExport,
   defineGet,
   defineState,
   defineOrphans,

@@ -3,6 +3,9 @@ import path from 'node:path';
 import { Secret, Unset, type Value } from '../values/value.ts';
 import { isInside, readTextFile, reasonOf } from './read-file.ts';
 
+/** What an export puts where a person must put a secret. It is never taken for one. */
+export const EXPORT_PLACEHOLDER = 'voxform-export-placeholder';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface InputSources {
@@ -36,7 +39,9 @@ export class Inputs {
   variable(name: string, fallback: string | undefined): Result<string | Unset> {
     const { env, mustBeSet } = this.sources;
     const value = env[name] ?? fallback;
-    if (value !== undefined) return { value };
+    if (value !== undefined) {
+      return isPlaceholder(value) ? placeholderProblem(`the environment variable ${name}`) : { value };
+    }
     if (!mustBeSet) return { value: new Unset(name) };
     return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
   }
@@ -63,12 +68,11 @@ export class Inputs {
   #findSecret(name: string): Result<Secret> {
     const { env, secretsDir, mustBeSet } = this.sources;
     const fromEnvironment = env[name];
-    if (fromEnvironment !== undefined && fromEnvironment !== '')
-      return { value: new Secret(name, fromEnvironment) };
+    if (fromEnvironment !== undefined && fromEnvironment !== '') return secretOf(name, fromEnvironment);
     if (secretsDir !== undefined) {
       const read = readTextFile(path.join(secretsDir, name));
       if ('text' in read && withoutFinalNewline(read.text) !== '') {
-        return { value: new Secret(name, withoutFinalNewline(read.text)) };
+        return secretOf(name, withoutFinalNewline(read.text));
       }
     }
     if (!mustBeSet) return { value: new Secret(name, undefined) };
@@ -77,6 +81,22 @@ export class Inputs {
       secretsDir === undefined ? '' : ` and secrets_dir holds no file of that name with a text in it`;
     return { code: 'missing-secret', message: `the secret ${name} ${state}${folder}` };
   }
+}
+
+function secretOf(name: string, text: string): Result<Secret> {
+  return isPlaceholder(text) ? placeholderProblem(`the secret ${name}`) : { value: new Secret(name, text) };
+}
+
+/** True for the text that an export puts where a person must put a secret. */
+export function isPlaceholder(text: string): boolean {
+  return text.trim() === EXPORT_PLACEHOLDER;
+}
+
+function placeholderProblem(what: string): { readonly code: string; readonly message: string } {
+  return {
+    code: 'placeholder-secret',
+    message: `${what} still has the placeholder of an export; put the real text there`,
+  };
 }
 
 function withoutFinalNewline(text: string): string {

@@ -1,4 +1,4 @@
-import type { Environment } from '../manifests/inputs.ts';
+import { type Environment, isPlaceholder } from '../manifests/inputs.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
@@ -56,6 +56,9 @@ function checkOverrides(
   { baseUrl, workspaceId }: WorkspaceConfig,
   override: ReturnType<typeof overrides>,
 ): void {
+  if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
+    throw new UserError('VOXFORM_API_KEY still has the placeholder of an export: put the real key there');
+  }
   const { base_url, workspace_id } = projectSchema.shape.workspaces.valueType.shape;
   const url = base_url.safeParse(baseUrl);
   if (override.baseUrl !== undefined && !url.success) {

@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { kinds, lookups } from '../../kinds/index.ts';
+import { exportText } from '../../output/export-text.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { PROJECT_FILE } from '../../project/load-project.ts';
+import { readState } from '../../state/session.ts';
+import { Secret, specials } from '../../values/value.ts';
+import { discover, idsInState } from '../../workspaces/discover.ts';
+import { draftsOf } from '../../workspaces/export/drafts.ts';
+import { knownNames } from '../../workspaces/export/known-names.ts';
+import {
+  type ExportedWorkspace,
+  type Layout,
+  manifestFiles,
+  type ProjectFile,
+  projectFile,
+  secretsFile,
+} from '../../workspaces/export/project-files.ts';
+import { refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags } from '../flags.ts';
+import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
+import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { packagePath } from '../package-files.ts';
+import { editorSettings, gitIgnore } from './init-settings.ts';
+import { freshState, progressFor } from './planning.ts';
+
+export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
+  readonly out: string;
+  readonly layout: Layout;
+}
+
+export async function exportWorkspace(context: Context, options: ExportOptions): Promise<number> {
+  const target = path.resolve(context.cwd, options.out);
+  await refuseUsed(target);
+  const given = await givenIds(context, options);
+  const opened = await openWorkspace(context, { requireKey: true });
+  const { workspaceId } = opened.workspace;
+  const { resources } = await opened.declared('offline');
+  const state = await readState(opened.store, { workspaceId, fresh: freshState() });
+  const client = opened.connect(options);
+  const progress = progressFor(context);
+  try {
+    const discovery = await discover({
+      client,
+      kinds,
+      lookups,
+      workspaceId,
+      concurrency: opened.concurrency(options),
+      known: [...given, ...idsInState(kinds, state.resources)],
+      since: options.callsFrom ?? ALL_CALLS,
+      onProgress: (reading) => progress.read(reading),
+    });
+    const drafts = draftsOf({
+      kinds,
+      discovery,
+      keptNames: knownNames(discovery, { kinds, state, resources }),
+      secrets: [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
+        (special): special is Secret => special instanceof Secret && special.isSet,
+      ),
+    });
+    const workspace = exportedWorkspace(opened);
+    const files = async (): Promise<ProjectFile[]> => [
+      ...manifestFiles(drafts.manifests, options.layout),
+      projectFile(workspace),
+      secretsFile(workspace, drafts.manifests),
+      ...(await settingsFiles()),
+    ];
+    await writeFolder(target, await files(), PROJECT_FILE);
+    progress.clear();
+    const { terminal, log } = context;
+    terminal.out(exportText({ folder: options.out, drafts, missed: discovery.missed }, terminal.style));
+    log.info(`Next: voxform -C ${options.out} plan shows what it would adopt.`);
+    return ExitCode.ok;
+  } finally {
+    await client.close();
+  }
+}
+
+function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {
+  const { name, baseUrl, workspaceId, apiKey } = workspace;
+  return { name, baseUrl, workspaceId, apiKeySecret: apiKey.name };
+}
+
+/** What `voxform init` gives a project beside its manifests. */
+async function settingsFiles(): Promise<ProjectFile[]> {
+  const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];
+  return [
+    { path: '.gitignore', text: gitIgnore },
+    { path: '.vscode/settings.json', text: editorSettings },
+    ...(await Promise.all(
+      schemas.map(async (name) => ({ path: name, text: await readFile(packagePath(name), 'utf8') })),
+    )),
+  ];
+}

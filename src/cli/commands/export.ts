@@ -1,0 +1,22 @@
+import { type Command, Option } from 'commander';
+import type { ExportOptions } from '../actions/export.ts';
+import type { Start } from '../context.ts';
+import { withPlatform } from '../flags.ts';
+import { withDiscovery } from '../given-ids.ts';
+
+export function defineExport(program: Command, start: Start): void {
+  withPlatform(withDiscovery(program.command('export')))
+    .summary('write a whole workspace out as a project')
+    .description(
+      'Writes everything that can be found in a workspace as a project of its own: manifests that adopt the records, texts in files, references instead of ids. Numbers, users and knowledge bases are listed; agents are found through numbers, users and calls. Changes nothing on the platform.',
+    )
+    .requiredOption('--out <dir>', 'the folder to write: new, or empty')
+    .addOption(
+      new Option('--layout <layout>', 'one file for each resource, or for each kind')
+        .choices(['resource', 'kind'])
+        .default('resource'),
+    )
+    .action((options: ExportOptions) =>
+      start(async (context) => (await import('../actions/export.ts')).exportWorkspace(context, options)),
+    );
+}

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { UserError } from '../problems/user-error.ts';
+import type { KnownId } from '../workspaces/discover.ts';
+import type { Context } from './context.ts';
+
+/** The flags of commands that look for everything in a workspace. */
+export interface DiscoveryFlags {
+  readonly agents?: readonly string[];
+  readonly agentsFrom?: string;
+  readonly webhooks?: readonly string[];
+  readonly webhooksFrom?: string;
+  readonly callsFrom?: Date;
+}
+
+export function withDiscovery(command: Command): Command {
+  return command
+    .option('--agents <id...>', 'agents to look at beside those that are found')
+    .option('--agents-from <file>', 'a file with their ids, one a line')
+    .option('--webhooks <id...>', 'webhooks to look at: nothing else leads to them')
+    .option('--webhooks-from <file>', 'a file with their ids, one a line')
+    .option(
+      '--calls-from <date>',
+      'look for agents in calls from this day on (default: all calls)',
+      parseDate,
+    );
+}
+
+/** From when on calls are read where nobody says. */
+export const ALL_CALLS = new Date(0);
+
+function parseDate(text: string): Date {
+  const time = Date.parse(text);
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time)) {
+    throw new InvalidArgumentError('Expected a date such as 2026-01-31.');
+  }
+  return new Date(time);
+}
+
+/** The ids that the flags name. Throws `UserError` for a file that cannot be read. */
+export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {
+  const ids = [
+    ...named('Agent', flags.agents),
+    ...named('Webhook', flags.webhooks),
+    ...(await listed(context, 'Agent', flags.agentsFrom)),
+    ...(await listed(context, 'Webhook', flags.webhooksFrom)),
+  ];
+  return ids;
+}
+
+function named(kind: string, ids: readonly string[] = []): KnownId[] {
+  return ids
+    .flatMap((given) => given.split(','))
+    .filter((id) => id !== '')
+    .map((id) => ({ kind, id, clause: 'it was named on the command line' }));
+}
+
+async function listed({ cwd }: Context, kind: string, file: string | undefined): Promise<KnownId[]> {
+  if (file === undefined) return [];
+  const text = await readTextOf(cwd, file);
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter((id) => id !== '')
+    .map((id) => ({ kind, id, clause: `${file} names it` }));
+}
+
+/** The text of a file that a flag names, without its byte order mark. */
+export async function readTextOf(cwd: string, file: string): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path.resolve(cwd, file)));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(`${file} cannot be read: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,92 @@
+import type { Missed } from '../workspaces/discover.ts';
+import type { Drafts } from '../workspaces/export/drafts.ts';
+import type { Style } from './style.ts';
+import { visible } from './visible.ts';
+
+export interface ExportReport {
+  /** As the person wrote it. */
+  readonly folder: string;
+  readonly drafts: Drafts;
+  readonly missed: readonly Missed[];
+}
+
+/** What was written, what was left out and why, and what a person must still do. */
+export function exportText({ folder, drafts, missed }: ExportReport, style: Style): string {
+  const counts = [...Map.groupBy(drafts.manifests, ({ draft }) => draft.kind)].map(
+    ([kind, members]) => `${members.length} ${kind}`,
+  );
+  const sections = [
+    `Exported to ${visible(folder)}: ${counts.length === 0 ? 'nothing was found' : counts.join(', ')}.`,
+    listing('Not found, or not read', missedLines(missed), style),
+    listing('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
+    listing('Fields left out', omittedLines(drafts), style),
+    listing('Secrets that nobody shows', secretLines(drafts), style),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function listing(title: string, lines: readonly string[], style: Style): string {
+  if (lines.length === 0) return '';
+  return [style.bold(`${title}:`), ...lines.map((line) => style.prose(line, { indent: 2, lead: '- ' }))].join(
+    '\n',
+  );
+}
+
+const MOST_LISTED = 20;
+
+function missedLines(missed: readonly Missed[]): string[] {
+  const lines = missed.map(
+    ({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`,
+  );
+  return cut(lines);
+}
+
+function leftOutLine({ kind, id, because }: Drafts['leftOut'][number]): string {
+  return `${kind} ${id}: ${because}`;
+}
+
+/** One line for all resources of a kind that miss the same field for the same reason. */
+function omittedLines({ manifests }: Drafts): string[] {
+  const groups = new Map<string, string[]>();
+  const totals = new Map<string, number>();
+  for (const { draft, omitted } of manifests) {
+    totals.set(draft.kind, (totals.get(draft.kind) ?? 0) + 1);
+    for (const { path, because } of omitted) {
+      const key = JSON.stringify([draft.kind, path, because]);
+      const names = groups.get(key) ?? [];
+      names.push(draft.name);
+      groups.set(key, names);
+    }
+  }
+  const lines = [...groups].map(([key, names]) => {
+    const [kind = '', path = '', because = ''] = JSON.parse(key) as string[];
+    const whose =
+      names.length === totals.get(kind) && names.length > 1 ? `every ${kind}` : addresses(kind, names);
+    return `${path} of ${whose}: ${because}`;
+  });
+  return cut(lines);
+}
+
+const MOST_NAMED = 3;
+
+function addresses(kind: string, names: readonly string[]): string {
+  const more = names.length - MOST_NAMED;
+  const named = names.slice(0, MOST_NAMED).map((name) => `${kind}/${name}`);
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function secretLines({ manifests }: Drafts): string[] {
+  const lines = manifests.flatMap(({ draft }) =>
+    draft.secrets.map(({ path, name }) => `${name}: ${path} of ${draft.kind}/${draft.name}`),
+  );
+  if (lines.length === 0) return [];
+  return [
+    'Nobody can tell which of them are set. For those that are: uncomment the line in the manifest, and put the secret where .env.example says.',
+    ...cut(lines),
+  ];
+}
+
+function cut(lines: readonly string[]): string[] {
+  const more = lines.length - MOST_LISTED;
+  return more <= 0 ? [...lines] : [...lines.slice(0, MOST_LISTED), `and ${more} more`];
+}

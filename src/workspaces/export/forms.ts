@@ -1,0 +1,51 @@
+import { isForm } from '../../manifests/layers.ts';
+import { isObject, type Json, setOwn } from '../../values/json.ts';
+import type { Secret } from '../../values/value.ts';
+
+/** Shorter secrets are too likely to be found by chance. */
+const SHORTEST_SECRET = 8;
+
+/**
+ * A value as a manifest must write it, so that reading the manifest gives the value again: what looks like a value form stands under
+ * `$literal`, and the text of a known secret as `$secret`. Undefined where a secret stands in a place that no form reaches.
+ */
+export function asWritten(value: Json, secrets: readonly Secret[]): Json | undefined {
+  if (typeof value === 'string') return withSecrets(value, secrets);
+  if (Array.isArray(value)) {
+    const items = value.map((item: Json) => asWritten(item, secrets));
+    return items.includes(undefined) ? undefined : (items as Json[]);
+  }
+  if (!isObject(value)) return value;
+  if (isForm(value)) return holdsSecret(value, secrets) ? undefined : { $literal: value as Json };
+  const written: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    const item = asWritten(value[key] as Json, secrets);
+    if (item === undefined || withSecrets(key, secrets) !== key) return undefined;
+    setOwn(written, key, item);
+  }
+  return written;
+}
+
+function withSecrets(text: string, secrets: readonly Secret[]): Json {
+  let parts: Json[] = [text];
+  for (const secret of secrets) {
+    const hidden = secret.reveal();
+    if (hidden.length < SHORTEST_SECRET) continue;
+    parts = parts.flatMap((part): Json[] => {
+      if (typeof part !== 'string' || !part.includes(hidden)) return [part];
+      const form = { $secret: secret.name };
+      return part.split(hidden).flatMap((between, index) => (index === 0 ? [between] : [form, between]));
+    });
+  }
+  if (parts.length === 1) return text;
+  const told = parts.filter((part) => part !== '');
+  return told.length === 1 ? (told[0] ?? '') : { $join: told, separator: '' };
+}
+
+function holdsSecret(value: Json, secrets: readonly Secret[]): boolean {
+  const text = JSON.stringify(value);
+  return secrets.some((secret) => {
+    const hidden = secret.reveal();
+    return hidden.length >= SHORTEST_SECRET && text.includes(JSON.stringify(hidden).slice(1, -1));
+  });
+}

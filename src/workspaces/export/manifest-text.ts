@@ -1,0 +1,110 @@
+import { Document, isMap, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import { API_VERSION } from '../../manifests/envelope.ts';
+import { isForm } from '../../manifests/layers.ts';
+import { yamlOptions } from '../../manifests/yaml-options.ts';
+import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import { type LeafPath, rootOf, unflatten } from '../../values/path.ts';
+
+/** One manifest, ready to be written. */
+export interface ManifestDraft {
+  readonly kind: string;
+  readonly name: string;
+  /** Undefined where the record is found without it. */
+  readonly id: string | undefined;
+  /** As a manifest writes them, value forms included. */
+  readonly leaves: ReadonlyMap<LeafPath, Json>;
+  /** What a reader should know of a field, by its path or the path of the object it is in. */
+  readonly notes: ReadonlyMap<LeafPath, string>;
+  /** Secrets that the record may have and that nobody shows: written as comments. */
+  readonly secrets: readonly { readonly path: LeafPath; readonly name: string }[];
+}
+
+/** The document as YAML text, without a line of three hyphens before it. */
+export function manifestText(draft: ManifestDraft): string {
+  const spec = unflatten(draft.leaves) as JsonObject;
+  // With merge keys, one that is meant as it stands would be written without its quotes.
+  const document = new Document(null, { ...yamlOptions, merge: false });
+  const root = node({
+    apiVersion: API_VERSION,
+    kind: draft.kind,
+    metadata: { name: draft.name, ...(draft.id !== undefined && { id: draft.id }) },
+    spec,
+  }) as YAMLMap;
+  const specNode = root.get('spec') as YAMLMap;
+  for (const [path, note] of draft.notes) commentOn(specNode, path, note);
+  for (const { path, name } of draft.secrets) offerSecret(specNode, path, name);
+  document.contents = root;
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
+/** In one line without what could end it. */
+export function commentText(text: string): string {
+  return ` ${text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, ' ')}`;
+}
+
+function node(value: Json): YAMLMap | YAMLSeq | Scalar {
+  if (Array.isArray(value)) {
+    const list = new YAMLSeq();
+    list.items = value.map((item: Json) => node(item));
+    if (value.length === 0) list.flow = true;
+    return list;
+  }
+  if (!isObject(value)) return scalar(value as string | number | boolean | null);
+  const map = new YAMLMap();
+  for (const [key, item] of Object.entries(value as JsonObject))
+    map.items.push(new Pair(scalar(key), node(item)));
+  if (isShortForm(value) || map.items.length === 0) map.flow = true;
+  return map;
+}
+
+function isShortForm(value: JsonObject | Readonly<Record<string, unknown>>): boolean {
+  return isForm(value) && Object.values(value).every((item) => typeof item === 'string');
+}
+
+function scalar(value: string | number | boolean | null): Scalar {
+  const made = new Scalar(value);
+  if (typeof value === 'string' && !isPlainText(value)) made.type = 'QUOTE_DOUBLE';
+  return made;
+}
+
+/** False for what only escapes carry safely: control characters, blanks at the ends of lines, a merge key. */
+function isPlainText(text: string): boolean {
+  return text !== '<<' && !/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\uFEFF]|^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
+}
+
+function commentOn(spec: YAMLMap, path: LeafPath, note: string): void {
+  const keys = path.split('.');
+  let map: unknown = spec;
+  for (const [index, key] of keys.entries()) {
+    if (!isMap(map)) return;
+    const pair = map.items.find((each) => (each.key as Scalar).value === key);
+    if (pair === undefined) return;
+    if (index === keys.length - 1) {
+      const before = (pair.key as Scalar).commentBefore;
+      (pair.key as Scalar).commentBefore = [before, commentText(note)].filter(Boolean).join('\n');
+    }
+    map = pair.value;
+  }
+}
+
+/** At the end of the object that it belongs into, or else of the spec with its object around it. */
+function offerSecret(spec: YAMLMap, path: LeafPath, name: string): void {
+  const root = rootOf(path);
+  const inside = path.slice(root.length + 1);
+  const object = spec.get(root);
+  const line = `{ $secret: ${name} }`;
+  if (isMap(object) && !object.flow && inside !== '' && !inside.includes('.')) {
+    object.comment = append(object.comment, ` ${inside}: ${line}`);
+    return;
+  }
+  const keys = path.split('.');
+  const lines = keys.map(
+    (key, depth) => ` ${'  '.repeat(depth)}${key}:${depth === keys.length - 1 ? ` ${line}` : ''}`,
+  );
+  if (spec.items.length === 0) spec.flow = false;
+  spec.comment = append(spec.comment, lines.join('\n'));
+}
+
+function append(comment: string | null | undefined, line: string): string {
+  return comment ? `${comment}\n${line}` : line;
+}

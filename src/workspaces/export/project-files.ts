@@ -1,0 +1,146 @@
+import { stringify } from 'yaml';
+import { EXPORT_PLACEHOLDER } from '../../manifests/inputs.ts';
+import type { Json } from '../../values/json.ts';
+import type { ExportedManifest } from './drafts.ts';
+import { type ManifestDraft, manifestText } from './manifest-text.ts';
+import { kebab } from './names.ts';
+
+export type Layout = 'resource' | 'kind';
+
+export interface ProjectFile {
+  /** Relative to the project folder, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface ExportedWorkspace {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly workspaceId: string;
+  /** Name of the secret that holds the API key. */
+  readonly apiKeySecret: string;
+}
+
+/** The folder that the files of a kind's manifests are in. */
+function folderOf(kind: string): string {
+  return `${kebab(kind)}s`;
+}
+
+const SCHEMA_LINE = '# yaml-language-server: $schema=';
+const SCHEMA = 'schemas/manifest.schema.json';
+
+/** The files of manifests and of the long texts in them. */
+export function* manifestFiles(
+  manifests: readonly ExportedManifest[],
+  layout: Layout,
+): Generator<ProjectFile> {
+  if (layout === 'kind') {
+    for (const [kind, members] of Map.groupBy(manifests, ({ draft }) => draft.kind))
+      yield* kindFiles(kind, members);
+    return;
+  }
+  for (const manifest of manifests) {
+    const folder = `manifests/${folderOf(manifest.draft.kind)}`;
+    yield* textFiles(manifest);
+    const text = manifestText(withFiles(manifest, ''));
+    yield { path: `${folder}/${manifest.draft.name}.yaml`, text: `${SCHEMA_LINE}../../${SCHEMA}\n${text}` };
+  }
+}
+
+/** In characters: well below the largest file that is read. */
+const FULL_FILE = 300_000;
+
+/** Documents of one kind in as few files as their size allows. */
+function* kindFiles(kind: string, manifests: readonly ExportedManifest[]): Generator<ProjectFile> {
+  const folder = folderOf(kind);
+  let documents: string[] = [];
+  let size = 0;
+  let count = 0;
+  const file = (): ProjectFile => {
+    count++;
+    const name = count === 1 ? folder : `${folder}-${count}`;
+    return {
+      path: `manifests/${name}.yaml`,
+      text: `${SCHEMA_LINE}../${SCHEMA}\n${documents.join('---\n')}`,
+    };
+  };
+  for (const manifest of manifests) {
+    yield* textFiles(manifest);
+    const text = manifestText(withFiles(manifest, `${folder}/`));
+    if (documents.length > 0 && size + text.length > FULL_FILE) {
+      yield file();
+      documents = [];
+      size = 0;
+    }
+    documents.push(text);
+    size += text.length;
+  }
+  if (documents.length > 0) yield file();
+}
+
+/** One final newline more than the text has: reading takes it away. */
+function* textFiles(manifest: ExportedManifest): Generator<ProjectFile> {
+  for (const [path, text] of manifest.texts) {
+    yield {
+      path: `manifests/${folderOf(manifest.draft.kind)}/${textName(manifest, path)}`,
+      text: `${text}\n`,
+    };
+  }
+}
+
+function withFiles(manifest: ExportedManifest, folder: string): ManifestDraft {
+  const { draft, texts } = manifest;
+  if (texts.size === 0) return draft;
+  const leaves = new Map<string, Json>(draft.leaves);
+  for (const path of texts.keys()) leaves.set(path, { $file: `${folder}${textName(manifest, path)}` });
+  return { ...draft, leaves };
+}
+
+/** `support-line.prompt.md`; with the whole path where another long text of the resource has the same last key. */
+function textName({ draft, texts }: ExportedManifest, path: string): string {
+  const key = lastKey(path);
+  const isOnly = [...texts.keys()].filter((each) => lastKey(each) === key).length === 1;
+  return `${draft.name}.${(isOnly ? key : path).replaceAll('_', '-')}.md`;
+}
+
+function lastKey(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1);
+}
+
+/** The project file for the workspace that was exported. */
+export function projectFile({ name, baseUrl, workspaceId, apiKeySecret }: ExportedWorkspace): ProjectFile {
+  const project = {
+    version: 1,
+    workspaces: {
+      [name]: { base_url: baseUrl, workspace_id: workspaceId, api_key: { $secret: apiKeySecret } },
+    },
+  };
+  return {
+    path: 'voxform.yaml',
+    text: `${SCHEMA_LINE}schemas/project.schema.json\n${stringify(project, { lineWidth: 0 })}`,
+  };
+}
+
+/** A line for each secret that the project may need. */
+export function secretsFile(
+  workspace: ExportedWorkspace,
+  manifests: readonly ExportedManifest[],
+): ProjectFile {
+  const lines = [
+    '# Copy this file to .env, put the secrets in, and remove the lines that are not needed.',
+    '# voxform refuses a secret that still has the text below.',
+    '',
+    `# The API key of the workspace ${workspace.name}.`,
+    `${workspace.apiKeySecret}=${EXPORT_PLACEHOLDER}`,
+  ];
+  for (const { draft } of manifests) {
+    for (const { path, name } of draft.secrets) {
+      if (lines.at(-1) !== '') lines.push('');
+      lines.push(
+        `# ${path} of ${draft.kind}/${draft.name}, if it has one: then uncomment it in the manifest.`,
+      );
+      lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
+    }
+  }
+  return { path: '.env.example', text: `${lines.join('\n')}\n` };
+}

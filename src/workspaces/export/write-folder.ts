@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { UserError } from '../../problems/user-error.ts';
+import type { ProjectFile } from './project-files.ts';
+
+/**
+ * Writes files into a folder that does not exist yet, or is empty: all of them or none. They are written into a folder beside it
+ * and moved at the end; a run that is killed leaves at most that folder.
+ * @param last the file that makes the folder a project: where the folder exists already, it comes into it as the last.
+ * @returns the number of files.
+ * @throws UserError where the folder holds something, or cannot be written.
+ */
+export async function writeFolder(
+  target: string,
+  files: Iterable<ProjectFile>,
+  last: string,
+): Promise<number> {
+  await refuseUsed(target);
+  try {
+    const exists = await isThere(target);
+    const real = exists ? await realpath(target) : target;
+    await mkdir(path.dirname(real), { recursive: true });
+    const random = randomBytes(4).toString('hex');
+    const draft = exists ? path.join(real, `.voxform-export-${random}`) : `${real}.tmp-${random}`;
+    await mkdir(draft);
+    try {
+      const count = await writeAll(draft, files);
+      // Again: it may have been filled meanwhile, and nothing of it may be written over.
+      await refuseUsed(target, path.basename(draft));
+      if (exists) await moveInto(real, draft, last);
+      else await rename(draft, real);
+      return count;
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+  } catch (cause) {
+    if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) throw cause;
+    throw new UserError(`the folder ${target} cannot be written: ${cause.message}`, {
+      hint: 'Choose a folder that you may write to: --out DIR',
+      cause,
+    });
+  }
+}
+
+/** @throws UserError where the folder is something else, or holds something. */
+export async function refuseUsed(target: string, except?: string): Promise<void> {
+  let entries: string[];
+  try {
+    entries = await readdir(target);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code === 'ENOENT') return;
+    const reason =
+      code === 'ENOTDIR' ? 'it is no folder' : cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(`nothing can be written to ${target}: ${reason}`, {
+      hint: 'Name a folder that does not exist yet: --out DIR',
+      cause,
+    });
+  }
+  if (entries.every((entry) => entry === except)) return;
+  throw new UserError(`${target} is not empty, and an export writes over nothing`, {
+    hint: 'Name a folder that does not exist yet, or is empty: --out DIR',
+  });
+}
+
+async function isThere(folder: string): Promise<boolean> {
+  return readdir(folder).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<number> {
+  const folders = new Set<string>();
+  let count = 0;
+  for (const file of files) {
+    const place = path.join(root, file.path);
+    const folder = path.dirname(place);
+    if (!folders.has(folder)) await mkdir(folder, { recursive: true });
+    folders.add(folder);
+    // Never over another one: two records that came to the same name would be one file.
+    const handle = await open(place, 'wx');
+    try {
+      await handle.writeFile(file.text);
+    } finally {
+      await handle.close();
+    }
+    count++;
+  }
+  return count;
+}
+
+async function moveInto(target: string, draft: string, last: string): Promise<void> {
+  const entries = (await readdir(draft)).sort((a, b) => Number(a === last) - Number(b === last));
+  const moved: string[] = [];
+  try {
+    for (const entry of entries) {
+      await rename(path.join(draft, entry), path.join(target, entry));
+      moved.push(entry);
+    }
+  } catch (error) {
+    for (const entry of moved) await rm(path.join(target, entry), { recursive: true, force: true });
+    throw error;
+  }
+}
