@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { kinds, lookups } from '../kinds/index.ts';
 import { Inputs } from '../manifests/inputs.ts';
+import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { createClient } from '../platform/http-client.ts';
 import { createTransport } from '../platform/transport.ts';
@@ -75,6 +76,11 @@ export class OpenWorkspace {
       mustBeSet: true,
     });
     return (name) => {
+      if (!isSecretName(name)) {
+        throw new UserError(`${JSON.stringify(name)} cannot be the name of a secret`, {
+          hint: 'Make a new plan: voxform plan --out FILE',
+        });
+      }
       const found = inputs.secret(name);
       if (!('value' in found)) {
         throw new UserError(found.message, {

@@ -90,13 +90,18 @@ function redacting(redactor: Redactor): (text: string) => string {
   return (text) => redactor.redact(text);
 }
 
+/** Without what every object inherits: `constructor` is no variable. */
+function ownOf(env: Host['env']): Host['env'] {
+  return Object.assign(Object.create(null) as Record<string, string | undefined>, env);
+}
+
 function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context {
   const terminal = new Terminal({ ...host, color: flags.color, redactor });
   const quiet = flags.quiet ?? false;
   const verbose = flags.verbose ?? false;
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
-    env: host.env,
+    env: ownOf(host.env),
     workspace: flags.workspace,
     quiet,
     verbose,

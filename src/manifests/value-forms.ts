@@ -26,6 +26,11 @@ export interface Evaluated {
 const SECRET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+/** True for a name that `$secret` may have: no path, so that it leads nowhere but into `secrets_dir`. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
 /** Each form's keys beside its own. */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
   $ref: [],
@@ -157,7 +162,7 @@ class Evaluator {
   }
 
   #secret(name: string): Value {
-    if (!SECRET_NAME.test(name)) {
+    if (!isSecretName(name)) {
       const message = `$secret needs a name of letters, digits, "_", "-" and ".", is ${quoted(name)}`;
       return this.#fail('bad-form', message, '$secret');
     }

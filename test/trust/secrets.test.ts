@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { PlanDocument } from '../../src/engine/plan-document.ts';
+import { sealed } from '../../src/engine/saved-plan.ts';
 import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
@@ -336,6 +338,32 @@ describe('a password in an address', () => {
     });
     for (const args of [['validate'], ['plan', '-v'], ['validate', '--output', 'json']]) {
       expect(await leaksOf(workspace, args, 1)).toEqual([]);
+    }
+  });
+});
+
+describe('the name of a secret', () => {
+  it('is no path, not even in a saved plan that was tampered with', async () => {
+    await using workspace = await SecretWorkspace.open({ few: true });
+    workspace.write({ 'outside-of-secrets': 'not meant to be sent' });
+    await workspace.run(['plan', '--out', 'a.plan']);
+    const plan = JSON.parse(workspace.written().get('a.plan') ?? '') as PlanDocument;
+    const secrets = { '../outside-of-secrets': 'x' };
+    workspace.write({ 'a.plan': JSON.stringify(sealed({ ...plan, secrets })) });
+    const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('cannot be the name of a secret');
+  });
+
+  it.each(['constructor', 'toString', '__proto__'])('is not found where nobody set it: %s', async (name) => {
+    await using workspace = await SecretWorkspace.open({ few: true });
+    for (const form of ['$secret', '$env']) {
+      workspace.write({
+        'manifests/all.yaml': `apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec: { name: { ${form}: ${name} } }\n`,
+      });
+      const { code, stderr } = await workspace.run(['plan']);
+      expect(code).toBe(1);
+      expect(stderr).toContain(`${name} is not set`);
     }
   });
 });
