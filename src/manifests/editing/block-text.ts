@@ -1,0 +1,100 @@
+import { isShownAsItIs } from './scalar-text.ts';
+
+export interface BlockText {
+  /** Without a comment behind it. */
+  readonly header: string;
+  /** Indented; the blank ones that the value ends with included. */
+  readonly lines: readonly string[];
+}
+
+export interface BlockLayout {
+  readonly folded: boolean;
+  /** Column of the key or dash that the text belongs to. */
+  readonly column: number;
+  /** Column that the text begins at. */
+  readonly indent: number;
+  /** Say the indent in the header even where it would be found without. */
+  readonly saysIndent?: boolean;
+  /** `+` is kept where it means the same as no mark. */
+  readonly chomping?: string;
+  /** Blank lines that stand behind the text anyway. */
+  readonly blankAfter?: number;
+  /** The lines in which the same text stood before, without their indent. */
+  readonly previous?: readonly string[];
+}
+
+/** A text as a literal or folded block; undefined where a block cannot hold it. */
+export function blockText(value: string, layout: BlockLayout): BlockText | undefined {
+  const body = value.replace(/\n+$/, '');
+  const newlines = value.length - body.length;
+  if (body === '' || /(?:^|\n)[ \t]+$/.test(body) || !isShownAsItIs(value)) return undefined;
+  const indentBy = layout.indent - layout.column;
+  const needsIndent = layout.saysIndent === true || /^\n* /.test(body);
+  if (indentBy < 1 || (needsIndent && indentBy > 9)) return undefined;
+  const blank = newlines > 1 ? newlines - 1 - (layout.blankAfter ?? 0) : 0;
+  if (blank < 0) return undefined;
+  const chomping = newlines === 0 ? '-' : newlines > 1 || layout.chomping === '+' ? '+' : '';
+  const content = layout.folded ? foldedLines(body, layout.previous ?? []) : body.split('\n');
+  const margin = ' '.repeat(layout.indent);
+  return {
+    header: `${layout.folded ? '>' : '|'}${needsIndent ? indentBy : ''}${chomping}`,
+    lines: [
+      ...content.map((line) => (line === '' ? '' : margin + line)),
+      ...Array.from({ length: blank }, () => ''),
+    ],
+  };
+}
+
+/** The lines of a folded block: what was wrapped before is wrapped alike. */
+function foldedLines(body: string, previous: readonly string[]): string[] {
+  const known = paragraphsOf(previous);
+  const isWrapped = [...known.values()].some((lines) => lines.length > 1);
+  const width = isWrapped ? Math.max(40, ...previous.map(({ length }) => length)) : Number.POSITIVE_INFINITY;
+  const result: string[] = [];
+  let gap = 0;
+  let last: string | undefined;
+  for (const line of body.split('\n')) {
+    if (line === '') {
+      gap++;
+      continue;
+    }
+    if (last !== undefined && isProse(last) && isProse(line)) gap++;
+    for (; gap > 0; gap--) result.push('');
+    result.push(...(isProse(line) ? (known.get(line) ?? wrapped(line, width)) : [line]));
+    last = line;
+  }
+  return result;
+}
+
+/** Lines that begin with a blank are not folded. */
+function isProse(line: string): boolean {
+  return !/^[ \t]/.test(line);
+}
+
+/** Each paragraph of a folded text with the lines that it is wrapped into. */
+function paragraphsOf(lines: readonly string[]): Map<string, readonly string[]> {
+  const paragraphs = new Map<string, readonly string[]>();
+  let open: string[] = [];
+  for (const line of [...lines, '']) {
+    if (line !== '' && isProse(line)) open.push(line);
+    else {
+      if (open.length > 0) paragraphs.set(open.join(' '), open);
+      open = [];
+    }
+  }
+  return paragraphs;
+}
+
+function wrapped(line: string, width: number): string[] {
+  if (line.length <= width) return [line];
+  const lines: string[] = [];
+  let current = '';
+  // A break stands for one blank only, so that longer gaps stay inside a line.
+  for (const word of line.split(/(?<=\S) (?=\S)/)) {
+    if (current !== '' && current.length + 1 + word.length > width) {
+      lines.push(current);
+      current = word;
+    } else current = current === '' ? word : `${current} ${word}`;
+  }
+  return [...lines, current];
+}

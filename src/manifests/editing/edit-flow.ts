@@ -1,0 +1,89 @@
+import { isMap, type YAMLMap, type YAMLSeq } from 'yaml';
+import type { NewItem, NewPair } from './edit-block.ts';
+import { rangeOf } from './edit-value.ts';
+import { flowPair, flowValue } from './new-value.ts';
+import type { NodePlace } from './node-place.ts';
+import type { Splice, TextSource } from './text-source.ts';
+
+type Collection = YAMLMap | YAMLSeq;
+
+interface Extent {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A pair at the end of an object in brackets, or an item at its place in such a list. On a line of its own where the others are. */
+export function addToFlow(
+  node: Collection,
+  added: NewPair | NewItem,
+  { source }: NodePlace,
+): readonly (readonly Splice[])[] {
+  const extents = extentsOf(node);
+  const { json } = source;
+  const text =
+    'key' in added
+      ? flowPair(added.key, added.value, { json: json, style: added.style })
+      : flowValue(added.value, { json });
+  const index = 'key' in added ? extents.length : added.index;
+  const previous = extents[index - 1];
+  const next = extents[index];
+  const model = previous ?? next;
+  if (model === undefined) {
+    const [start, end] = rangeOf(node);
+    const [open, close] = isMap(node) ? ['{', '}'] : ['[', ']'];
+    const padding = isMap(node) && !json ? ' ' : '';
+    return [[{ start, end, text: `${open}${padding}${text}${padding}${close}` }]];
+  }
+  const between = source.beginsLine(model.start)
+    ? `,${source.eol}${source.text.slice(source.lineStart(model.start), model.start)}`
+    : ', ';
+  if (previous === undefined) return [[{ start: model.start, end: model.start, text: text + between }]];
+  return [[{ start: previous.end, end: previous.end, text: between + text }]];
+}
+
+export function removeFromFlow(node: Collection, index: number, { source }: NodePlace): Splice[] {
+  const extents = extentsOf(node);
+  const [start, end] = rangeOf(node);
+  const own = extents[index] ?? { start: start + 1, end: end - 1 };
+  const previous = extents[index - 1];
+  const next = extents[index + 1];
+  if (previous === undefined && next === undefined) {
+    return [{ start: start + 1, end: end - 1, text: '' }];
+  }
+  if (standsAlone(source, own)) {
+    const lines = { start: source.lineStart(own.start), end: source.nextLine(own.end), text: '' };
+    if (next !== undefined || previous === undefined || hasComma(source, own.end)) return [lines];
+    const comma = source.text.indexOf(',', previous.end);
+    return source.text.slice(previous.end, comma).trim() === ''
+      ? [{ start: comma, end: comma + 1, text: '' }, lines]
+      : [{ start: previous.end, end: own.end, text: '' }];
+  }
+  if (previous !== undefined) return [{ start: previous.end, end: own.end, text: '' }];
+  return [{ start: own.start, end: next?.start ?? own.end, text: '' }];
+}
+
+function standsAlone(source: TextSource, { start, end }: Extent): boolean {
+  const rest = source.text.slice(end, source.lineEnd(end));
+  return source.beginsLine(start) && /^[ \t]*,?[ \t]*(?:#.*)?$/.test(rest);
+}
+
+function hasComma({ text }: TextSource, offset: number): boolean {
+  return /^[ \t]*,/.test(text.slice(offset, offset + 100));
+}
+
+/** From where each pair or item begins to where it ends, commas left out. */
+function extentsOf(node: Collection): Extent[] {
+  if (!isMap(node)) return node.items.map(extentOf);
+  return node.items.map(({ key, value }) => {
+    const { start } = extentOf(key);
+    return {
+      start,
+      end: value == null ? extentOf(key).end : Math.max(extentOf(key).end, extentOf(value).end),
+    };
+  });
+}
+
+function extentOf(node: unknown): Extent {
+  const [start, end] = rangeOf(node);
+  return { start, end };
+}

@@ -1,0 +1,186 @@
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isNode,
+  isScalar,
+  type Node,
+  parseAllDocuments,
+  parseDocument,
+  visit,
+} from 'yaml';
+import { type Json, jsonEqual } from '../../values/json.ts';
+import { type DocumentPath, follow } from '../finding.ts';
+import { plainValue } from '../plain-value.ts';
+import { yamlOptions } from '../yaml-options.ts';
+import { CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
+import { nextChange, type Wanted } from './next-change.ts';
+import { spliced, TextSource } from './text-source.ts';
+
+/** One value of one document of a text. */
+export interface TextEdit {
+  /** Index of the document, as `parseDocuments` counts. */
+  readonly document: number;
+  readonly path: DocumentPath;
+  /** As written, value forms included; undefined takes it away. */
+  readonly value: Json | undefined;
+}
+
+export interface EditedText<Edit extends TextEdit = TextEdit> {
+  readonly text: string;
+  readonly refused: readonly { readonly edit: Edit; readonly why: string }[];
+}
+
+export interface EditOptions {
+  /** True where the text is JSON and must stay so. */
+  readonly json: boolean;
+}
+
+/**
+ * Sets, adds and removes single values in a YAML or JSON text; everything else in it stays as it is, to the byte. What the text
+ * says is read again after each step: an edit that would say anything but what was asked is refused and leaves no trace.
+ * @param text without a byte order mark.
+ */
+export function editText<Edit extends TextEdit>(
+  text: string,
+  edits: readonly Edit[],
+  { json }: EditOptions,
+): EditedText<Edit> {
+  const slices = slicesOf(text);
+  const refused: { edit: Edit; why: string }[] = [];
+  const edited = [...slices];
+  for (const edit of edits) {
+    const slice = edited[edit.document];
+    try {
+      if (slice === undefined) throw new CannotEdit('the file has no such document');
+      edited[edit.document] = editDocument(slice, edit, { json });
+    } catch (error) {
+      if (!(error instanceof CannotEdit)) throw error;
+      refused.push({ edit, why: error.message });
+    }
+  }
+  const result = edited.join('');
+  if (edited.length === 1 || sameDocuments(result, edited)) return { text: result, refused };
+  return { text, refused: edits.map((edit) => ({ edit, why: UNSAFE })) };
+}
+
+/** The text of each document, with the marks and comments before it. */
+function slicesOf(text: string): string[] {
+  const documents = parseAllDocuments(text, yamlOptions);
+  if ('empty' in documents) return [];
+  const slices: string[] = [];
+  let start = 0;
+  for (const [index, { range }] of documents.entries()) {
+    const end = index === documents.length - 1 ? text.length : range[2];
+    slices.push(text.slice(start, end));
+    start = end;
+  }
+  return slices;
+}
+
+/** True where the whole text says, document by document, what its parts say on their own. */
+function sameDocuments(text: string, slices: readonly string[]): boolean {
+  const documents = parseAllDocuments(text, yamlOptions);
+  if ('empty' in documents || documents.length !== slices.length) return false;
+  return documents.every((document, index) => {
+    const alone = read(slices[index] ?? '', false);
+    return alone !== undefined && jsonEqual(plainOf(document), alone.value);
+  });
+}
+
+interface ReadDocument {
+  readonly document: Document.Parsed;
+  readonly value: Json;
+}
+
+/** Undefined where something is wrong in it. */
+function read(text: string, json: boolean): ReadDocument | undefined {
+  const document = parseDocument(text, { ...yamlOptions, keepSourceTokens: true });
+  const value = plainOf(document);
+  if (value === undefined || (json && !isJson(text))) return undefined;
+  return { document, value };
+}
+
+function plainOf(document: Document.Parsed): Json | undefined {
+  if (document.errors.length > 0) return undefined;
+  if (document.contents === null) return null;
+  const { value, problems } = plainValue(document.contents);
+  return problems.length > 0 ? undefined : value;
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Steps that one edit may take: more than any list that a person keeps in a manifest has items. */
+const MOST_STEPS = 10_000;
+
+function editDocument(text: string, wanted: Wanted, { json }: EditOptions): string {
+  let state = { text, read: read(text, json) };
+  for (let step = 0; step < MOST_STEPS; step++) {
+    if (state.read === undefined) throw new CannotEdit('the file has errors, or is not what its name says');
+    const { document, value } = state.read;
+    const source = new TextSource(state.text, { json });
+    const node = document.contents as Node;
+    const proposal = nextChange({ node, current: value, source }, wanted);
+    if (proposal === undefined) return isDone(value, wanted) ? state.text : refuse(UNSAFE);
+    refuseShared(document, proposal);
+    state = carriedOut(proposal, { text: state.text, value, json });
+  }
+  return refuse(UNSAFE);
+}
+
+function isDone(value: Json, { path, value: wanted }: Wanted): boolean {
+  const found = follow(value, path);
+  const isThere = found.depth === path.length;
+  return wanted === undefined ? !isThere : isThere && jsonEqual(found.value, wanted);
+}
+
+interface Before {
+  readonly text: string;
+  readonly value: Json;
+  readonly json: boolean;
+}
+
+/** The first way of making the change that makes this change and no other. */
+function carriedOut(proposal: Proposal, { text, value, json }: Before): { text: string; read: ReadDocument } {
+  const expected = changed(value, proposal.change);
+  for (const splices of proposal.alternatives) {
+    const next = spliced(text, splices);
+    const again = read(next, json);
+    if (again !== undefined && jsonEqual(again.value, expected)) return { text: next, read: again };
+  }
+  return refuse(UNSAFE);
+}
+
+/** A value that other places of the file stand for as well is not changed: they would all change with it. */
+function refuseShared(document: Document.Parsed, { change }: Proposal): void {
+  const used = new Map<string, number>();
+  visit(document, {
+    Alias(_, { source }) {
+      used.set(source, (used.get(source) ?? 0) + 1);
+    },
+  });
+  if (used.size === 0) return;
+  let node: unknown = document.contents;
+  for (const part of [...change.path, undefined]) {
+    if (isAlias(node) || !isNode(node)) return;
+    const anchor = isScalar(node) || isCollection(node) ? node.anchor : undefined;
+    const count = anchor === undefined ? undefined : used.get(anchor);
+    if (count !== undefined) {
+      const users = count === 1 ? 'another place of the file uses' : `${count} other places of the file use`;
+      refuse(`it is part of &${anchor}, which ${users} as well`);
+    }
+    if (part === undefined) return;
+    node = isCollection(node) ? node.get(part, true) : undefined;
+  }
+}
+
+function refuse(why: string): never {
+  throw new CannotEdit(why);
+}

@@ -1,0 +1,167 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
+import { isObject, type Json } from '../../values/json.ts';
+import { blockText } from './block-text.ts';
+import { CannotEdit } from './change.ts';
+import { blockValue, flowValue, type NewText } from './new-value.ts';
+import type { NodePlace } from './node-place.ts';
+import { type ScalarValue, scalarText } from './scalar-text.ts';
+import type { Splice, TextSource } from './text-source.ts';
+
+/**
+ * The ways to put a value in the place of a node, in the node's style as far as the value allows it.
+ * @throws CannotEdit
+ */
+export function replaceNode(node: Node, value: Json, place: NodePlace): readonly (readonly Splice[])[] {
+  const { source } = place;
+  const [start, end] = valueRange(node, place);
+  if (!place.flow && isCollection(node) && node.flow !== true) return replaceBlock(node, value, place);
+  if (place.flow || (isCollection(node) && !isMultilineText(value))) {
+    const style = isScalar(node) ? (node.type ?? undefined) : undefined;
+    const { json } = source;
+    const text = isScalarValue(value)
+      ? scalarText(value, { flow: place.flow, json, style })
+      : flowValue(value, { json });
+    return [[inline(source, { start, end, text })]];
+  }
+  if (isBlockScalar(node)) return replaceBlockScalar(node, value, place);
+  return newTexts(node, value, place).map(({ head, lines }) => {
+    const splice = inline(source, { start, end, text: head });
+    if (lines.length === 0) return [splice];
+    if (!source.endsLine(end)) throw new CannotEdit('the line goes on behind it');
+    return [splice, source.linesAfter(end, lines)];
+  });
+}
+
+/** What may take the place of a value that stands on the line of its key or dash, or on one of its own. */
+function newTexts(node: Node, value: Json, { column, source }: NodePlace): NewText[] {
+  const style = isScalar(node) ? (node.type ?? undefined) : undefined;
+  if (!isScalarValue(value)) {
+    const flow = { head: flowValue(value, { json: false }), lines: [] };
+    return [blockValue(value, Math.max(column, 0), source), flow];
+  }
+  const text: NewText = { head: scalarText(value, { flow: false, json: false, style }), lines: [] };
+  const wasOneLine = !isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n');
+  const becomesBlock = isMultilineText(value) && (style !== 'QUOTE_DOUBLE' || wasOneLine);
+  return becomesBlock ? [blockValue(value, Math.max(column, 0), source), text] : [text];
+}
+
+/** A literal or folded text stays one, chomped as it was, where the value allows that. */
+function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice[][] {
+  const { source } = place;
+  const [start, end] = rangeOf(node);
+  const header = /^[|>][-+0-9]*/.exec(source.text.slice(start))?.[0] ?? '|';
+  const content = Math.min(end, source.nextLine(start));
+  const column = Math.max(place.column, 0);
+  const said = /\d/.exec(header)?.[0];
+  const old = source.text.slice(content, end).split(/\r?\n/);
+  const found = /^ */.exec(old.find((line) => line.trim() !== '') ?? '')?.[0].length ?? 0;
+  const indent = said === undefined ? found || column + source.step : column + Number(said);
+  const layout = {
+    column,
+    indent,
+    saysIndent: said !== undefined,
+    chomping: /[-+]/.exec(header)?.[0] ?? '',
+    blankAfter: header.includes('+') ? 0 : blankLines(source, end),
+    previous: old.map((line) => line.slice(indent)),
+  };
+  const texts: NewText[] = [];
+  if (typeof value === 'string') {
+    for (const folded of header.startsWith('>') ? [true, false] : [false]) {
+      const block = blockText(value, { ...layout, folded });
+      if (block !== undefined) texts.push({ head: block.header, lines: block.lines });
+    }
+    texts.push({ head: scalarText(value, { flow: false, json: false, style: 'QUOTE_DOUBLE' }), lines: [] });
+  } else texts.push(...newTexts(node, value, place));
+  return texts.map(({ head, lines }) => [
+    { start, end: start + header.length, text: head },
+    { start: content, end, text: contentText(lines, { source, content, end }) },
+  ]);
+}
+
+interface Region {
+  readonly source: TextSource;
+  readonly content: number;
+  readonly end: number;
+}
+
+/** Lines that take the place of whole lines, ended as these were. */
+function contentText(lines: readonly string[], { source, content, end }: Region): string {
+  if (lines.length === 0) return '';
+  const { text, eol } = source;
+  const opened = content > 0 && text[content - 1] !== '\n' ? eol : '';
+  const wasEnded = content === end ? content < text.length : text[end - 1] === '\n';
+  return `${opened}${lines.join(eol)}${wasEnded || lines.at(-1) === '' ? eol : ''}`;
+}
+
+function blankLines(source: TextSource, offset: number): number {
+  let count = 0;
+  for (let at = offset; at < source.text.length; at = source.nextLine(at)) {
+    if (source.text.slice(at, source.lineEnd(at)).trim() !== '') break;
+    count++;
+  }
+  return count;
+}
+
+/** An object or list in block style becomes something else: what it held goes with its lines. */
+function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[][] {
+  const { source } = place;
+  const { text } = source;
+  const [start, end] = rangeOf(node);
+  if (hasProps(node)) throw new CannotEdit('an anchor or a tag stands before it');
+  const last = start + text.slice(start, end).trimEnd().length;
+  const column = Math.max(place.column, 0);
+  const flow: NewText = { head: flowValue(value, { json: false }), lines: [] };
+  if (!source.beginsLine(start) || place.lead === 0 || !source.endsLine(place.lead)) {
+    return [[{ start, end: last, text: flow.head }]];
+  }
+  const from = source.lineEnd(source.lineStart(start) - 1);
+  return [blockValue(value, column, source), flow].map(({ head, lines }) => {
+    const behindLead = head === '' ? [] : [{ start: place.lead, end: place.lead, text: ` ${head}` }];
+    const below = lines.map((line) => source.eol + line).join('');
+    return [...behindLead, { start: from, end: last, text: below }];
+  });
+}
+
+/** Where nothing was written, the value goes right behind the colon or dash, before a comment. */
+function valueRange(node: Node, { lead, source }: NodePlace): readonly [number, number] {
+  const [start, end] = rangeOf(node);
+  if (start !== end || lead === 0 || lead > start) return [start, end];
+  return /^\s*(?:#.*\s*)*$/.test(source.text.slice(lead, start)) ? [lead, lead] : [start, end];
+}
+
+function hasProps(node: Node): boolean {
+  return ('anchor' in node && node.anchor !== undefined) || node.tag !== undefined;
+}
+
+/** A value right behind its colon or dash needs a blank before it. An emptied line loses the blank before its end. */
+function inline({ text }: TextSource, { start, end, text: value }: Splice): Splice {
+  if (value === '') {
+    let from = start;
+    while (/[ \t]/.test(text[from - 1] ?? '')) from--;
+    return { start: from, end, text: '' };
+  }
+  return { start, end, text: /[:\-,]/.test(text[start - 1] ?? '') ? ` ${value}` : value };
+}
+
+function isCollection(node: Node): node is Node & { flow?: boolean } {
+  return isMap(node) || isSeq(node);
+}
+
+function isBlockScalar(node: Node): node is Scalar {
+  return isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
+}
+
+function isScalarValue(value: Json): value is ScalarValue {
+  return !Array.isArray(value) && !isObject(value);
+}
+
+function isMultilineText(value: Json): boolean {
+  return typeof value === 'string' && value.includes('\n');
+}
+
+/** Of the node's own text, without what stands before and behind it. */
+export function rangeOf(node: unknown): readonly [number, number] {
+  const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : undefined;
+  if (range == null) throw new CannotEdit('it has no place in the file');
+  return [range[0], range[1]];
+}

@@ -1,0 +1,90 @@
+import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import { isForm } from '../layers.ts';
+import { blockText } from './block-text.ts';
+import { keyText, scalarText } from './scalar-text.ts';
+import type { TextSource } from './text-source.ts';
+
+/** A value that stands nowhere yet, as text: what goes on the line of its key or dash, and the lines below that. */
+export interface NewText {
+  readonly head: string;
+  readonly lines: readonly string[];
+}
+
+/** In block style, for a key or dash at `column`. Value forms and what is empty stay on one line. */
+export function blockValue(value: Json, column: number, source: TextSource): NewText {
+  if (typeof value === 'string' && value.includes('\n')) {
+    const block = blockText(value, { folded: false, column, indent: column + source.step });
+    if (block !== undefined) return { head: block.header, lines: block.lines };
+  }
+  if (!isCollection(value) || isEmpty(value) || isForm(value)) {
+    return { head: flowValue(value, { json: false }), lines: [] };
+  }
+  if (isList(value)) {
+    const at = column + source.listStep;
+    return { head: '', lines: value.flatMap((item) => blockItem(item, at, source)) };
+  }
+  const at = column + source.step;
+  return {
+    head: '',
+    lines: Object.keys(value).flatMap((key) => blockPair(key, value[key] as Json, { at, source })),
+  };
+}
+
+/** The lines of a pair whose key stands at the column `at`. */
+export function blockPair(
+  key: string,
+  value: Json,
+  {
+    at,
+    source,
+    style,
+  }: { readonly at: number; readonly source: TextSource; readonly style?: string | undefined },
+): string[] {
+  const { head, lines } = blockValue(value, at, source);
+  const name = keyText(key, { flow: false, json: false, style });
+  return [`${' '.repeat(at)}${name}:${head === '' ? '' : ` ${head}`}`, ...lines];
+}
+
+/** The lines of a list's item whose dash stands at the column `at`. */
+export function blockItem(item: Json, at: number, source: TextSource): string[] {
+  const margin = ' '.repeat(at);
+  if (isCollection(item) && !isList(item) && !isEmpty(item) && !isForm(item)) {
+    const keys = Object.keys(item);
+    const lines = keys.flatMap((key) => blockPair(key, item[key] as Json, { at: at + 2, source }));
+    return [`${margin}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
+  }
+  if (isList(item) && !isEmpty(item)) return [`${margin}- ${flowValue(item, { json: false })}`];
+  const { head, lines } = blockValue(item, at, source);
+  return [`${margin}- ${head}`, ...lines];
+}
+
+/** On one line, in brackets. */
+export function flowValue(value: Json, { json }: { readonly json: boolean }): string {
+  if (!isCollection(value)) return scalarText(value, { flow: true, json });
+  if (isList(value)) return `[${value.map((item) => flowValue(item, { json })).join(', ')}]`;
+  if (isEmpty(value)) return '{}';
+  const pairs = Object.keys(value).map((key) => flowPair(key, value[key] as Json, { json }));
+  return json ? `{${pairs.join(', ')}}` : `{ ${pairs.join(', ')} }`;
+}
+
+export function flowPair(
+  key: string,
+  value: Json,
+  { json, style }: { readonly json: boolean; readonly style?: string | undefined },
+): string {
+  return `${keyText(key, { flow: true, json, style })}: ${flowValue(value, { json })}`;
+}
+
+type Collection = readonly Json[] | JsonObject;
+
+function isCollection(value: Json): value is Collection {
+  return Array.isArray(value) || isObject(value);
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isEmpty(value: Collection): boolean {
+  return Object.keys(value).length === 0;
+}

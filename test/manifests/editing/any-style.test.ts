@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Document, isCollection, isMap, isScalar, isSeq, parseDocument, type Scalar, visit } from 'yaml';
+import { changed } from '../../../src/manifests/editing/change.ts';
+import { editText } from '../../../src/manifests/editing/edit-text.ts';
+import { follow } from '../../../src/manifests/finding.ts';
+import { plainValue } from '../../../src/manifests/plain-value.ts';
+import { yamlOptions } from '../../../src/manifests/yaml-options.ts';
+import type { Json } from '../../../src/values/json.ts';
+
+const word = fc.constantFrom(
+  'kind',
+  'be',
+  'always',
+  'yes',
+  '12',
+  '~',
+  '#',
+  ':',
+  '- x',
+  '{',
+  "it's",
+  '"q"',
+  '\t',
+  'é',
+  'a,b',
+);
+const line = fc.array(word, { maxLength: 4 }).map((words) => words.join(' '));
+const text = fc.oneof(
+  line,
+  fc
+    .array(
+      fc.oneof(
+        line,
+        fc.constant(''),
+        line.map((each) => `  ${each}`),
+      ),
+      { maxLength: 5 },
+    )
+    .map((lines) => lines.join('\n')),
+  fc.string({ maxLength: 8 }),
+);
+const scalar: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 4, arbitrary: text },
+  { weight: 1, arbitrary: fc.integer() },
+  { weight: 1, arbitrary: fc.constantFrom(true, null, 0.25) },
+);
+const key = fc.stringMatching(/^[a-z_]{1,5}$/);
+const value: fc.Arbitrary<Json> = fc.letrec<{ any: Json }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    scalar,
+    fc.array(tie('any'), { maxLength: 4 }),
+    fc.dictionary(key, tie('any'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+})).any;
+const root = fc.dictionary(key, value, { minKeys: 1, maxKeys: 4, noNullPrototype: true });
+
+const STYLES = ['PLAIN', 'QUOTE_SINGLE', 'QUOTE_DOUBLE', 'BLOCK_LITERAL', 'BLOCK_FOLDED'] as const;
+
+interface Layout {
+  readonly styles: readonly number[];
+  readonly indent: number;
+  readonly indentSeq: boolean;
+  readonly lineWidth: number;
+  readonly crlf: boolean;
+}
+
+const layout: fc.Arbitrary<Layout> = fc.record({
+  styles: fc.array(fc.nat(9), { minLength: 7, maxLength: 23 }),
+  indent: fc.integer({ min: 2, max: 4 }),
+  indentSeq: fc.boolean(),
+  lineWidth: fc.constantFrom(0, 40, 80),
+  crlf: fc.boolean(),
+});
+
+/** The value in some of the ways in which people write YAML. */
+function written(json: Json, { styles, indent, indentSeq, lineWidth, crlf }: Layout): string {
+  const document = new Document(json, yamlOptions);
+  let turn = 0;
+  const next = (): number => styles[turn++ % styles.length] ?? 0;
+  visit(document, (_, node) => {
+    if (isScalar(node)) (node as Scalar).type = STYLES[next() % STYLES.length] ?? 'PLAIN';
+    if (isCollection(node)) node.flow = next() === 0;
+    if ((isScalar(node) || isCollection(node)) && next() === 1) node.comment = ' a comment';
+    if (isScalar(node) && next() === 2) node.commentBefore = ' above';
+    if (isScalar(node) && next() === 3) node.spaceBefore = true;
+  });
+  const text = document.toString({ indent, indentSeq, lineWidth });
+  return crlf ? text.replaceAll('\n', '\r\n') : text;
+}
+
+function read(source: string): Json | undefined {
+  const document = parseDocument(source, yamlOptions);
+  if (document.errors.length > 0 || document.contents === null) return undefined;
+  const { value: plain, problems } = plainValue(document.contents);
+  return problems.length > 0 ? undefined : plain;
+}
+
+/** Every path in a value, the root's left out. */
+function pathsIn(json: Json, path: (string | number)[] = []): (string | number)[][] {
+  if (typeof json !== 'object' || json === null) return path.length === 0 ? [] : [path];
+  const inner = Object.entries(json).flatMap(([name, item]) =>
+    pathsIn(item as Json, [...path, Array.isArray(json) ? Number(name) : name]),
+  );
+  return path.length === 0 ? inner : [path, ...inner];
+}
+
+/** First and last line of what stands at a path, from 0. */
+function linesOf(source: string, path: readonly (string | number)[]): [number, number] {
+  const document = parseDocument(source, { ...yamlOptions, keepSourceTokens: true });
+  const parent = document.getIn(path.slice(0, -1), true);
+  const node = document.getIn(path, true) as { range?: [number, number, number] };
+  const start = keyOrDash(parent, path.at(-1)) ?? node.range?.[0] ?? 0;
+  const end = Math.max(node.range?.[1] ?? 0, start);
+  const lineOf = (offset: number): number => source.slice(0, offset).split('\n').length - 1;
+  return [lineOf(start), source[end - 1] === '\n' ? lineOf(end) - 1 : lineOf(end)];
+}
+
+function keyOrDash(parent: unknown, part: string | number | undefined): number | undefined {
+  if (isMap(parent))
+    return parent.items.map(({ key }) => key as Scalar).find((key) => key.value === part)?.range?.[0];
+  const token = isSeq(parent) ? parent.srcToken : undefined;
+  const starts = token?.type === 'block-seq' ? token.items[Number(part)]?.start : undefined;
+  return starts?.find(({ type }) => type === 'seq-item-ind')?.offset;
+}
+
+describe('editing a text in any style', () => {
+  it('gives exactly the wanted value, and touches no line but those of the value', () => {
+    fc.assert(
+      fc.property(root, layout, value, fc.nat(), (json, style, wanted, pick) => {
+        const source = written(json, style);
+        const before = read(source);
+        fc.pre(before !== undefined);
+        const paths = pathsIn(before as Json);
+        fc.pre(paths.length > 0);
+        const path = paths[pick % paths.length] ?? [];
+        const result = editText(source, [{ document: 0, path, value: wanted }], { json: false });
+        expect(result.refused, source).toEqual([]);
+        expect(read(result.text)).toEqual(changed(before as Json, { kind: 'set', path, value: wanted }));
+        const [first, last] = linesOf(source, path);
+        const [old, now] = [source.split('\n'), result.text.split('\n')];
+        expect(now.slice(0, first), source).toEqual(old.slice(0, first));
+        const tail = old.slice(last + 1);
+        expect(tail.length === 0 ? [] : now.slice(-tail.length), `${source}\n=>\n${result.text}`).toEqual(
+          tail,
+        );
+      }),
+      { numRuns: 120 },
+    );
+  });
+
+  it('adds a key, and takes it away again as if it had never been there', () => {
+    fc.assert(
+      fc.property(root, layout, value, fc.nat(), (json, style, wanted, pick) => {
+        const source = written(json, style);
+        const before = read(source);
+        fc.pre(before !== undefined);
+        const maps = [[], ...pathsIn(before as Json)].filter((path) => {
+          const found = follow(before, path).value;
+          return (
+            typeof found === 'object' &&
+            found !== null &&
+            !Array.isArray(found) &&
+            Object.keys(found).length > 0
+          );
+        });
+        const path = [...(maps[pick % maps.length] ?? []), 'added_key'];
+        const added = editText(source, [{ document: 0, path, value: wanted }], { json: false });
+        expect(added.refused, source).toEqual([]);
+        expect(read(added.text)).toEqual(changed(before as Json, { kind: 'set', path, value: wanted }));
+        const removed = editText(added.text, [{ document: 0, path, value: undefined }], { json: false });
+        expect(removed.refused, added.text).toEqual([]);
+        expect(read(removed.text)).toEqual(before);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('keeps JSON what it is', () => {
+    fc.assert(
+      fc.property(root, value, fc.constantFrom(0, 2, '\t'), fc.nat(), (json, wanted, indent, pick) => {
+        const source = `${JSON.stringify(json, undefined, indent)}\n`;
+        const paths = pathsIn(json);
+        fc.pre(paths.length > 0);
+        const path = paths[pick % paths.length] ?? [];
+        const result = editText(source, [{ document: 0, path, value: wanted }], { json: true });
+        expect(result.refused, source).toEqual([]);
+        expect(JSON.parse(result.text)).toEqual(changed(json, { kind: 'set', path, value: wanted }));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
