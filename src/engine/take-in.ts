@@ -3,13 +3,18 @@ import type { Address } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
+import type { State } from '../state/state.ts';
 import { kindOf } from './bind.ts';
 import { Counter, collect, getRecord, type Observation } from './read.ts';
 
-export interface TakingIn {
+/** Which record an address is to be. */
+export interface Claim {
   readonly address: Address;
   readonly id: string;
   readonly kind: Kind;
+}
+
+export interface TakingIn extends Claim {
   readonly client: PlatformClient;
   readonly workspaceId: string;
   readonly session: StateSession;
@@ -23,29 +28,50 @@ export interface TakingIn {
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
 export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
-  const { address, id, session } = input;
-  const { state } = session;
+  if (isHeldAlready(input.session.state, input)) return 'already';
+  const seen = await lookFor(input);
+  if (seen.status !== 'shown') throw notThere(input);
+  await recordClaim(input, input);
+  return 'taken';
+}
+
+/**
+ * True where the state has the claim already, and nothing is open about it.
+ * @throws UserError where the address or the record is taken.
+ */
+export function isHeldAlready(state: State, { address, id, kind }: Claim): boolean {
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
-  if (entry?.id === id && pending === undefined) return 'already';
+  if (entry?.id === id && pending === undefined) return true;
   if (entry !== undefined && pending === undefined) {
     throw new UserError(`${address} is managed already, as ${entry.id}`, {
       hint: 'Import the record under another address, or let this one be forgotten first.',
     });
   }
   for (const [other, { id: held }] of state.resources) {
-    if (held === id && other !== address && kindOf(other) === input.kind.name) {
+    if (held === id && other !== address && kindOf(other) === kind.name) {
       throw new UserError(`${id} is managed already, as ${other}`, {
         hint: `To rename it, put the old name under metadata.previous_names of ${address}.`,
       });
     }
   }
-  const seen = await lookFor(input);
-  if (seen.status !== 'shown') {
-    throw new UserError(`the platform has no ${input.kind.name} with the id ${id}`, {
-      hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
-    });
-  }
+  return false;
+}
+
+export function notThere({ kind, id }: Claim): UserError {
+  return new UserError(`the platform has no ${kind.name} with the id ${id}`, {
+    hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
+  });
+}
+
+/** Puts a claim that was checked into the state. */
+export async function recordClaim(
+  { address, id, kind }: Claim,
+  { session, now }: Pick<TakingIn, 'session' | 'now'>,
+): Promise<void> {
+  const { state } = session;
+  const pending = state.pending.get(address);
+  const entry = state.resources.get(address);
   // A create that was to replace nothing was sent because the record that the state has is gone.
   const replaced = entry !== undefined && entry.id !== id ? pending?.replaces : undefined;
   await session.record({
@@ -54,15 +80,14 @@ export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
     entry: { id, adopted: true, recorded: {}, observed: {}, unobserved: [] },
     ...(replaced !== undefined && {
       orphan: {
-        kind: input.kind.name,
+        kind: kind.name,
         id: replaced,
         address,
         reason: 'replaced' as const,
-        since: input.now().toISOString(),
+        since: now().toISOString(),
       },
     }),
   });
-  return 'taken';
 }
 
 async function lookFor({ kind, id, client, workspaceId }: TakingIn): Promise<Observation> {

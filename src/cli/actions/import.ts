@@ -5,12 +5,17 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openSession } from '../../state/session.ts';
 import { VERSION } from '../../version.ts';
+import { type ImportRow, InvalidRows, readRows } from '../../workspaces/import-rows.ts';
+import { checkRows, recordRows, type TakingRows } from '../../workspaces/take-in-rows.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
+import { readTextOf } from '../given-ids.ts';
 import { openWorkspace } from '../open-workspace.ts';
 import { freshState } from './planning.ts';
 
-export interface ImportOptions extends LockFlags, PlatformFlags {}
+export interface ImportOptions extends LockFlags, PlatformFlags {
+  readonly from?: string;
+}
 
 export async function importRecord(
   context: Context,
@@ -52,10 +57,59 @@ export async function importRecord(
       ? `${address} is ${id} already.\n`
       : `${address} is ${id} now. Plan to see how it differs.\n`,
   );
-  if (!resources.some((resource) => resource.address === address)) {
-    context.log.warn(
-      `no manifest declares ${address} yet: write one before the next apply, which would forget it otherwise`,
-    );
-  }
+  warnUndeclared(context, resources.some((resource) => resource.address === address) ? [] : [address]);
   return ExitCode.ok;
+}
+
+/** Takes in the rows of a file, all or none. */
+export async function importFile(context: Context, file: string, options: ImportOptions): Promise<number> {
+  const { rows, problems } = readRows(await readTextOf(context.cwd, file), [...kinds.keys()]);
+  const opened = await openWorkspace(context, { requireKey: true });
+  const { workspaceId } = opened.workspace;
+  const { resources } = await opened.declared('offline');
+  const session = await openSession(opened.store, {
+    lock: opened.lockRequest('import', options.lockTimeout),
+    workspaceId,
+    fresh: freshState(),
+    version: VERSION,
+    now: context.now,
+  });
+  const client = opened.connect(options);
+  let fresh: readonly ImportRow[];
+  try {
+    const concurrency = opened.concurrency(options);
+    const taking: TakingRows = { session, client, kinds, workspaceId, concurrency, now: context.now };
+    const checked = await checkRows(rows, taking);
+    const wrong = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
+    if (wrong.length > 0) {
+      throw new InvalidRows(wrong.map((each) => ({ severity: 'error', code: 'bad-row', file, ...each })));
+    }
+    fresh = checked.fresh;
+    await recordRows(fresh, taking);
+  } finally {
+    try {
+      await client.close();
+    } finally {
+      await session.close();
+    }
+  }
+  const held = rows.length - fresh.length;
+  const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already.`;
+  context.terminal.out(`${fresh.length} taken under management.${more} Plan to see how they differ.\n`);
+  const declared = new Set(resources.map(({ address }) => address));
+  warnUndeclared(
+    context,
+    rows.map(({ address }) => address).filter((address) => !declared.has(address)),
+  );
+  return ExitCode.ok;
+}
+
+function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
+  const [first, ...more] = addresses;
+  if (first === undefined) return;
+  const what = more.length === 0 ? first : `${first} and ${more.length} more`;
+  const them = more.length === 0 ? 'one' : 'them';
+  log.warn(
+    `no manifest declares ${what} yet: write ${them} before the next apply, which would forget ${more.length === 0 ? 'it' : 'them'} otherwise`,
+  );
 }

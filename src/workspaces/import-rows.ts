@@ -1,0 +1,114 @@
+import { parseAddress } from '../manifests/resource.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { didYouMean } from '../problems/suggest.ts';
+import { UserError } from '../problems/user-error.ts';
+
+/** One line of a file of records to take in. */
+export interface ImportRow {
+  readonly address: string;
+  readonly id: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** A file of rows that cannot be taken in: everything that is wrong in it, by line. */
+export class InvalidRows extends UserError {
+  override readonly name = 'InvalidRows';
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[]) {
+    super(diagnostics.map(({ file, line, message }) => `${file}:${line}  ${message}`).join('\n'), {
+      hint: 'Nothing was saved.',
+    });
+    this.diagnostics = diagnostics;
+  }
+}
+
+export interface ReadRows {
+  readonly rows: readonly ImportRow[];
+  readonly problems: readonly RowProblem[];
+}
+
+export interface RowProblem {
+  readonly line: number;
+  readonly message: string;
+}
+
+const HEADER = 'address,id';
+
+/** The rows of a CSV text with the header `address,id`, and what is wrong with them by themselves. */
+export function readRows(text: string, kindNames: readonly string[]): ReadRows {
+  const rows: ImportRow[] = [];
+  const problems: RowProblem[] = [];
+  const lines = text.split(/\r\n|\r|\n/);
+  const header = cellsOf(lines[0] ?? '');
+  if (header?.join(',') !== HEADER) {
+    return { rows, problems: [{ line: 1, message: `the first line must be the header ${HEADER}` }] };
+  }
+  const byAddress = new Map<string, number>();
+  const byRecord = new Map<string, number>();
+  for (const [index, written] of lines.entries()) {
+    if (index === 0 || written.trim() === '') continue;
+    const line = index + 1;
+    const read = readRow(written, kindNames);
+    if (typeof read === 'string') {
+      problems.push({ line, message: read });
+      continue;
+    }
+    const { address, id, kind } = read;
+    const sameAddress = byAddress.get(address);
+    const sameRecord = byRecord.get(`${kind}/${id}`);
+    if (sameAddress !== undefined)
+      problems.push({ line, message: `${address} is in line ${sameAddress} already` });
+    else if (sameRecord !== undefined)
+      problems.push({ line, message: `${id} is in line ${sameRecord} already` });
+    else {
+      byAddress.set(address, line);
+      byRecord.set(`${kind}/${id}`, line);
+      rows.push({ address, id, line });
+    }
+  }
+  if (rows.length === 0 && problems.length === 0)
+    problems.push({ line: 1, message: 'there are no rows below the header' });
+  return { rows, problems };
+}
+
+/** What a line says, or what is wrong with it. */
+function readRow(
+  line: string,
+  kindNames: readonly string[],
+): { readonly address: string; readonly id: string; readonly kind: string } | string {
+  const cells = cellsOf(line);
+  if (cells === undefined) return 'a quote is not closed, or something follows it';
+  const [address = '', id = '', ...more] = cells;
+  if (cells.length < 2 || more.length > 0)
+    return `expected two cells, ${HEADER}; there ${counted(cells.length)}`;
+  const kind = parseAddress(address)?.kind;
+  if (kind === undefined) return `${JSON.stringify(address)} is no address, such as Agent/support-line`;
+  if (!kindNames.includes(kind)) {
+    return `there is no kind ${kind}${didYouMean(kind, kindNames) || `; there are ${kindNames.join(', ')}`}`;
+  }
+  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(address.slice(kind.length + 1))) {
+    return `${address}: no manifest can have this name: expected 1 to 63 lower-case letters, digits and hyphens`;
+  }
+  if (id === '' || /[\s/]/.test(id)) return `${JSON.stringify(id)} is no id`;
+  return { address, id, kind };
+}
+
+function counted(cells: number): string {
+  return cells === 1 ? 'is 1' : `are ${cells}`;
+}
+
+/** The cells of a line, blanks around them taken away; undefined where its quotes do not match. */
+function cellsOf(line: string): string[] | undefined {
+  const cells: string[] = [];
+  const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
+  let more = true;
+  while (more) {
+    const match = cell.exec(line);
+    if (match === null) return undefined;
+    cells.push(match[1]?.replaceAll('""', '"') ?? match[2]?.trim() ?? '');
+    more = match[3] === ',';
+  }
+  return cells;
+}

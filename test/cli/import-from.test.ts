@@ -1,0 +1,80 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': `${agentManifest('day')}---\n${agentManifest('night')}` };
+
+async function agentIn({ emulator }: TestWorkspace, name: string): Promise<string> {
+  const answer = await fetch(`${emulator.url}/api/v1/agents`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+    body: JSON.stringify({ name }),
+  });
+  return ((await answer.json()) as { data: { id: string } }).data.id;
+}
+
+async function stateOf(workspace: TestWorkspace): Promise<[string, string | null][]> {
+  const { stdout } = await workspace.run('state', 'list', '--output', 'json');
+  const rows = JSON.parse(stdout) as { address: string; id: string | null }[];
+  return rows.map(({ address, id }) => [address, id]);
+}
+
+describe('import --from', () => {
+  it('takes in all rows with one save', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const day = await agentIn(workspace, 'day');
+    const night = await agentIn(workspace, 'night');
+    const { id: user } = workspace.emulator.dashboard.inviteUser({ email: 'ann@example.com' });
+    await workspace.folder.write(
+      'ids.csv',
+      `address,id\nAgent/day,${day}\nAgent/night,${night}\nWorkspaceUser/ann,${user}\n`,
+    );
+    const first = await workspace.run('import', '--from', 'ids.csv');
+    expect(first.stdout).toContain('3 taken under management.');
+    expect(first.stderr).toContain('no manifest declares WorkspaceUser/ann yet');
+    expect(first.code).toBe(0);
+    expect(await stateOf(workspace)).toEqual([
+      ['Agent/day', day],
+      ['Agent/night', night],
+      ['WorkspaceUser/ann', user],
+    ]);
+    const files = await readdir(path.join(workspace.folder.root, '.voxform'));
+    expect(files.filter((file) => file.includes('backup')).sort()).toEqual([
+      'test.state.json.backup-0',
+      'test.state.json.backup-1',
+    ]);
+    const again = await workspace.run('import', '--from', 'ids.csv');
+    expect(again.stdout).toContain('0 taken under management. 3 were already.');
+  });
+
+  it('reports every wrong row with its line, and saves nothing', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const day = await agentIn(workspace, 'day');
+    const night = await agentIn(workspace, 'night');
+    await workspace.run('import', 'Agent/night', night);
+    await workspace.folder.write(
+      'ids.csv',
+      `address,id\nAgent/day,${day}\nAgnet/x,1\nAgent/gone,01NOTHERE0000000000000000A\nAgent/other,${night}\nWorkspaceUser/ann,${day}\n`,
+    );
+    const { code, stderr } = await workspace.run('import', '--from', 'ids.csv');
+    expect(code).toBe(1);
+    expect(stderr).toContain('ids.csv:3  there is no kind Agnet; did you mean "Agent"?');
+    expect(stderr).toContain('ids.csv:4  the platform has no Agent with the id 01NOTHERE0000000000000000A');
+    expect(stderr).toContain(`ids.csv:5  ${night} is managed already, as Agent/night`);
+    expect(stderr).toContain(`ids.csv:6  the platform has no WorkspaceUser with the id ${day}`);
+    expect(await stateOf(workspace)).toEqual([['Agent/night', night]]);
+  });
+
+  it.each([
+    [['import'], 64, 'an address and an id, or a file'],
+    [['import', 'Agent/day'], 64, 'an address and an id, or a file'],
+    [['import', 'Agent/day', 'x', '--from', 'ids.csv'], 64, 'an address and an id, or a file'],
+    [['import', '--from', 'nothing.csv'], 1, 'nothing.csv cannot be read'],
+  ])('%j says what is wrong', async (args, expected, message) => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.run(...args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(expected);
+  });
+});
