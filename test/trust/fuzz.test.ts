@@ -4,7 +4,7 @@ import { FuzzGround } from './fuzz-ground.ts';
 import { faultOf, targets } from './fuzz-targets.ts';
 
 /** A short form of what `npm run fuzz` does at length. */
-const RUNS = 40;
+const RUNS = 25;
 
 let ground: FuzzGround;
 

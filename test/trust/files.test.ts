@@ -1,0 +1,113 @@
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { start } from '../cli/voxform-process.ts';
+import { leakIn } from './planted-secrets.ts';
+import { SecretWorkspace } from './secret-workspace.ts';
+
+/** Runs with the umask that lets everyone read everything. */
+async function withOpenUmask<T>(run: () => Promise<T>): Promise<T> {
+  const before = process.umask(0);
+  try {
+    return await run();
+  } finally {
+    process.umask(before);
+  }
+}
+
+function modeOf(file: string): string {
+  return (statSync(file).mode & 0o777).toString(8);
+}
+
+/** Kills an apply while the platform keeps it waiting for its answers, and gives what it wrote until then. */
+async function killedApply(workspace: SecretWorkspace): Promise<string> {
+  const asked = Promise.withResolvers<void>();
+  let waiting = 0;
+  workspace.platform.misbehave = ({ method }) => {
+    if (method !== 'POST') return undefined;
+    if (++waiting === 2) asked.resolve();
+    return true;
+  };
+  const options = { cwd: workspace.root, env: workspace.env };
+  const { child, ended } = start(['apply', '--auto-approve', '-v'], options);
+  await asked.promise;
+  child.kill('SIGKILL');
+  const { signal, stdout, stderr } = await ended;
+  expect(signal).toBe('SIGKILL');
+  workspace.platform.misbehave = undefined;
+  return stdout + stderr;
+}
+
+describe('what a run writes', () => {
+  it('only its owner may read, whatever the umask, killed or not; and none of it holds a secret', async () => {
+    await using workspace = await SecretWorkspace.open({ few: true });
+    await withOpenUmask(async () => {
+      const planFile = path.join(workspace.root, 'a.plan');
+      writeFileSync(planFile, 'was here before', { mode: 0o644 });
+      expect((await workspace.run(['plan', '--out', 'a.plan'])).code).toBe(0);
+      expect(leakIn(await killedApply(workspace))).toBeUndefined();
+      const afterKill = workspace.written();
+      expect([...afterKill.keys()].sort()).toEqual([
+        '.voxform/test.state.json',
+        '.voxform/test.state.json.backup-0',
+        '.voxform/test.state.json.journal',
+        '.voxform/test.state.json.lock',
+        'a.plan',
+        'voxform.yaml',
+      ]);
+      expect(afterKill.get('.voxform/test.state.json.journal')).toContain('"type":"creating"');
+      for (const name of afterKill.keys()) {
+        if (name === 'voxform.yaml') continue;
+        expect([name, modeOf(path.join(workspace.root, name))]).toEqual([name, '600']);
+      }
+      expect(modeOf(path.join(workspace.root, '.voxform'))).toBe('700');
+      expect(workspace.leaksInFiles()).toEqual([]);
+
+      for (const address of ['Agent/a', 'Webhook/hook']) {
+        expect((await workspace.run(['state', 'resolve', address, '--not-created'])).code).toBe(0);
+      }
+      expect((await workspace.run(['apply', '--auto-approve'])).code).toBe(0);
+      for (const name of workspace.written().keys()) {
+        if (name === 'voxform.yaml') continue;
+        expect([name, modeOf(path.join(workspace.root, name))]).toEqual([name, '600']);
+      }
+      expect(workspace.leaksInFiles()).toEqual([]);
+    });
+  });
+});
+
+describe('what a project reads', () => {
+  it.each([
+    { reason: 'braces', glob: '{..,manifests}/*.yaml' },
+    { reason: 'a pattern that is escaped', glob: '\\.\\./*.yaml' },
+    { reason: 'one of several', glob: '@(..|manifests)/*.yaml' },
+    { reason: 'a folder that is a link', glob: 'linked/**/*.yaml' },
+    { reason: 'a file that is a link', glob: 'linked.yaml' },
+    { reason: 'any folder', glob: '**/*.yaml' },
+  ])('stays inside it: $reason', async ({ glob }) => {
+    await using workspace = await SecretWorkspace.open();
+    const outside = path.join(workspace.root, 'outside');
+    const project = path.join(workspace.root, 'project');
+    mkdirSync(outside);
+    const foreign = 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: foreign }\nspec: { name: x }\n';
+    writeFileSync(path.join(outside, 'foreign.yaml'), foreign);
+    workspace.write({
+      'above.yaml': foreign,
+      'project/voxform.yaml': `version: 1\nmanifests: [${JSON.stringify(glob)}]\nworkspaces: { test: { base_url: "https://example.com", workspace_id: x } }\n`,
+    });
+    symlinkSync(outside, path.join(project, 'linked'));
+    symlinkSync(path.join(outside, 'foreign.yaml'), path.join(project, 'linked.yaml'));
+    const { stdout, stderr } = await workspace.run(['-C', 'project', 'validate']);
+    expect(stdout + stderr).not.toContain('1 Agent');
+    expect(stdout + stderr).toMatch(/outside|leads out|no file matches|must be an object|unknown/);
+  });
+
+  it('is not a project file that lies elsewhere', async () => {
+    await using workspace = await SecretWorkspace.open();
+    mkdirSync(path.join(workspace.root, 'project'));
+    symlinkSync(path.join(workspace.root, 'voxform.yaml'), path.join(workspace.root, 'project/voxform.yaml'));
+    const { code, stdout, stderr } = await workspace.run(['-C', 'project', 'validate']);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toContain('outside the project folder');
+  });
+});
