@@ -99,7 +99,7 @@ function created(facts: Facts, reason: string): Decision {
 
 /** A create that had no answer, and whose record cannot be looked for: only a person can say. */
 function undecided(facts: Facts): Decision {
-  const { address } = facts.binding.resource;
+  const address = addressInState(facts);
   const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
   const reason = `a create sent at ${facts.binding.pending?.since} had no answer, so the record may or may not exist`;
   const steps = [
@@ -110,6 +110,11 @@ function undecided(facts: Facts): Decision {
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
 
+/** The address under which a question is open: until an apply, a resource with a new name has its earlier one there. */
+function addressInState({ binding }: Facts): string {
+  return binding.previousAddress ?? binding.resource.address;
+}
+
 /** True where the manifest has changed since, so that it no longer means the record that was being created. */
 function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean {
   const key = kind.naturalKey?.(resource.spec)?.key;
@@ -118,7 +123,7 @@ function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean 
 
 /** The create did happen, and the manifest means another record by now: that is decided once this one is in the state. */
 function answered(facts: Facts, id: string): Decision {
-  const { address } = facts.binding.resource;
+  const address = addressInState(facts);
   const reason = `a create sent at ${facts.binding.pending?.since} had no answer and did happen, and the manifest has changed since`;
   const steps = [`Take the record in, and plan again: voxform import ${address} ${id}`];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
