@@ -9,7 +9,7 @@ import { Random } from './torture/random.ts';
 
 /*
  * Attacks the built command with everything that the world may do to it, and prints what came of it:
- *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN]
+ *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--trial N]
  * The exit code is 1 when an id was lost, a record made twice, a secret seen, or another promise not held.
  */
 
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '3' },
     kills: { type: 'string', default: '1000' },
     only: { type: 'string' },
+    trial: { type: 'string', default: '0' },
   },
 });
 
@@ -36,9 +37,8 @@ process.stdout.write(`seed ${values.seed}: again with npm run torture -- --seed 
 const { folder: built, remove } = buildCommand();
 try {
   const bench = { built, figures };
-  const chosen = allCases.filter(({ group, name }) =>
-    new RegExp(values.only ?? '').test(`${group}: ${name}`),
-  );
+  const only = new RegExp(values.only ?? '');
+  const chosen = allCases.filter(({ group, name }) => only.test(`${group}: ${name}`));
   await inParallel(
     chosen.map((each) => () => runCase(each, bench)),
     WIDTH,
@@ -50,7 +50,7 @@ try {
   await inParallel(trials(), WIDTH);
 
   function* trials(): Generator<() => Promise<void>> {
-    for (let trial = 0; values.only === undefined && !isOver(); trial++) {
+    for (let trial = Number(values.trial); only.test('kills') && !isOver(); trial++) {
       const options = { random: random.branch(trial), mostKills: KILLS_A_TRIAL, nextPlace, isOver };
       yield () => killTrial(bench, options).catch((error: unknown) => figures.failed('kills', error));
     }

@@ -38,8 +38,9 @@ export function emailOf(name: string): string {
   return `${name}@example.com`;
 }
 
-export function manifest(kind: string, name: string, spec: object): string {
-  return `${JSON.stringify({ apiVersion: 'voxform/v1', kind, metadata: { name }, spec }, null, 2)}\n`;
+export function manifest(kind: string, name: string, spec: object, metadata: object = {}): string {
+  const whole = { apiVersion: 'voxform/v1', kind, metadata: { name, ...metadata }, spec };
+  return `${JSON.stringify(whole, null, 2)}\n`;
 }
 
 /** One file of several documents. */
@@ -49,30 +50,49 @@ export function documents(...manifests: readonly string[]): string {
 
 export const FIFTY = { agents: 24, webhooks: 10, numbers: 11, users: 5 } as const;
 
-/** Fifty resources with references among them, and secrets wherever a spec can have one. */
-export function fifty(prompt: string): string {
+/**
+ * Fifty resources with references among them, and secrets wherever a spec can have one. The second edition changes them all:
+ * every agent is updated, some under a new name, every webhook is replaced, and one of each is declared no more.
+ */
+export function fifty(edition: 1 | 2): string {
   const { agents, webhooks, numbers, users } = FIFTY;
-  const reference = (index: number) => ({ $ref: `Agent/agent-${index}` });
+  const isNew = edition === 2;
+  const prompt = promptOf(edition);
+  const agentName = (index: number) =>
+    isNew && index % 7 === 3 ? `agent-${index}${RENAMED}` : `agent-${index}`;
+  const reference = (index: number) => ({ $ref: `Agent/${agentName(index)}` });
   return documents(
-    ...range(agents).map((index) =>
-      manifest('Agent', `agent-${index}`, {
-        name: `agent-${index}`,
-        llm_config: {
-          model: 'gpt-4o',
-          api_key: { $secret: 'PROVIDER_KEY' },
-          ...(index % 4 === 0 && { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] }),
+    ...range(isNew ? agents - 1 : agents).map((index) =>
+      manifest(
+        'Agent',
+        agentName(index),
+        {
+          name: agentName(index),
+          llm_config: {
+            model: 'gpt-4o',
+            api_key: { $secret: 'PROVIDER_KEY' },
+            ...(index % 4 === 0 && { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] }),
+          },
+          prompt_config: {
+            prompt:
+              index % 6 === 0 ? { $join: [prompt, { $secret: 'PROMPT_SECRET' }] } : `${prompt} ${index}`,
+          },
+          ...(index % 3 === 0 && { knowledge_base_config: { chunks_to_retrieve: index + 1 } }),
+          tts_config: { voice_id: `voice-${index}`, backchannel_words: ['yes', 'right'] },
         },
-        prompt_config: {
-          prompt: index % 6 === 0 ? { $join: [prompt, { $secret: 'PROMPT_SECRET' }] } : `${prompt} ${index}`,
-        },
-        ...(index % 3 === 0 && { knowledge_base_config: { chunks_to_retrieve: index + 1 } }),
-        tts_config: { voice_id: `voice-${index}`, backchannel_words: ['yes', 'right'] },
-      }),
+        agentName(index) === `agent-${index}` ? {} : { previous_names: [`agent-${index}`] },
+      ),
     ),
-    ...range(webhooks).map((index) =>
-      index === 0
-        ? manifest('Webhook', 'hook-0', { url: { $secret: 'HOOK_URL' }, retries: 1, timeout: 10 })
-        : webhook(`hook-${index}`, { timeout: 10 + index }),
+    ...range(isNew ? webhooks - 1 : webhooks).map((index) =>
+      manifest(
+        'Webhook',
+        `hook-${index}`,
+        {
+          url: index === 0 ? { $secret: 'HOOK_URL' } : `https://example.com/hooks/hook-${index}`,
+          timeout: 10 * edition,
+        },
+        { replace: 'allow' },
+      ),
     ),
     ...range(numbers).map((index) =>
       number(`number-${index}`, index, index % 2 === 0 ? { inbound_agent_id: reference(index) } : {}),
@@ -80,11 +100,29 @@ export function fifty(prompt: string): string {
     ...range(users).map((index) =>
       user(`user-${index}`, {
         role: index === 0 ? 'owner' : 'member',
-        modules: ['analytics', 'agents'],
-        agent_ids: [reference(index), reference(agents - 1 - index)],
+        modules: isNew ? ['analytics'] : ['analytics', 'agents'],
+        agent_ids: [reference(index), reference(agents - 2 - index)],
       }),
     ),
   );
+}
+
+/** How many resources an edition declares. */
+export function sizeOf(edition: 1 | 2): number {
+  return edition === 1 ? 50 : 48;
+}
+
+/** What every prompt of an edition begins with. */
+export function promptOf(edition: 1 | 2): string {
+  return edition === 1 ? 'Be kind.' : 'Be brief.';
+}
+
+/** The end of a new name; the record may have either name while the change is under way. */
+const RENAMED = '-renamed';
+
+/** The address that a resource had first. */
+export function firstAddress(address: string): string {
+  return address.endsWith(RENAMED) ? address.slice(0, -RENAMED.length) : address;
 }
 
 function range(length: number): number[] {
