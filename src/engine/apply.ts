@@ -51,6 +51,8 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     maxAgeMilliseconds: TRUSTED_MILLISECONDS,
     now: input.now,
   });
+  // Not asked again during a long apply: creates must not cost reads.
+  const waited = input.now().getTime() - input.observedAt.getTime() > TRUSTED_MILLISECONDS;
   let halted: string | undefined;
 
   const run = async (address: Address): Promise<ResourceResult> => {
@@ -79,7 +81,8 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         observation,
         settled: plan.settled.get(address),
         secret: input.secret,
-        lookAgain: mustLook && id !== null ? () => secondLook(kind, id) : undefined,
+        lookAgain: mustLook && id !== null ? () => secondLook.at(kind, id) : undefined,
+        isTaken: waited ? (key) => secondLook.holdsKey(kind, key) : undefined,
         now: input.now,
         warn: (message) => warnings.push({ address, message }),
       });

@@ -50,33 +50,60 @@ export async function getRecord(
   }
 }
 
-/**
- * Looks again at single records of any kind, by id. A kind that can only be listed is listed once for all that ask within
- * `maxAgeMilliseconds`.
- */
+/** Looks at the platform again, some time after a plan did. */
+export interface SecondLook {
+  /** One record of any kind. */
+  at(kind: Kind, id: string): Promise<Observation>;
+  /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
+  holdsKey(kind: Kind, key: string): Promise<boolean>;
+}
+
+/** A kind that can only be listed is listed once for all that ask within `maxAgeMilliseconds`. */
 export function createSecondLook(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
-): (kind: Kind, id: string) => Promise<Observation> {
-  const lists = new Map<string, { readonly at: number; readonly byId: Promise<Map<string, ShownRecord>> }>();
-  const progress = new Counter(undefined);
-  return async (kind, id) => {
-    if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
-    const list = kind.list;
-    if (list === undefined) return { status: 'absent' };
+): SecondLook {
+  const lists = new Map<string, { readonly at: number; readonly listed: Promise<Listed> }>();
+  const listOf = (kind: Kind): Promise<Listed> => {
     let recent = lists.get(kind.name);
     if (recent === undefined || now().getTime() - recent.at > maxAgeMilliseconds) {
-      const all = collect(() => list(client), { kind: kind.name, workspaceId, progress });
-      recent = {
-        at: now().getTime(),
-        byId: all.then((shown) => new Map(shown.map((each) => [each.id, each]))),
-      };
+      recent = { at: now().getTime(), listed: listAll(kind, { client, workspaceId }) };
       lists.set(kind.name, recent);
     }
-    const record = (await recent.byId).get(id);
-    return record === undefined ? { status: 'gone' } : { status: 'shown', record };
+    return recent.listed;
+  };
+  return {
+    async at(kind, id) {
+      if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
+      if (kind.list === undefined) return { status: 'absent' };
+      const record = (await listOf(kind)).byId.get(id);
+      return record === undefined ? { status: 'gone' } : { status: 'shown', record };
+    },
+    holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).keys.has(key),
   };
 }
+
+interface Listed {
+  readonly byId: ReadonlyMap<string, ShownRecord>;
+  readonly keys: ReadonlySet<string | undefined>;
+}
+
+async function listAll(
+  kind: Kind,
+  { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
+): Promise<Listed> {
+  const shown = await collect(() => kind.list?.(client) ?? none(), {
+    kind: kind.name,
+    workspaceId,
+    progress: new Counter(undefined),
+  });
+  return {
+    byId: new Map(shown.map((record) => [record.id, record])),
+    keys: new Set(shown.map((record) => kind.recordKey?.(record))),
+  };
+}
+
+async function* none(): AsyncGenerator<ShownRecord> {}
 
 export interface Collecting {
   readonly kind: string;

@@ -31,6 +31,8 @@ export interface Writing {
   secret(name: string): Secret;
   /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
   readonly lookAgain: (() => Promise<Observation>) | undefined;
+  /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
+  readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
   now(): Date;
   warn(message: string): void;
 }
@@ -79,6 +81,11 @@ async function create(facts: Writing): Promise<string> {
   if (kind.create === undefined) throw new Error(`${planned.address} cannot be created`);
 
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
+  if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
+    throw new UserError(`somebody created the record of ${planned.address} since the plan was made`, {
+      hint: 'Plan again: it will be adopted.',
+    });
+  }
   const pending: PendingCreate = {
     since: facts.now().toISOString(),
     recorded: Object.fromEntries([...leaves].map(([path, value]) => [path, mask(value, facts.fingerprints)])),

@@ -7,14 +7,18 @@ import { actionsIn, outcomes, type PlanOptions, Workspace } from './workspace.ts
 async function applyLate(
   w: Workspace,
   desired: readonly Resource[],
-  { seconds, meanwhile, ...options }: PlanOptions & { seconds: number; meanwhile?: () => void },
+  {
+    seconds,
+    meanwhile,
+    ...options
+  }: PlanOptions & { seconds: number; meanwhile?: () => void | Promise<void> },
 ): Promise<Record<string, string>> {
   const session = await w.session();
   try {
     const planned = await w.reconcile(desired, options, session.state);
     w.time += seconds * 1000;
     w.emulator.clearRequests();
-    meanwhile?.();
+    await meanwhile?.();
     return outcomes(await w.carryOut(planned, session));
   } finally {
     await session.close();
@@ -88,5 +92,25 @@ describe('a plan that waited', () => {
       'Agent/a': 'done',
       'PhoneNumber/n': 'done',
     });
+  });
+
+  it('creates nothing that somebody created meanwhile, and lists once for all', async () => {
+    const w = await Workspace.open();
+    const desired = [number('a', { number: '+12025550120' }), number('b', { number: '+12025550121' })];
+    const created = Promise.withResolvers<void>();
+    const result = await applyLate(w, desired, {
+      seconds: 61,
+      meanwhile: async () => {
+        await w.client.numbers.create({ number: '12025550120' });
+        w.emulator.clearRequests();
+        created.resolve();
+      },
+    });
+    await created.promise;
+    expect(result).toMatchObject({ 'PhoneNumber/b': 'done' });
+    expect(result['PhoneNumber/a']).toContain('created the record');
+    expect(methods(w)).toBe('GET POST');
+    expect(w.emulator.world.numbers.size).toBe(2);
+    expect(actionsIn(await w.plan(desired))).toEqual(['adopt PhoneNumber/a']);
   });
 });
