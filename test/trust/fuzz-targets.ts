@@ -175,7 +175,7 @@ function journalOf(ground: FuzzGround): readonly unknown[] {
 }
 
 /** With the digest worked out anew, so that the file does not pass for one that was edited. */
-function resealed(mutant: unknown): string {
+export function resealed(mutant: unknown): string {
   if (!isObject(mutant)) return JSON.stringify(mutant) ?? '';
   try {
     return JSON.stringify(sealed(mutant as unknown as PlanDocument));

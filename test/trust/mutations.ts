@@ -215,7 +215,10 @@ function walk(holder: object, steps: readonly number[]): readonly [object, strin
 
 /** A line of a journal whose checksum is right, so that its content is looked at. */
 export function checkedLine(entry: unknown): string {
-  const json = JSON.stringify(entry);
+  return checkedText(JSON.stringify(entry));
+}
+
+export function checkedText(json: string): string {
   return `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
 }
 

@@ -82,7 +82,7 @@ describe('no secret gets out', () => {
     await tell('plan', '-v', '--output', 'json', '--out', 'last.plan');
     await tell('apply', '-v', '--auto-approve', '--output', 'json', '--allow-large-change');
     expect([...leaks, ...workspace.leaksInFiles()]).toEqual([]);
-  });
+  }, 180_000);
 
   it('once the manifest no longer says that it is one', async () => {
     await using workspace = await SecretWorkspace.open();
