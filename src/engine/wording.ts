@@ -23,7 +23,7 @@ export function manualSteps(
   record: ShownRecord | undefined,
 ): string[] {
   const named = leavesOf(kind, binding.resource.spec);
-  const known = { ...plainLeaves(leaves), ...(record as JsonObject | undefined) };
+  const known = { ...(record as JsonObject | undefined), ...plainLeaves(leaves) };
   return changes.map(({ path, before, after }) => {
     const wanted = named.get(path);
     const spoken = wanted instanceof Reference ? spokenReference(wanted, after) : spokenValue(after);
