@@ -1,6 +1,7 @@
 import { UserError } from '../problems/user-error.ts';
 import { isObject, type Json, sortKeys } from '../values/json.ts';
 import { STATE_FORMAT_VERSION, type StateDocument, stateDocument } from './document.ts';
+import { LostState } from './lost-state.ts';
 
 /** The document as it is written: sorted keys, two spaces, a final newline. */
 export function stateText(document: StateDocument): string {
@@ -11,11 +12,12 @@ export function stateText(document: StateDocument): string {
  * Reads what `stateText` wrote.
  * @param name how messages call it, e.g. its path.
  * @param hint what to do about a damaged one.
- * @throws UserError saying why it cannot be used.
+ * @throws LostState where it is damaged.
+ * @throws UserError where a newer voxform wrote it.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: string): StateDocument {
-  const damaged = (reason: string, cause?: unknown): UserError =>
-    new UserError(`the state ${name} is damaged: ${reason}`, { hint, cause });
+  const damaged = (reason: string, cause?: unknown): LostState =>
+    new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
   let value: unknown;
   try {

@@ -1,5 +1,6 @@
 import type { StateDocument } from './document.ts';
 import type { JournalEntry } from './journal.ts';
+import type { State } from './state.ts';
 
 /**
  * Where a state is kept. The engine knows no more of it than this, and must not assume that any call is quick.
@@ -15,8 +16,21 @@ export interface StateStore {
    * @throws UserError naming who holds it, since when, from where, and the id that `state unlock` takes.
    */
   lock(request: LockRequest): Promise<StateLease>;
+  /**
+   * What copies and broken pieces tell of this state and of earlier ones that were set aside, the newest first. Damage is
+   * passed over. Takes no lock and changes nothing.
+   */
+  remains(): Promise<readonly Remains[]>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockInfo>;
+}
+
+/** As much of a state as could still be read. */
+export interface Remains extends Pick<State, 'resources' | 'pending' | 'orphans'> {
+  /** Where it was read, for messages. */
+  readonly source: string;
+  /** Undefined where it does not say. */
+  readonly workspaceId: string | undefined;
 }
 
 export interface StoredState {
@@ -37,6 +51,11 @@ export interface StateLease {
    * yet). The earlier document is kept as a backup.
    */
   commit(document: StateDocument, expectedSerial: number | undefined): Promise<void>;
+  /**
+   * Puts a state for which `read` throws `LostState` out of the way, with all that belongs to it, so that a new one can begin.
+   * @returns where it is kept, or undefined where there was nothing.
+   */
+  setAside(): Promise<string | undefined>;
   release(): Promise<void>;
 }
 

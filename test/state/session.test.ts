@@ -173,11 +173,13 @@ describe('a state session', () => {
       read: () => Promise.resolve({ document: undefined, journal: [] }),
       append: (entry) => Promise.resolve(void appended.push(entry)),
       commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),
+      setAside: () => Promise.resolve(undefined),
       release: () => Promise.resolve(void appended.push('released')),
     };
     const store: StateStore = {
       location: 'elsewhere',
       read: lease.read,
+      remains: () => Promise.resolve([]),
       lock: () => Promise.resolve(lease),
       unlock: () => Promise.resolve(lease.info),
     };

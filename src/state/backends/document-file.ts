@@ -1,7 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { UserError } from '../../problems/user-error.ts';
 import type { StateDocument } from '../document.ts';
 import { parseState, stateText } from '../document-text.ts';
+import { LostState, RECOVER } from '../lost-state.ts';
 import {
   errorCode,
   type FailPoint,
@@ -51,7 +51,7 @@ export async function readDocument(files: Files, path: string): Promise<StateDoc
   const bytes = await readIfThere(files, path);
   if (bytes !== undefined) return parseState(bytes, path, hint);
   if (backup === undefined) return undefined;
-  throw new UserError(`the state ${path} is missing, but its backup ${basename(backup.path)} is there`, {
+  throw new LostState(`the state ${path} is missing, but its backup ${basename(backup.path)} is there`, {
     hint,
   });
 }
@@ -140,8 +140,8 @@ async function backups(files: Files, path: string): Promise<Backup[]> {
 }
 
 function restoreHint(path: string, backup: Backup | undefined): string {
-  const other = 'from version control or another backup';
+  const restore = `Restore it from version control or another backup. ${RECOVER}`;
   return backup === undefined
-    ? `Restore it ${other}`
-    : `Restore it ${other}, or from the newest copy that voxform kept: cp ${shellWord(backup.path)} ${shellWord(path)}`;
+    ? restore
+    : `${restore} The newest copy that voxform kept: cp ${shellWord(backup.path)} ${shellWord(path)}`;
 }

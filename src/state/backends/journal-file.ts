@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { UserError } from '../../problems/user-error.ts';
 import { type JournalEntry, journalEntry } from '../journal.ts';
+import { LostState, RECOVER } from '../lost-state.ts';
 import {
   type FailPoint,
   type FileHandle,
@@ -41,6 +42,22 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
     start = end + 1;
   }
   return { entries, goodLength: start };
+}
+
+/** Every entry that is whole, whatever lies between them. Never throws. */
+export function wholeEntries(bytes: Buffer): JournalEntry[] {
+  const entries: JournalEntry[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(0x0a, start);
+    const end = newline === -1 ? bytes.length : newline;
+    const json = contentOf(bytes.subarray(start, end));
+    if (json !== undefined) {
+      const parsed = journalEntry.safeParse(JSON.parse(json));
+      if (parsed.success) entries.push(parsed.data);
+    }
+    start = end + 1;
+  }
+  return entries;
 }
 
 /**
@@ -162,14 +179,15 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
   } catch {
     // Falls through: whole, but not an entry.
   }
-  throw damage(path, line, 'is not an entry that this voxform knows; a newer one may have written it');
+  throw new UserError(
+    `${path}:${line}  the journal of the state is not an entry that this voxform knows; a newer one may have written it`,
+    { hint: 'Upgrade voxform, or restore the journal from a backup.' },
+  );
 }
 
 function damage(path: string, line: number, what: string): UserError {
-  return new UserError(`${path}:${line}  the journal of the state ${what}`, {
-    hint:
-      'Restore the journal from a backup. If there is none, keep a copy of it, cut the file before this line, ' +
-      'and take in the ids that the copy names from there on with: voxform import ADDRESS ID',
+  return new LostState(`${path}:${line}  the journal of the state ${what}`, {
+    hint: `Restore the journal from a backup. ${RECOVER}`,
   });
 }
 

@@ -6,6 +6,7 @@ import { keepCurrent, pruneBackups, readDocument, writeDocument } from './docume
 import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
 import { JournalWriter } from './journal-file.ts';
 import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
+import { setAside } from './local-remains.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 
 export interface LocalLeaseParts {
@@ -57,6 +58,17 @@ export class LocalLease implements StateLease {
       await done;
     } catch (error) {
       throw fileProblem(error, 'write', this.#parts.location);
+    }
+  }
+
+  async setAside(): Promise<string | undefined> {
+    this.#assertOpen();
+    const { files, path, location, info } = this.#parts;
+    try {
+      await this.#assertHeld();
+      return await setAside(files, path, info.id);
+    } catch (error) {
+      throw fileProblem(error, 'write', location);
     }
   }
 

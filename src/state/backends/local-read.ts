@@ -1,7 +1,7 @@
-import { UserError } from '../../problems/user-error.ts';
 import type { StateDocument } from '../document.ts';
 import { fold } from '../fold.ts';
 import type { JournalEntry } from '../journal.ts';
+import { LostState, RECOVER } from '../lost-state.ts';
 import type { StoredState } from '../store.ts';
 import { readDocument } from './document-file.ts';
 import { type Files, readIfThere } from './files.ts';
@@ -32,9 +32,9 @@ export async function readStored(files: Files, path: string): Promise<ReadResult
   const bytes = (await readIfThere(files, journalPath)) ?? Buffer.alloc(0);
   const document = await readDocument(files, path);
   if (document === undefined && bytes.length > 0) {
-    throw new UserError(`the state ${path} is missing, but its journal is there`, {
+    throw new LostState(`the state ${path} is missing, but its journal is there`, {
       hint:
-        'Restore the state from version control or another backup. ' +
+        `Restore the state from version control or another backup. ${RECOVER} ` +
         `Only if the journal belongs to nothing that exists, move ${journalPath} away.`,
     });
   }
@@ -73,23 +73,21 @@ export function unknownTo(document: StateDocument, entries: readonly JournalEntr
 function belongs(entry: JournalEntry, document: StateDocument, journalPath: string): boolean {
   if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
   if (entry.serial === document.serial) return true;
-  throw new UserError(
+  throw new LostState(
     `the journal ${journalPath} continues serial ${entry.serial}, but the state has serial ${document.serial}: an older state was put in its place`,
     {
       hint:
         `Put the state with serial ${entry.serial} back, from version control or from its copy ending in .backup-${entry.serial}. ` +
-        'If that is lost, move the journal away and take in the ids that it names with: voxform import ADDRESS ID',
+        RECOVER,
     },
   );
 }
 
-function gap(journalPath: string, expected: number, found: number): UserError {
-  return new UserError(
+function gap(journalPath: string, expected: number, found: number): LostState {
+  return new LostState(
     `the journal ${journalPath} is damaged: entry ${found} stands where ${expected} should`,
     {
-      hint:
-        'Restore the journal from a backup. If there is none, move it away and take in the ids that it names with: ' +
-        'voxform import ADDRESS ID',
+      hint: `Restore the journal from a backup. ${RECOVER}`,
     },
   );
 }

@@ -5,6 +5,7 @@ import { targetOf } from './document-file.ts';
 import { type FailPoint, type Files, fileProblem, nodeFiles } from './files.ts';
 import { LocalLease } from './local-lease.ts';
 import { readStored } from './local-read.ts';
+import { readRemains } from './local-remains.ts';
 import { breakLock, type LockSettings, takeLock } from './lock.ts';
 
 export interface LocalStoreOptions {
@@ -62,6 +63,15 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
           if (attempt === 3) throw fileProblem(error, 'read', location);
           await delay(20);
         }
+      }
+    },
+
+    async remains() {
+      const path = await place('read');
+      try {
+        return await readRemains(files, path);
+      } catch (error) {
+        throw fileProblem(error, 'read', location);
       }
     },
 

@@ -106,7 +106,7 @@ describe('the journal', () => {
     ]) {
       const error = await failureOf(failing());
       expect(error.message).toMatch(message);
-      expect(error.hint).toMatch(/voxform import|version control/);
+      expect(error.hint).toMatch(/voxform recover|Upgrade voxform/);
     }
     expect((await readFile(`${path}.journal`)).equals(Buffer.from(content))).toBe(true);
   });

@@ -180,6 +180,7 @@ describe('a state in local files', () => {
     const error = await failureOf(readState(storeAt(path), options));
     expect(error.message).toMatch(/is missing, but its journal is there/);
     expect(error.hint).toContain('version control or another backup');
+    expect(error.hint).toContain('voxform recover');
   });
 
   it('that a link leads to is written where it is', async () => {
