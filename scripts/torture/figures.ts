@@ -10,9 +10,9 @@ export class Figures {
   #failures = 0;
 
   /** Counts under a heading, e.g. kills by place. */
-  count(heading: string, name: string): void {
+  count(heading: string, name: string, times = 1): void {
     const names = this.#counts.get(heading) ?? new Map<string, number>();
-    names.set(name, (names.get(name) ?? 0) + 1);
+    names.set(name, (names.get(name) ?? 0) + times);
     this.#counts.set(heading, names);
   }
 

@@ -8,7 +8,6 @@ export interface WireFault {
   readonly times?: number;
   /** What becomes of a read or of a PUT: it is tried again and succeeds, or fails with these words. */
   readonly read: 'tried again' | RegExp;
-  readonly put?: 'tried again' | RegExp;
   /** What becomes of a create: tried again, failed and certainly not done, or unknown. */
   readonly create: 'tried again' | 'not done' | 'unknown';
   readonly short?: boolean;

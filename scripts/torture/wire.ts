@@ -7,6 +7,7 @@ import { converges, refused, resourcesIn, succeeded, unwrapped } from './expecta
 import { Lab } from './lab.ts';
 import { agent, documents, emailOf, number, user, webhook } from './manifests.ts';
 import { settleUnknowns } from './person.ts';
+import type { Ended } from './processes.ts';
 import { Random } from './random.ts';
 import { type WireFault, wireFaults } from './wire-faults.ts';
 
@@ -21,6 +22,7 @@ export const wireCases: readonly Case[] = names.map(({ name, short }) => ({
   group: GROUP,
   name,
   short,
+  counts: true,
   async run(bench) {
     await using elsewhere = await listeningServer();
     const fault = wireFaults(elsewhere.url).find((each) => each.name === name);
@@ -55,15 +57,14 @@ function manifests(prompt: string): string {
   );
 }
 
-async function meetsCreates(lab: Lab, { fault, times = 1, create }: WireFault): Promise<void> {
+async function meetsCreates(lab: Lab, { name, fault, times = 1, create }: WireFault): Promise<void> {
   const faults: PlannedFault[] = ['agents', 'webhooks', 'numbers'].map((list) => ({
     match: { method: 'POST', path: `/api/v1/${list}` },
     times,
     fault,
   }));
-  for (const each of faults) lab.emulator.faults.add(each);
-  const { code, stdout } = await lab.run('apply', '--auto-approve', '--output', 'json');
-  lab.emulator.faults.clear();
+  const run = () => lab.run('apply', '--auto-approve', '--output', 'json');
+  const { code, stdout } = await underFaults(lab, { name, faults, run });
   const results = resourcesIn(stdout);
   assert.equal(code, create === 'tried again' ? 0 : 1);
   const failed = [...results.values()].filter(({ result }) => result === 'failed');
@@ -79,28 +80,48 @@ async function meetsCreates(lab: Lab, { fault, times = 1, create }: WireFault): 
   await lab.check('after faulty creates');
 }
 
-async function meetsReads(lab: Lab, { fault, times = 1, read }: WireFault): Promise<void> {
+async function meetsReads(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
   const match = { method: 'GET', path: '/api/v1/agents/' };
-  lab.emulator.faults.add({ match, times, fault });
   const writes = lab.writes();
-  const planned = await lab.run('plan', '--detailed-exitcode');
-  lab.emulator.faults.clear();
+  const run = () => lab.run('plan', '--detailed-exitcode');
+  const planned = await underFaults(lab, { name, faults: [{ match, times, fault }], run });
   if (read === 'tried again') succeeded(planned, /No changes/);
   else refused(planned, read);
   assert.equal(lab.writes(), writes);
 }
 
-async function meetsUpdates(lab: Lab, { fault, times = 1, read, put = read }: WireFault): Promise<void> {
+async function meetsUpdates(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
   lab.write('manifests/all.yaml', manifests('Be brief.'));
-  lab.emulator.faults.add({ match: { method: 'PUT', path: '/api/v1/agents/' }, times, fault });
-  const { code, stdout } = await lab.run('apply', '--auto-approve');
-  lab.emulator.faults.clear();
-  if (put === 'tried again') assert.equal(code, 0, stdout);
+  const faults = [{ match: { method: 'PUT', path: '/api/v1/agents/' }, times, fault }];
+  const { code, stdout } = await underFaults(lab, {
+    name,
+    faults,
+    run: () => lab.run('apply', '--auto-approve'),
+  });
+  if (read === 'tried again') assert.equal(code, 0, stdout);
   else {
     assert.equal(code, 1, stdout);
-    assert.match(unwrapped(stdout), put);
+    assert.match(unwrapped(stdout), read);
   }
   await lab.check('after faulty updates');
+}
+
+interface UnderFaults {
+  readonly name: string;
+  readonly faults: readonly PlannedFault[];
+  readonly run: () => Promise<Ended>;
+}
+
+/** Runs it, and counts the requests that met a fault. */
+async function underFaults(lab: Lab, { name, faults, run }: UnderFaults): Promise<Ended> {
+  const left = () => lab.emulator.faults.pending.reduce((sum, { times = 1 }) => sum + times, 0);
+  for (const each of faults) lab.emulator.faults.add(each);
+  const planned = left();
+  const ended = await run();
+  lab.figures.count(GROUP, name, planned - left());
+  assert.ok(left() < planned, 'no request met the fault');
+  lab.emulator.faults.clear();
+  return ended;
 }
 
 interface Listening extends AsyncDisposable {
