@@ -17,6 +17,8 @@ export interface InputSources {
   readonly vars: Readonly<Record<string, Value>>;
   /** True where a secret or variable that is not set is an error, rather than a stand-in for any text. */
   readonly mustBeSet: boolean;
+  /** Texts that files are taken to have instead of their own, by real path. */
+  readonly drafts?: ReadonlyMap<string, string> | undefined;
 }
 
 type Result<T> = { readonly value: T } | { readonly code: string; readonly message: string };
@@ -48,14 +50,17 @@ export class Inputs {
 
   /** A file's text without its final newline. `folder` is what the path is relative to. */
   file(folder: string, relative: string): Result<string> {
-    const { root } = this.sources;
+    const { root, drafts } = this.sources;
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     return remembered(this.#files, path.resolve(folder, relative), (file) => {
       const name = path.relative(root, file).replaceAll(path.sep, '/');
       const outside = { code: 'outside-project', message: `$file: ${name} lies outside the project folder` };
       if (!isInside(file, root)) return outside;
       try {
-        if (!isInside(realpathSync(file), root)) return outside;
+        const real = realpathSync(file);
+        if (!isInside(real, root)) return outside;
+        const draft = drafts?.get(real);
+        if (draft !== undefined) return { value: withoutFinalNewline(draft) };
       } catch (error) {
         return { code: 'unreadable-file', message: `$file: ${name} cannot be read: ${reasonOf(error)}` };
       }

@@ -25,6 +25,8 @@ export interface LoadOptions {
   readonly env: Environment;
   /** Secrets and environment variables that values take need not be set for `offline`. */
   readonly mode: 'offline' | 'offline-with-secrets' | 'live';
+  /** Texts that files are taken to have instead of their own, by real path: to see what they would declare. */
+  readonly drafts?: ReadonlyMap<string, string> | undefined;
 }
 
 /** Specs that are checked before other work, such as answers of the platform, gets a turn. */
@@ -63,12 +65,19 @@ export async function loadDesired(options: LoadOptions): Promise<Desired> {
   };
 }
 
+/** What value forms read, each file and secret once. */
+export function inputsFor({ project, workspace, env, mode, drafts }: InputOptions): Inputs {
+  const { secretsDir, vars } = workspace;
+  return new Inputs({ root: project.root, env, secretsDir, vars, mustBeSet: mode !== 'offline', drafts });
+}
+
+type InputOptions = Pick<LoadOptions, 'project' | 'workspace' | 'env' | 'mode' | 'drafts'>;
+
 /** One set of inputs for the whole load, so that each file and secret is read once. */
 function formsContexts(options: LoadOptions, overlays: Overlays): (declaration: Declaration) => FormsContext {
-  const { project, workspace, kinds, lookups, env, mode } = options;
+  const { project, kinds, lookups } = options;
   const { root } = project;
-  const { secretsDir, vars } = workspace;
-  const inputs = new Inputs({ root, env, secretsDir, vars, mustBeSet: mode !== 'offline' });
+  const inputs = inputsFor(options);
   const refKinds = [...kinds.keys(), ...lookups.keys()];
   return ({ source }) => {
     const folder = path.join(root, path.dirname(source.file));

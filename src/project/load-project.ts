@@ -31,7 +31,7 @@ export async function loadProject({ cwd, env }: LoadProjectOptions): Promise<Pro
   const root = realFolder(cwd);
   const file = path.join(root, PROJECT_FILE);
   const read = readTextFile(file, root);
-  if ('text' in read) return projectOf(read.text, root, env);
+  if ('text' in read) return parseProject(read.text, root, env);
   if (existsSync(file)) {
     throw new InvalidProject([{ severity: 'error', file: PROJECT_FILE, ...read.problem }]);
   }
@@ -80,7 +80,12 @@ function noProject(root: string): UserError {
   });
 }
 
-function projectOf(text: string, root: string, env: Environment): Project {
+/**
+ * The project that a `voxform.yaml` of this text makes of a folder.
+ * @param root a real path.
+ * @throws InvalidProject
+ */
+export function parseProject(text: string, root: string, env: Environment): Project {
   const { value, findings } = onlyDocument(text);
   const checked = value === undefined ? undefined : checkProject(value, { root, env, file: PROJECT_FILE });
   const all = [...findings, ...(checked?.findings ?? [])];

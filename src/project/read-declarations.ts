@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Declaration } from '../manifests/declaration.ts';
@@ -15,17 +16,24 @@ export interface ReadDeclarations {
   readonly findings: readonly Finding[];
 }
 
+export interface ReadOptions extends KnownNames {
+  /** Texts that files are taken to have instead of their own, by real path. */
+  readonly drafts?: ReadonlyMap<string, string> | undefined;
+}
+
 /** Files that are read before other work, such as answers of the platform, gets a turn. */
 const FILES_A_TURN = 32;
 
 /** Reads every manifest of the project. Never throws over what is in them. */
-export async function readDeclarations(project: Project, known: KnownNames): Promise<ReadDeclarations> {
+export async function readDeclarations(project: Project, known: ReadOptions): Promise<ReadDeclarations> {
   const findings: Finding[] = [];
   const files = manifestFiles(project, findings);
   const declarations: Declaration[] = [];
   for (const [index, file] of files.entries()) {
     if (index % FILES_A_TURN === FILES_A_TURN - 1) await setImmediate();
-    const read = readTextFile(path.join(project.root, file));
+    const absolute = path.join(project.root, file);
+    const draft = known.drafts?.get(realpathSync(absolute));
+    const read = draft === undefined ? readTextFile(absolute) : { text: draft };
     if ('text' in read) readDocuments({ file, text: read.text }, known, { declarations, findings });
     else findings.push({ severity: 'error', file, ...read.problem });
   }

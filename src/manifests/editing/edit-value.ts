@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import { isObject, type Json } from '../../values/json.ts';
 import { blockText } from './block-text.ts';
 import { CannotEdit } from './change.ts';
-import { blockValue, flowValue, type NewText } from './new-value.ts';
+import { blockItem, blockValue, flowValue, type NewText } from './new-value.ts';
 import type { NodePlace } from './node-place.ts';
 import { type ScalarValue, scalarText } from './scalar-text.ts';
 import type { Splice, TextSource } from './text-source.ts';
@@ -112,7 +112,14 @@ function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[][] {
   const column = Math.max(place.column, 0);
   const flow: NewText = { head: flowValue(value, { json: false }), lines: [] };
   if (!source.beginsLine(start) || place.lead === 0 || !source.endsLine(place.lead)) {
-    return [[{ start, end: last, text: flow.head }]];
+    const item = place.isItem
+      ? [
+          blockItem(value, column, source)
+            .join(source.eol)
+            .slice(column + 2),
+        ]
+      : [];
+    return [...item, flow.head].map((text) => [{ start, end: last, text }]);
   }
   const from = source.lineEnd(source.lineStart(start) - 1);
   return [blockValue(value, column, source), flow].map(({ head, lines }) => {

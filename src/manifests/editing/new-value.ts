@@ -16,7 +16,7 @@ export function blockValue(value: Json, column: number, source: TextSource): New
     const block = blockText(value, { folded: false, column, indent: column + source.step });
     if (block !== undefined) return { head: block.header, lines: block.lines };
   }
-  if (!isCollection(value) || isEmpty(value) || isForm(value)) {
+  if (!isCollection(value) || isOneLine(value)) {
     return { head: flowValue(value, { json: false }), lines: [] };
   }
   if (isList(value)) {
@@ -48,7 +48,7 @@ export function blockPair(
 /** The lines of a list's item whose dash stands at the column `at`. */
 export function blockItem(item: Json, at: number, source: TextSource): string[] {
   const margin = ' '.repeat(at);
-  if (isCollection(item) && !isList(item) && !isEmpty(item) && !isForm(item)) {
+  if (isCollection(item) && !isList(item) && !isOneLine(item)) {
     const keys = Object.keys(item);
     const lines = keys.flatMap((key) => blockPair(key, item[key] as Json, { at: at + 2, source }));
     return [`${margin}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
@@ -83,6 +83,11 @@ function isCollection(value: Json): value is Collection {
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
+}
+
+function isOneLine(value: Collection): boolean {
+  if (!isForm(value)) return isEmpty(value);
+  return !Object.hasOwn(value, '$literal') || !isCollection(value.$literal as Json);
 }
 
 function isEmpty(value: Collection): boolean {

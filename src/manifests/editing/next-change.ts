@@ -115,7 +115,9 @@ interface Differing {
 /** The first difference between what a node says and what it is to say. */
 function difference(node: Node, { current, value, place }: Differing): Proposal | undefined {
   if (jsonEqual(current, value)) return undefined;
-  if (isMap(node) && isObject(value) && isObject(current)) {
+  const sharesKeys =
+    isObject(current) && Object.keys(current).some((key) => isObject(value) && Object.hasOwn(value, key));
+  if (isMap(node) && isObject(value) && isObject(current) && sharesKeys) {
     return inMap(node, { current: current as JsonObject, value: value as JsonObject, place });
   }
   if (
@@ -164,7 +166,6 @@ function inMap(map: YAMLMap, { current, value, place }: DifferingMaps): Proposal
   const added = Object.keys(value).find((key) => !Object.hasOwn(current, key));
   if (added === undefined) return undefined;
   const wanted = { path: [added], value: value[added] as Json };
-  if (map.items.length === 0) return replacement(map, value, place);
   return missing(map, place, { part: added, rest: [], own: undefined, wanted });
 }
 

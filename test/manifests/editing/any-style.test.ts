@@ -75,12 +75,14 @@ const layout: fc.Arbitrary<Layout> = fc.record({
 });
 
 /** The value in some of the ways in which people write YAML. */
-function written(json: Json, { styles, indent, indentSeq, lineWidth, crlf }: Layout): string {
+function written(json: Json, { styles: picks, indent, indentSeq, lineWidth, crlf }: Layout): string {
   const document = new Document(json, yamlOptions);
   let turn = 0;
-  const next = (): number => styles[turn++ % styles.length] ?? 0;
-  visit(document, (_, node) => {
-    if (isScalar(node)) (node as Scalar).type = STYLES[next() % STYLES.length] ?? 'PLAIN';
+  const next = (): number => picks[turn++ % picks.length] ?? 0;
+  visit(document, (at, node) => {
+    // Nobody writes a key as a block.
+    const styles = at === 'key' ? STYLES.slice(0, 3) : STYLES;
+    if (isScalar(node)) (node as Scalar).type = styles[next() % styles.length] ?? 'PLAIN';
     if (isCollection(node)) node.flow = next() === 0;
     if ((isScalar(node) || isCollection(node)) && next() === 1) node.comment = ' a comment';
     if (isScalar(node) && next() === 2) node.commentBefore = ' above';

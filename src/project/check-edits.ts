@@ -1,0 +1,135 @@
+import path from 'node:path';
+import { UNSAFE } from '../manifests/editing/change.ts';
+import { formatPath } from '../manifests/finding.ts';
+import { expectation } from '../manifests/issue-messages.ts';
+import type { FieldRule, KindSchema } from '../manifests/kind-schema.ts';
+import type { Resource } from '../manifests/resource.ts';
+import { schemaAt } from '../manifests/schema-fields.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
+import { flatten, unflatten } from '../values/path.ts';
+import { Join, Reference, type Value, withReferences } from '../values/value.ts';
+import type { EditOptions, WantedValue } from './edit-plan.ts';
+import { realPath } from './file-uses.ts';
+import { InvalidProject } from './invalid-project.ts';
+import { loadDesired } from './load-desired.ts';
+import { parseProject } from './load-project.ts';
+import type { Desired } from './project.ts';
+
+/** Texts that files are to have, by real path. */
+export type Drafts = ReadonlyMap<string, string>;
+
+/** Why a field cannot have a value; undefined where it can. */
+export function fieldProblem(kind: KindSchema, leaf: string, value: Json): string | undefined {
+  const spec = unflatten([[leaf, value]]);
+  const parsed = kind.spec.safeParse(spec);
+  const keys = leaf.split('.');
+  const issue = parsed.error?.issues.find((each) => keys.every((key, index) => each.path[index] === key));
+  if (issue === undefined) return undefined;
+  const place = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  return `${formatPath(place)} must be ${expectation(schemaAt(kind.spec, place))}`;
+}
+
+/**
+ * Loads the project as it would be with the drafts, and finds what would not be as it is wanted. What was not wanted and moves all the same is held
+ * against everything that is wanted. `before` is the project as it is.
+ */
+export async function checkEdits(
+  options: EditOptions,
+  { wanted, drafts, before }: { wanted: readonly WantedValue[]; drafts: Drafts; before: Desired },
+): Promise<Map<WantedValue, string>> {
+  if (drafts.size === 0) return new Map();
+  const after = await loadDrafts(options, drafts);
+  const allUnsafe = new Map(wanted.map((each) => [each, UNSAFE]));
+  if (after === undefined || hasNewError(before, after)) return allUnsafe;
+  if (after.resources.length !== before.resources.length) return allUnsafe;
+
+  const problems = new Map<WantedValue, string>();
+  const now = new Map(after.resources.map((resource) => [resource.address, resource]));
+  const wishes = Map.groupBy(wanted, ({ address }) => address);
+  for (const resource of before.resources) {
+    const changed = now.get(resource.address);
+    if (changed === undefined || !sameMetadata(resource, changed)) return allUnsafe;
+    const own = wishes.get(resource.address) ?? [];
+    const kind = options.kinds.get(resource.kind);
+    const [old, fresh] = [leavesOf(resource, kind), leavesOf(changed, kind)];
+    const wished = new Set(own.map(({ path: leaf }) => leaf));
+    for (const leaf of new Set([...old.keys(), ...fresh.keys()])) {
+      if (!wished.has(leaf) && !jsonEqual(shape(old.get(leaf)), shape(fresh.get(leaf)))) return allUnsafe;
+    }
+    for (const wish of own) {
+      const rule = kind?.fields[wish.path] ?? {};
+      if (!isFulfilled(wish, { given: fresh.get(wish.path), rule, records: options.records }))
+        problems.set(wish, UNSAFE);
+    }
+  }
+  return problems;
+}
+
+interface Given {
+  readonly given: Value | undefined;
+  readonly rule: FieldRule;
+  readonly records: EditOptions['records'];
+}
+
+function isFulfilled({ value }: WantedValue, { given, rule, records }: Given): boolean {
+  if (given === undefined || value === undefined) return given === value;
+  const known = withReferences(given, ({ address }) => records.get(address));
+  return sameForRule(rule, shape(known), shape(value));
+}
+
+async function loadDrafts(options: EditOptions, drafts: Drafts): Promise<Desired | undefined> {
+  const { project, workspace, env } = options;
+  const draft =
+    project.file === undefined ? undefined : drafts.get(realPath(path.join(project.root, project.file)));
+  if (draft === undefined) return loadDesired({ ...options, drafts, mode: 'offline' });
+  try {
+    const next = parseProject(draft, project.root, env);
+    const patches = next.workspaces[workspace.name]?.patches ?? {};
+    return await loadDesired({
+      ...options,
+      project: next,
+      workspace: { ...workspace, patches },
+      drafts,
+      mode: 'offline',
+    });
+  } catch (error) {
+    if (error instanceof InvalidProject) return undefined;
+    throw error;
+  }
+}
+
+function hasNewError(before: Desired, after: Desired): boolean {
+  const textOf = ({ code, message, file }: Diagnostic): string => JSON.stringify([code, message, file]);
+  const known = new Set(before.diagnostics.map(textOf));
+  return after.diagnostics.some((each) => each.severity === 'error' && !known.has(textOf(each)));
+}
+
+function leavesOf({ spec }: Resource, kind: KindSchema | undefined): Map<string, Value> {
+  return flatten(spec, (leaf) => kind?.fields[leaf]?.opaque === true);
+}
+
+function sameMetadata(a: Resource, b: Resource): boolean {
+  const rest = ({ spec, source, ...metadata }: Resource): unknown => [metadata, source.file];
+  return jsonEqual(JSON.parse(JSON.stringify(rest(a))), JSON.parse(JSON.stringify(rest(b))));
+}
+
+function sameForRule(rule: FieldRule, a: unknown, b: unknown): boolean {
+  if (!rule.set || !Array.isArray(a) || !Array.isArray(b)) return jsonEqual(a, b);
+  const sorted = (items: readonly unknown[]): string[] =>
+    items.map((item) => canonicalJson(item as Json)).sort();
+  return jsonEqual(sorted(a), sorted(b));
+}
+
+/** A value as plain data in which stand-ins are told from texts. */
+function shape(value: Value | undefined): unknown {
+  if (value === undefined) return undefined;
+  if (value instanceof Reference) return [STAND_IN, value.address];
+  if (value instanceof Join) return [STAND_IN, value.separator, value.parts.map(shape)];
+  if (Array.isArray(value)) return value.map(shape);
+  if (!isObject(value)) return value;
+  if ('name' in value && value.constructor !== Object) return [STAND_IN, value.constructor.name, value.name];
+  return Object.fromEntries(Object.keys(value).map((key) => [key, shape(value[key] as Value)]));
+}
+
+const STAND_IN = '\u0000';

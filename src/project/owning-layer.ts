@@ -1,0 +1,74 @@
+import { CannotEdit } from '../manifests/editing/change.ts';
+import { type DocumentPath, follow } from '../manifests/finding.ts';
+import { isForm, type Layer, type SpecSources } from '../manifests/layers.ts';
+import type { Json } from '../values/json.ts';
+import type { LeafPath } from '../values/path.ts';
+
+/** The text that a value comes from, and the place of it there. */
+export interface Owned {
+  readonly layer: Layer;
+  /** From the layer's own root. */
+  readonly path: DocumentPath;
+  /** As written; undefined where nothing is. */
+  readonly raw: Json | undefined;
+  /** True in a merge patch, where null means that there is no such field. */
+  readonly isPatch: boolean;
+}
+
+/**
+ * The layer that decides what a leaf is: the workspace's patch, else the manifest, else the defaults. What none has belongs to the manifest.
+ * @throws CannotEdit where that layer is not for one resource alone, or holds the leaf inside a value form.
+ */
+export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
+  const path = leaf.split('.');
+  const layer = layers.find(({ value }) => decides(value, path)) ?? home;
+  const at = layers.indexOf(layer);
+  const isPatch = at < layers.indexOf(home);
+  if (at > layers.indexOf(home)) {
+    throw new CannotEdit(
+      `it comes from ${layer.base.join('.')} in ${layer.file}, which all resources of the kind share; write it into the manifest itself to give this one its own`,
+    );
+  }
+  const { depth, value } = follow(layer.value, path);
+  if (depth === path.length) return { layer, path, raw: value as Json, isPatch };
+  if (!isForm(value)) return { layer, path, raw: undefined, isPatch };
+  if (!Object.hasOwn(value, '$literal')) throw new CannotEdit(formReason(value));
+  const inside = [...path.slice(0, depth), '$literal', ...path.slice(depth)];
+  const literal = follow(layer.value, inside);
+  return {
+    layer,
+    path: inside,
+    raw: literal.depth === inside.length ? (literal.value as Json) : undefined,
+    isPatch: false,
+  };
+}
+
+/** True where the layer has the path, or something on the way that no other layer is laid under. */
+export function decides(value: Json, path: DocumentPath): boolean {
+  const found = follow(value, path);
+  return (
+    found.depth === path.length ||
+    typeof found.value !== 'object' ||
+    found.value === null ||
+    Array.isArray(found.value) ||
+    isForm(found.value)
+  );
+}
+
+/** Why what a value form gives cannot be changed where the form stands. */
+export function formReason(form: { readonly [key: string]: unknown }): string {
+  const name = Object.keys(form).find((key) => key.startsWith('$')) ?? '';
+  const argument = form[name];
+  switch (name) {
+    case '$var':
+      return `it comes from the variable ${String(argument)} of the workspace, which other values may share; change it there`;
+    case '$env':
+      return `it comes from the environment variable ${String(argument)}`;
+    case '$secret':
+      return `it comes from the secret ${String(argument)}`;
+    case '$join':
+      return 'it is joined from several parts ($join), and nobody knows which of them moved';
+    default:
+      return `it is written as ${name}`;
+  }
+}

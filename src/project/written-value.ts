@@ -1,0 +1,88 @@
+import { alignment } from '../manifests/editing/alignment.ts';
+import { CannotEdit } from '../manifests/editing/change.ts';
+import type { FieldRule } from '../manifests/kind-schema.ts';
+import { isForm } from '../manifests/layers.ts';
+import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../values/json.ts';
+import { formReason } from './owning-layer.ts';
+
+export interface Writing {
+  readonly rule: FieldRule;
+  /** The address of the record with an id that a field for ids of this kind holds. */
+  addressOf(kind: string, id: string): string | undefined;
+  /** What a written value gives, references as ids; undefined where a part of it is not known or secret. */
+  given(raw: Json): Json | undefined;
+  /** Called for a text that belongs into the file that a `$file` names. */
+  toFile(form: JsonObject, text: string): void;
+}
+
+/**
+ * The value as it is to be written in the place of `raw`: parts that give what they should already stay as they are written, ids become
+ * references, and texts that come from files go there.
+ * @throws CannotEdit where a form stands in the way.
+ */
+export function writtenValue(raw: Json | undefined, value: Json, writing: Writing): Json {
+  if (raw === undefined) return fresh(value, writing);
+  const given = writing.given(raw);
+  if (given !== undefined && jsonEqual(given, value)) return raw;
+  if (isForm(raw)) return inForm(raw, value, writing);
+  if (Array.isArray(raw) && Array.isArray(value)) {
+    return writing.rule.set ? writtenSet(raw, value, writing) : writtenList(raw, value, writing);
+  }
+  if (!isObject(raw) || !isObject(value) || isForm(value)) return fresh(value, writing);
+  const written: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    const own = Object.hasOwn(raw, key) ? (raw[key] as Json) : undefined;
+    setOwn(written, key, writtenValue(own, value[key] as Json, writing));
+  }
+  return written;
+}
+
+function inForm(form: JsonObject, value: Json, writing: Writing): Json {
+  if (Object.hasOwn(form, '$literal')) return { $literal: value };
+  if (Object.hasOwn(form, '$ref')) return fresh(value, writing);
+  if (!Object.hasOwn(form, '$file')) throw new CannotEdit(formReason(form));
+  if (typeof value !== 'string') return fresh(value, writing);
+  writing.toFile(form, value);
+  return form;
+}
+
+/** Items that stay keep their order; what came is put behind them. */
+function writtenSet(raw: readonly Json[], value: readonly Json[], writing: Writing): Json[] {
+  const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
+  const kept = raw.filter((item) => {
+    const given = writing.given(item);
+    return given !== undefined && wanted.delete(canonicalJson(given));
+  });
+  return [...kept, ...[...wanted.values()].map((item) => fresh(item, writing))];
+}
+
+function writtenList(raw: readonly Json[], value: readonly Json[], writing: Writing): Json[] {
+  const given = raw.map((item, index): Json => writing.given(item) ?? { $unknown: index });
+  const written: Json[] = [];
+  let before = 0;
+  for (const [a, b] of [...alignment(given, value), [raw.length, value.length] as const]) {
+    while (written.length < b) {
+      const own = before < a ? raw[before++] : undefined;
+      written.push(writtenValue(own, value[written.length] as Json, writing));
+    }
+    if (a < raw.length) written.push(raw[a] as Json);
+    before = a + 1;
+  }
+  return written;
+}
+
+/** A value that stands nowhere yet. */
+function fresh(value: Json, writing: Writing): Json {
+  const { refersTo } = writing.rule;
+  if (typeof value === 'string' && refersTo !== undefined) {
+    const address = writing.addressOf(refersTo, value);
+    return address === undefined ? value : { $ref: address };
+  }
+  if (Array.isArray(value)) return value.map((item: Json) => fresh(item, writing));
+  if (!isObject(value)) return value;
+  // What looks like a value form must not become one.
+  if (isForm(value)) return { $literal: value };
+  const written: Record<string, Json> = {};
+  for (const key of Object.keys(value)) setOwn(written, key, fresh(value[key] as Json, writing));
+  return written;
+}

@@ -1,0 +1,338 @@
+import { readFileSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { kinds, lookups } from '../../src/kinds/index.ts';
+import type { EditPlan, WantedValue } from '../../src/project/edit-plan.ts';
+import { loadProject } from '../../src/project/load-project.ts';
+import { planEdits } from '../../src/project/plan-edits.ts';
+import { selectWorkspace } from '../../src/project/select-workspace.ts';
+import { type Files, manifest, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
+
+const IDS: Readonly<Record<string, string>> = {
+  'Agent/day': '01DAY',
+  'Agent/night': '01NIGHT',
+  'KnowledgeBase/FAQ': '01FAQ',
+};
+
+const env = { REGION: 'eu', LINE: 'a line' };
+
+async function plan(project: TemporaryProject, wanted: readonly WantedValue[]): Promise<EditPlan> {
+  const loaded = await loadProject({ cwd: project.root, env });
+  const workspace = selectWorkspace(loaded, { name: undefined, env, requireKey: false });
+  const records = new Map(Object.entries(IDS));
+  return planEdits({ project: loaded, workspace, kinds, lookups, env, wanted, records });
+}
+
+async function planned(files: Files, ...wanted: readonly WantedValue[]): Promise<EditPlan> {
+  using project = new TemporaryProject(files);
+  return await plan(project, wanted);
+}
+
+/** The lines that went and came, by file. */
+function changes({ files }: EditPlan): Record<string, string[]> {
+  return Object.fromEntries(
+    files.map(({ file, before, after }) => {
+      const [old, now] = [before.split('\n'), after.split('\n')];
+      const gone = old.filter((line) => !now.includes(line)).map((line) => `-${line}`);
+      return [file, [...gone, ...now.filter((line) => !old.includes(line)).map((line) => `+${line}`)]];
+    }),
+  );
+}
+
+function agent(name: string, spec: string): string {
+  return manifest('Agent', name, `name: ${name}\n${spec}`);
+}
+
+const day = (leaf: string, value: WantedValue['value']): WantedValue => ({
+  address: 'Agent/day',
+  path: leaf,
+  value,
+});
+
+function projectFile(more: string, top = ''): string {
+  return `${PLAIN_PROJECT}${more.replace(/^/gm, '    ')}\n${top}`;
+}
+
+const PATCHED = projectFile('patches:\n  Agent/day:\n    llm_config: { temperature: 0.2 } # cold');
+
+describe('writing values into the layer that owns them', () => {
+  it('edits the manifest where nothing lies over it', async () => {
+    const result = await planned(
+      { 'manifests/a.yaml': agent('day', 'llm_config:\n  model: gpt-4o # why') },
+      day('llm_config.model', 'gpt-5'),
+    );
+    expect(changes(result)).toEqual({
+      'manifests/a.yaml': ['-    model: gpt-4o # why', '+    model: gpt-5 # why'],
+    });
+    expect(result.refused).toEqual([]);
+  });
+
+  it('edits the patch of the workspace where that decides', async () => {
+    const files = {
+      'voxform.yaml': PATCHED,
+      'manifests/a.yaml': agent('day', 'llm_config: { temperature: 0.5 }'),
+    };
+    const result = await planned(files, day('llm_config.temperature', 0.9));
+    expect(changes(result)).toEqual({
+      'voxform.yaml': [
+        '-        llm_config: { temperature: 0.2 } # cold',
+        '+        llm_config: { temperature: 0.9 } # cold',
+      ],
+    });
+  });
+
+  it('writes null into a patch so that it is a value', async () => {
+    const voxform = projectFile('patches:\n  PhoneNumber/main: { inbound_agent_id: { $ref: Agent/day } }');
+    const files = {
+      'voxform.yaml': voxform,
+      'manifests/a.yaml': `${agent('day', '')}---\n${manifest('PhoneNumber', 'main', 'number: "+12025550120"')}`,
+    };
+    const wanted = { address: 'PhoneNumber/main', path: 'inbound_agent_id', value: null };
+    const result = await planned(files, wanted);
+    expect(result.refused).toEqual([]);
+    expect(changes(result)['voxform.yaml']?.[1]).toContain('{ inbound_agent_id: { $literal: null } }');
+  });
+
+  it('refuses what comes from the defaults, and says where else it could stand', async () => {
+    const files = {
+      'voxform.yaml': projectFile('', 'defaults: { Agent: { llm_config: { model: gpt-4o } } }\n'),
+      'manifests/a.yaml': agent('day', 'llm_config: { temperature: 0.5 }'),
+    };
+    const result = await planned(files, day('llm_config.model', 'gpt-5'), day('llm_config.temperature', 1));
+    expect(result.refused).toMatchObject([{ address: 'Agent/day', path: 'llm_config.model' }]);
+    expect(result.refused[0]?.why).toMatch(
+      /^it comes from defaults\.Agent in voxform\.yaml.*manifest itself/,
+    );
+    expect(changes(result)['manifests/a.yaml']).toHaveLength(2);
+  });
+
+  it('adds what no layer has to the manifest', async () => {
+    const files = {
+      'voxform.yaml': PATCHED,
+      'manifests/a.yaml': agent('day', 'prompt_config: { prompt: Hi }'),
+    };
+    const result = await planned(files, day('tts_config.speed', 'fast'));
+    expect(result.refused).toEqual([]);
+    expect(changes(result)).toEqual({ 'manifests/a.yaml': ['+  tts_config:', '+    speed: fast'] });
+  });
+
+  it('takes fields out again', async () => {
+    const files = {
+      'voxform.yaml': PATCHED,
+      'manifests/a.yaml': agent(
+        'day',
+        'llm_config:\n  model: gpt-4o\n  temperature: 0.5\ntts_config: { speed: slow }',
+      ),
+    };
+    const result = await planned(
+      files,
+      day('llm_config.model', undefined),
+      day('llm_config.temperature', undefined),
+      day('tts_config.speed', undefined),
+      day('tts_config.voice_id', undefined),
+    );
+    expect(result.refused).toEqual([]);
+    expect(changes(result)).toEqual({
+      'manifests/a.yaml': ['-    model: gpt-4o', '-  tts_config: { speed: slow }', '+  tts_config: {}'],
+      'voxform.yaml': [
+        '-        llm_config: { temperature: 0.2 } # cold',
+        '+        llm_config: { temperature: null } # cold',
+      ],
+    });
+  });
+
+  it('does not take out what a default would come in for', async () => {
+    const files = {
+      'voxform.yaml': projectFile('', 'defaults: { Agent: { llm_config: { model: gpt-4o } } }\n'),
+      'manifests/a.yaml': agent('day', 'llm_config: { model: gpt-5 }'),
+    };
+    const result = await planned(files, day('llm_config.model', undefined));
+    expect(result.refused[0]?.why).toBe('without it, the default of its kind would take its place');
+  });
+});
+
+describe('writing texts into files of their own', () => {
+  const files: Files = {
+    'manifests/a.yaml': `${agent('day', 'prompt_config: { prompt: { $file: ../prompts/p.md } }')}---\n${agent('night', '')}`,
+    'prompts/p.md': '\ufeffOld.\r\n',
+  };
+
+  it('keeps the final newline and the byte order mark', async () => {
+    const result = await planned(files, day('prompt_config.prompt', 'New.\nText.'));
+    expect(result.files).toEqual([
+      { file: 'prompts/p.md', before: '\ufeffOld.\r\n', after: '\ufeffNew.\nText.\r\n' },
+    ]);
+  });
+
+  it('adds a newline where the text would lose its own', async () => {
+    const result = await planned({ ...files, 'prompts/p.md': 'Old.' }, day('prompt_config.prompt', 'New.\n'));
+    expect(result.files[0]?.after).toBe('New.\n\n');
+  });
+
+  it('puts into the manifest what no file can hold', async () => {
+    const shown = { address: 'WorkspaceUser/ann', path: 'role', value: 'admin' };
+    const user = manifest('WorkspaceUser', 'ann', 'email: ann@example.com\nrole: { $file: role.txt }');
+    const result = await planned({ 'manifests/u.yaml': user, 'manifests/role.txt': 'member' }, shown);
+    expect(result.files).toEqual([{ file: 'manifests/role.txt', before: 'member', after: 'admin' }]);
+  });
+
+  const shared: Files = {
+    ...files,
+    'manifests/b.yaml': agent('late', 'prompt_config: { prompt: { $file: ../prompts/p.md } }'),
+  };
+  const late = (value: string): WantedValue => ({
+    ...day('prompt_config.prompt', value),
+    address: 'Agent/late',
+  });
+
+  it('refuses where another resource has the same file, and did not move', async () => {
+    const result = await planned(shared, day('prompt_config.prompt', 'New.'));
+    expect(result.files).toEqual([]);
+    expect(result.refused[0]?.why).toBe(
+      'its text is prompts/p.md, which is the text of Agent/late spec.prompt_config.prompt too',
+    );
+  });
+
+  it('refuses where the other one moved to somewhere else', async () => {
+    const result = await planned(shared, day('prompt_config.prompt', 'New.'), late('Newer.'));
+    expect(result.refused.map(({ address }) => address)).toEqual(['Agent/day', 'Agent/late']);
+  });
+
+  it('writes the file once where all that have it moved alike', async () => {
+    const result = await planned(shared, day('prompt_config.prompt', 'New.'), late('New.'));
+    expect(result.refused).toEqual([]);
+    expect(result.files.map(({ file }) => file)).toEqual(['prompts/p.md']);
+  });
+
+  it('refuses where a variable of some workspace takes the file', async () => {
+    const voxform = projectFile('vars: { text: { $file: prompts/p.md } }');
+    const result = await planned({ ...files, 'voxform.yaml': voxform }, day('prompt_config.prompt', 'New.'));
+    expect(result.refused[0]?.why).toContain('voxform.yaml workspaces.test.vars.text too');
+  });
+
+  it('follows a link inside the project', async () => {
+    using project = new TemporaryProject({
+      'manifests/a.yaml': files['manifests/a.yaml'] ?? '',
+      'prompts/real.md': 'Old.\n',
+    });
+    symlinkSync('real.md', path.join(project.root, 'prompts/p.md'));
+    const result = await plan(project, [day('prompt_config.prompt', 'New.')]);
+    expect(result.files.map(({ file }) => file)).toEqual(['prompts/real.md']);
+    expect(readFileSync(path.join(project.root, 'prompts/real.md'), 'utf8')).toBe('Old.\n');
+  });
+});
+
+describe('writing over value forms', () => {
+  it.each([
+    { form: '{ $var: line }', why: /^it comes from the variable line of the workspace/ },
+    { form: '{ $env: LINE }', why: /^it comes from the environment variable LINE$/ },
+    { form: '{ $join: [{ $env: LINE }, more] }', why: /^it is joined from several parts/ },
+  ])('refuses $form', async ({ form, why }) => {
+    const files = {
+      'voxform.yaml': projectFile('vars: { line: Hello }'),
+      'manifests/a.yaml': agent('day', `prompt_config: { prompt: ${form} }`),
+    };
+    const result = await planned(files, day('prompt_config.prompt', 'New.'));
+    expect(result.files).toEqual([]);
+    expect(result.refused[0]?.why).toMatch(why);
+  });
+
+  it('refuses a field inside an object that is a variable', async () => {
+    const files = {
+      'voxform.yaml': projectFile('vars: { llm: { model: gpt-4o } }'),
+      'manifests/a.yaml': agent('day', 'llm_config: { $var: llm }'),
+    };
+    const result = await planned(files, day('llm_config.model', 'gpt-5'));
+    expect(result.refused[0]?.why).toMatch(/variable llm/);
+  });
+
+  it('edits a literal inside', async () => {
+    const result = await planned(
+      { 'manifests/a.yaml': agent('day', 'prompt_config: { prompt: { $literal: Old } }') },
+      day('prompt_config.prompt', 'New'),
+    );
+    expect(changes(result)['manifests/a.yaml']?.[1]).toBe('+  prompt_config: { prompt: { $literal: New } }');
+  });
+
+  it('writes references where it knows the record, and ids where it does not', async () => {
+    const user = `email: ann@example.com
+role: member
+agent_ids:
+  - { $ref: Agent/night } # nights
+  - 01OTHER`;
+    const files = {
+      'manifests/a.yaml': `${agent('day', '')}---\n${agent('night', '')}`,
+      'manifests/u.yaml': manifest('WorkspaceUser', 'ann', user),
+    };
+    const value = ['01DAY', '01NEW', '01NIGHT'];
+    const result = await planned(files, { address: 'WorkspaceUser/ann', path: 'agent_ids', value });
+    expect(result.refused).toEqual([]);
+    expect(result.files[0]?.after).toContain(
+      'agent_ids:\n    - { $ref: Agent/night } # nights\n    - { $ref: Agent/day }\n    - 01NEW\n',
+    );
+  });
+
+  it('writes the name of a knowledge base', async () => {
+    const result = await planned(
+      { 'manifests/a.yaml': agent('day', 'llm_config: { knowledge_base_ids: [] }') },
+      day('llm_config.knowledge_base_ids', ['01FAQ']),
+    );
+    expect(changes(result)['manifests/a.yaml']?.[1]).toContain(
+      'knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]',
+    );
+  });
+
+  it('changes in an opaque value only what differs, and forms that give what they should stay', async () => {
+    const spec = `llm_config:
+  tools:
+    - type: transfer # one
+      region: { $env: REGION }
+      text: { $file: tool.md }
+    - type: end`;
+    const result = await planned(
+      { 'manifests/a.yaml': agent('day', spec), 'manifests/tool.md': 'Say bye.\n' },
+      day('llm_config.tools', [
+        { type: 'transfer', region: 'eu', text: 'Say hello.' },
+        { type: 'end', $odd: 1 },
+      ]),
+    );
+    expect(result.refused).toEqual([]);
+    expect(changes(result)).toEqual({
+      'manifests/a.yaml': ['-      - type: end', '+      - $literal: { type: end, $odd: 1 }'],
+      'manifests/tool.md': ['-Say bye.', '+Say hello.'],
+    });
+  });
+});
+
+describe('refusing to write', () => {
+  it.each([
+    {
+      reason: 'no manifest',
+      wanted: { ...day('name', 'x'), address: 'Agent/none' },
+      why: 'no manifest declares it',
+    },
+    {
+      reason: 'a value that the kind does not allow',
+      wanted: day('llm_config.temperature', 'hot'),
+      why: /^a manifest cannot hold it: llm_config\.temperature must be /,
+    },
+    { reason: 'an anchor that others use', wanted: day('name', 'x'), why: /&shared/ },
+  ])('$reason', async ({ wanted, why }) => {
+    const text = agent('day', 'prompt_config: { prompt: *shared }').replace(
+      'name: day\n  prompt',
+      'name: &shared day\n  prompt',
+    );
+    const result = await planned({ 'manifests/a.yaml': text }, wanted);
+    expect(result.files).toEqual([]);
+    expect(result.refused[0]?.why).toMatch(why);
+  });
+
+  it('refuses an object that two layers make together', async () => {
+    const voxform = projectFile('patches: { Webhook/hook: { payload: { b: 2 } } }');
+    const hook = manifest('Webhook', 'hook', 'url: https://example.com\npayload: { a: 1 }');
+    const wanted = { address: 'Webhook/hook', path: 'payload', value: { b: 3 } };
+    const result = await planned({ 'voxform.yaml': voxform, 'manifests/h.yaml': hook }, wanted);
+    expect(result.files).toEqual([]);
+    expect(result.refused[0]?.why).toBe('it cannot be written back safely');
+  });
+});
