@@ -6,10 +6,9 @@ import type { State } from '../state/state.ts';
 import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
-import { kindOf } from './bind.ts';
-import { kindNamed } from './kind-named.ts';
 import { type PlanDocument, type PlannedResource, writes } from './plan-document.ts';
 import { type Planned, type Reconciling, reconcile } from './reconcile.ts';
+import { refuseOddContents } from './saved-plan-contents.ts';
 
 export interface Resuming
   extends Omit<
@@ -31,7 +30,7 @@ export async function resume(input: Resuming): Promise<Planned> {
   const { saved, workspace, state } = input;
   refuseOtherWorkspace(saved, workspace);
   refuseOtherState(saved, state);
-  refuseOddAddresses(saved, input.kinds);
+  refuseOddContents(saved, input.kinds);
   await refuseOtherSecrets(input);
 
   const written = saved.resources.filter(({ action }) => writes.has(action));
@@ -88,22 +87,6 @@ function refuseOtherState(saved: PlanDocument, state: State): void {
       `the state moved on since the plan was made: serial ${state.serial}, and the plan knows ${saved.state.serial}`,
       { hint: 'Something was applied in between. Plan again.' },
     );
-  }
-}
-
-/** What `voxform plan` never writes, whatever digest the file has. */
-function refuseOddAddresses({ resources }: PlanDocument, kinds: Resuming['kinds']): void {
-  const seen = new Set<Address>();
-  for (const { address, kind, previous_address: previous } of resources) {
-    kindNamed(kinds, kind);
-    const isOdd = [address, previous ?? address].some((each) => kindOf(each) !== kind || nameOf(each) === '');
-    if (!isOdd && !seen.has(address)) {
-      seen.add(address);
-      continue;
-    }
-    throw new UserError(`the plan holds ${JSON.stringify(address)} where no plan can`, {
-      hint: 'Make a new one: voxform plan --out FILE',
-    });
   }
 }
 
