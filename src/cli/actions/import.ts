@@ -1,6 +1,6 @@
 import { takeIn } from '../../engine/take-in.ts';
 import { kinds } from '../../kinds/index.ts';
-import { parseAddress } from '../../manifests/resource.ts';
+import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openSession } from '../../state/session.ts';
@@ -57,7 +57,7 @@ export async function importRecord(
       ? `${address} is ${id} already.\n`
       : `${address} is ${id} now. Plan to see how it differs.\n`,
   );
-  warnUndeclared(context, resources.some((resource) => resource.address === address) ? [] : [address]);
+  warnUndeclared(context, claimedBy(resources).has(address) ? [] : [address]);
   return ExitCode.ok;
 }
 
@@ -96,7 +96,7 @@ export async function importFile(context: Context, file: string, options: Import
   const held = rows.length - fresh.length;
   const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already.`;
   context.terminal.out(`${fresh.length} taken under management.${more} Plan to see how they differ.\n`);
-  const declared = new Set(resources.map(({ address }) => address));
+  const declared = claimedBy(resources);
   warnUndeclared(
     context,
     rows.map(({ address }) => address).filter((address) => !declared.has(address)),
@@ -111,5 +111,15 @@ function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
   const them = more.length === 0 ? 'one' : 'them';
   log.warn(
     `no manifest declares ${what} yet: write ${them} before the next apply, which would forget ${more.length === 0 ? 'it' : 'them'} otherwise`,
+  );
+}
+
+/** The addresses whose records the next apply keeps: those that are declared, and those that a new name comes from. */
+function claimedBy(resources: readonly Resource[]): ReadonlySet<string> {
+  return new Set(
+    resources.flatMap(({ address, kind, previousNames }) => [
+      address,
+      ...previousNames.map((name) => `${kind}/${name}`),
+    ]),
   );
 }
