@@ -65,6 +65,7 @@ async function meetsCreates(lab: Lab, { name, fault, times = 1, create }: WireFa
   }));
   const run = () => lab.run('apply', '--auto-approve', '--output', 'json');
   const { code, stdout } = await underFaults(lab, { name, faults, run });
+  await lab.check('after faulty creates');
   const results = resourcesIn(stdout);
   assert.equal(code, create === 'tried again' ? 0 : 1);
   const failed = [...results.values()].filter(({ result }) => result === 'failed');
@@ -77,7 +78,6 @@ async function meetsCreates(lab: Lab, { name, fault, times = 1, create }: WireFa
     assert.ok(pending.has(address), `${address} failed with a lost answer and is not unknown: ${error}`);
     assert.match(`${error} ${hint}`, /whether it was carried out is not known.*kept as unknown/s);
   }
-  await lab.check('after faulty creates');
 }
 
 async function meetsReads(lab: Lab, { name, fault, times = 1, read }: WireFault): Promise<void> {
