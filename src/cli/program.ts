@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { VERSION } from '../version.ts';
+import { defineAccept } from './commands/accept.ts';
 import { defineApply } from './commands/apply.ts';
 import { defineDrift } from './commands/drift.ts';
 import { defineEmulator } from './commands/emulator.ts';
@@ -9,6 +10,7 @@ import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
 import { defineOrphans } from './commands/orphans.ts';
 import { definePlan } from './commands/plan.ts';
+import { defineRecover } from './commands/recover.ts';
 import { defineSchema } from './commands/schema.ts';
 import { defineState } from './commands/state.ts';
 import { defineValidate } from './commands/validate.ts';
@@ -31,8 +33,10 @@ const commands = [
   definePlan,
   defineApply,
   defineDrift,
+  defineAccept,
   defineImport,
   defineExport,
+  defineRecover,
   defineGet,
   defineState,
   defineOrphans,

@@ -1,0 +1,213 @@
+import { kindNamed } from '../../engine/kind-named.ts';
+import { recordClaim } from '../../engine/take-in.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
+import { jsonText } from '../../output/json-text.ts';
+import {
+  evidenceText,
+  type Recovered,
+  recoveredText,
+  recoverJson,
+  recoverText,
+} from '../../output/recover-text.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { emptyDocument, fold } from '../../state/fold.ts';
+import { LostState } from '../../state/lost-state.ts';
+import { openSession, readState } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import { VERSION } from '../../version.ts';
+import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts';
+import type { Match } from '../../workspaces/recover/matches.ts';
+import { restore } from '../../workspaces/recover/memory.ts';
+import type { Context } from '../context.ts';
+import type { LockFlags, PlatformFlags } from '../flags.ts';
+import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
+import { InvalidManifests } from '../invalid-manifests.ts';
+import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { freshState, progressFor } from './planning.ts';
+
+export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags {
+  readonly auto?: boolean;
+  readonly autoApprove?: boolean;
+  readonly output: 'text' | 'json';
+}
+
+export async function recover(context: Context, options: RecoverOptions): Promise<number> {
+  const given = await givenIds(context, options);
+  const opened = await openWorkspace(context, { requireKey: true });
+  // Offline: what a secret would say is shown nowhere, so that it need not be set.
+  const { resources, diagnostics } = await opened.declared('offline');
+  if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
+  const { state, loss } = await stateOf(opened);
+  if (loss !== undefined) context.log.warn(loss.message);
+  const client = opened.connect(options);
+  const progress = progressFor(context);
+  let recovery: Recovery;
+  try {
+    recovery = await lookForRecords({
+      client,
+      kinds,
+      lookups,
+      workspaceId: opened.workspace.workspaceId,
+      concurrency: opened.concurrency(options),
+      since: options.callsFrom ?? ALL_CALLS,
+      resources,
+      state,
+      remains: await opened.store.remains(),
+      given,
+      onProgress: (reading) => progress.read(reading),
+    });
+  } finally {
+    progress.clear();
+    await client.close();
+  }
+  const { matches } = recovery;
+  if (matches.length === 0 && recovery.unanswered.length === 0) {
+    context.log.info('The state has a record for every manifest: there is nothing to recover.');
+  }
+  const { terminal } = context;
+  const isText = options.output === 'text';
+  if (isText && matches.some(({ candidates }) => candidates.length > 0)) {
+    terminal.out(`${recoverText(matches, terminal.style)}\n`);
+  }
+  const taken = await chosen(context, matches, options);
+  const isLost = loss !== undefined;
+  const begins = taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
+  if (begins) await record(context, { opened, options, taken, recovery, isLost });
+  const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
+  const told: Recovered = { ...recovery, unanswered, taken, kinds };
+  if (!isText) terminal.out(jsonText(recoverJson(told)));
+  else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
+  return context.interrupts.exitCode ?? ExitCode.ok;
+}
+
+/** The state, or an empty one and why it is lost. */
+async function stateOf({ store, workspace }: OpenWorkspace): Promise<{ state: State; loss?: LostState }> {
+  const { workspaceId } = workspace;
+  try {
+    return { state: await readState(store, { workspaceId, fresh: freshState() }) };
+  } catch (error) {
+    if (!(error instanceof LostState)) throw error;
+    return { state: fold(emptyDocument(freshState(), workspaceId, VERSION), []), loss: error };
+  }
+}
+
+/** The records that a person, or `--auto-approve`, agrees to, by address. */
+async function chosen(
+  context: Context,
+  matches: readonly Match[],
+  { auto, autoApprove }: RecoverOptions,
+): Promise<ReadonlyMap<string, string>> {
+  const certain = new Map(
+    matches.flatMap(({ resource, certain: one }) => (one === undefined ? [] : [[resource.address, one.id]])),
+  );
+  if (autoApprove) return certain;
+  const open = auto ? certain.size : matches.filter(({ candidates }) => candidates.length > 0).length;
+  if (open === 0) return new Map();
+  if (!context.terminal.canAsk) {
+    throw new UserError('there is no terminal to ask, so nothing was taken under management', {
+      hint: 'To take what is certain: voxform recover --auto --auto-approve. For a single one: voxform import ADDRESS ID',
+    });
+  }
+  if (!auto) return oneByOne(context, matches);
+  const question = `\nTake ${certain.size} under management?\nOnly "yes" is taken for an answer: `;
+  return (await answerTo(context, question)) === 'yes' ? certain : new Map();
+}
+
+async function oneByOne(context: Context, matches: readonly Match[]): Promise<ReadonlyMap<string, string>> {
+  const taken = new Map<string, string>();
+  const used = new Set<string>();
+  let isAll = false;
+  for (const { resource, candidates, certain } of matches) {
+    const { address, kind } = resource;
+    for (const candidate of candidates) {
+      const key = `${kind}/${candidate.id}`;
+      if (used.has(key)) continue;
+      const isCertain = candidate === certain;
+      const question = `\n${address}: is it ${candidate.id}? ${evidenceText(candidate)}\nyes, no, all that are certain, or quit: `;
+      const answer = isAll ? (isCertain ? 'yes' : 'no') : await answerTo(context, question);
+      if (answer === undefined || answer === 'quit') return taken;
+      if (answer === 'all') isAll = true;
+      if (answer !== 'yes' && !(isAll && isCertain)) continue;
+      taken.set(address, candidate.id);
+      used.add(key);
+      break;
+    }
+  }
+  return taken;
+}
+
+/** Nothing was found of a state that is lost: a new one begins with nothing, if a person agrees. */
+async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
+  if (autoApprove) return true;
+  if (!context.terminal.canAsk) {
+    throw new UserError('nothing is certain, and there is no terminal to ask whether a new state may begin', {
+      hint: 'Restore the state, or begin with an empty one: voxform recover --auto-approve',
+    });
+  }
+  const question =
+    '\nNothing of the lost state is taken. Put it aside and begin with an empty one?\nOnly "yes" is taken for an answer: ';
+  return (await answerTo(context, question)) === 'yes';
+}
+
+async function answerTo({ terminal, interrupts }: Context, question: string): Promise<string | undefined> {
+  return (await terminal.ask(question, interrupts.stop))?.trim().toLowerCase();
+}
+
+interface Recording {
+  readonly opened: OpenWorkspace;
+  readonly options: RecoverOptions;
+  readonly taken: ReadonlyMap<string, string>;
+  readonly recovery: Recovery;
+  readonly isLost: boolean;
+}
+
+async function record(context: Context, recording: Recording): Promise<void> {
+  const { opened, options, taken, recovery, isLost } = recording;
+  const lock = opened.lockRequest('recover', options.lockTimeout);
+  if (isLost) await setAside(context, opened, options);
+  const session = await openSession(opened.store, {
+    lock,
+    workspaceId: opened.workspace.workspaceId,
+    fresh: freshState(),
+    version: VERSION,
+    now: context.now,
+  });
+  try {
+    if (isLost) {
+      await restore(
+        recovery.recollection,
+        session,
+        new Set(recovery.matches.map(({ resource }) => resource.address)),
+      );
+    }
+    for (const { resource } of recovery.matches) {
+      const id = taken.get(resource.address);
+      if (id === undefined) continue;
+      const kind = kindNamed(kinds, resource.kind);
+      await recordClaim({ address: resource.address, id, kind }, { session, now: context.now });
+    }
+  } finally {
+    await session.close();
+  }
+}
+
+async function setAside({ log }: Context, opened: OpenWorkspace, options: RecoverOptions): Promise<void> {
+  const lease = await opened.store.lock(opened.lockRequest('recover', options.lockTimeout));
+  try {
+    const kept = await lease.setAside();
+    if (kept !== undefined) log.info(`What was left of the earlier state is kept in ${kept}.`);
+  } finally {
+    await lease.release();
+  }
+}
+
+/** Those of the lost state included that were put back. */
+function unansweredNow(
+  { unanswered, recollection, matches }: Recovery,
+  taken: ReadonlyMap<string, string>,
+): string[] {
+  const back = matches
+    .map(({ resource }) => resource.address)
+    .filter((address) => recollection.pending.has(address) && !taken.has(address));
+  return [...unanswered, ...back];
+}

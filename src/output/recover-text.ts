@@ -1,0 +1,127 @@
+import type { Kind } from '../kinds/kind.ts';
+import type { Resource } from '../manifests/resource.ts';
+import type { Missed } from '../workspaces/discover.ts';
+import type { Candidate, Match } from '../workspaces/recover/matches.ts';
+import { plural } from './action-words.ts';
+import type { Style } from './style.ts';
+
+/** What was found for each manifest, with the evidence. */
+export function recoverText(matches: readonly Match[], style: Style): string {
+  const certain = matches.filter((match) => match.certain !== undefined);
+  const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
+  const sections = [
+    group('Found: everything that is shown agrees, and no other record or manifest fits', certain, style),
+    group('Likely, or one of several', likely, style),
+  ];
+  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+}
+
+function group(title: string, matches: readonly Match[], style: Style): string {
+  if (matches.length === 0) return '';
+  const lines = matches.flatMap(({ resource, candidates, certain }) => [
+    style.prose(`${resource.address}  ${sourceOf(resource)}`, { indent: 2 }),
+    ...(certain === undefined ? candidates : [certain]).map((candidate) =>
+      style.prose(`${candidate.id}: ${evidenceText(candidate)}`, { indent: 4, lead: '- ' }),
+    ),
+  ]);
+  return [style.bold(`${title} (${matches.length}):`), ...lines].join('\n');
+}
+
+function sourceOf({ source }: Resource): string {
+  return `${source.file}:${source.line}`;
+}
+
+const MOST_NAMED = 4;
+
+/** `7 of 8 shown fields agree; different: name; number +1… is linked to it` */
+export function evidenceText({ agrees, differs, clauses }: Candidate): string {
+  const shown = agrees.length + differs.length;
+  const fields =
+    shown === 0
+      ? 'no field of the manifest is shown'
+      : differs.length === 0
+        ? `all that is shown agrees: ${listed(agrees)}`
+        : `${agrees.length} of ${plural(shown, 'shown field')} agree; different: ${listed(differs)}`;
+  return [fields, ...clauses].join('; ');
+}
+
+function listed(paths: readonly string[]): string {
+  const more = paths.length - MOST_NAMED;
+  return more <= 0 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more`;
+}
+
+export interface Recovered {
+  /** By address. */
+  readonly taken: ReadonlyMap<string, string>;
+  readonly matches: readonly Match[];
+  /** Resources whose create has had no answer. */
+  readonly unanswered: readonly string[];
+  readonly missed: readonly Missed[];
+  readonly kinds: ReadonlyMap<string, Kind>;
+}
+
+/** What was taken under management, and what is left to a person. */
+export function recoveredText(
+  { taken, matches, unanswered, missed, kinds }: Recovered,
+  style: Style,
+): string {
+  const open = matches.filter(
+    ({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address),
+  );
+  const findable = open.filter(({ resource }) => kinds.get(resource.kind)?.recordKey !== undefined);
+  const lost = open.filter(({ resource }) => !findable.some((each) => each.resource === resource));
+  const notes = [
+    ...unanswered.map(
+      (address) =>
+        `${address}: a create of it had no answer. If you find it in the dashboard: voxform import ${address} ID. If it is not there: voxform state resolve ${address} --not-created`,
+    ),
+    ...lost.map(
+      ({ resource: { address } }) =>
+        `${address}: if you find it in the dashboard: voxform import ${address} ID. Otherwise apply creates it; if it does exist, there are two of it then.`,
+    ),
+    ...(findable.length === 0
+      ? []
+      : [
+          `${findable.map(({ resource }) => resource.address).join(', ')}: the next plan looks for them by itself.`,
+        ]),
+  ];
+  const hints =
+    lost.length === 0
+      ? []
+      : missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
+  const sections = [
+    `${plural(taken.size, 'record')} taken under management.${taken.size === 0 ? '' : ' Plan to see how they differ.'}`,
+    section('Still unknown', notes, style),
+    section('Not found, or not read', hints.slice(0, MOST_HINTS), style),
+  ];
+  return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
+}
+
+const MOST_HINTS = 20;
+
+function section(title: string, lines: readonly string[], style: Style): string {
+  if (lines.length === 0) return '';
+  return [style.bold(`${title}:`), ...lines.map((line) => style.prose(line, { indent: 2, lead: '- ' }))].join(
+    '\n',
+  );
+}
+
+/** For programs. */
+export function recoverJson({ taken, matches, unanswered, missed }: Recovered): object {
+  return {
+    resources: matches.map(({ resource, candidates, certain }) => ({
+      address: resource.address,
+      taken: taken.get(resource.address) ?? null,
+      certain: certain?.id ?? null,
+      candidates: candidates.map(({ id, isExact, agrees, differs, clauses }) => ({
+        id,
+        exact: isExact,
+        agrees,
+        differs,
+        evidence: clauses,
+      })),
+    })),
+    unanswered,
+    missed,
+  };
+}

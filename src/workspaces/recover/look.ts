@@ -1,0 +1,64 @@
+import { kindOf } from '../../engine/bind.ts';
+import type { Lookup } from '../../kinds/kind.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import type { State } from '../../state/state.ts';
+import type { Remains } from '../../state/store.ts';
+import { type Discovering, discover, type KnownId, type Missed } from '../discover.ts';
+import { type Match, matchesFor } from './matches.ts';
+import { type Recollection, recollect } from './memory.ts';
+
+export interface Recovering extends Omit<Discovering, 'known'> {
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  /** Everything that the manifests declare. */
+  readonly resources: readonly Resource[];
+  /** As it is now: empty where it is lost. */
+  readonly state: State;
+  readonly remains: readonly Remains[];
+  /** Ids that a person named. */
+  readonly given: readonly KnownId[];
+}
+
+export interface Recovery {
+  /** One for each manifest that has no record in the state, in the order of the addresses. */
+  readonly matches: readonly Match[];
+  /** Manifests whose create has had no answer: the state has a question about them, and it is not answered here. */
+  readonly unanswered: readonly Address[];
+  readonly missed: readonly Missed[];
+  readonly recollection: Recollection;
+}
+
+/** Looks for the records of all manifests that the state lacks. Reads nothing from the platform where it lacks none. */
+export async function lookForRecords(input: Recovering): Promise<Recovery> {
+  const { resources, state } = input;
+  const recollection = recollect(input.remains, input.workspaceId);
+  const lacking = resources.filter(({ address }) => !state.resources.has(address));
+  const unanswered = lacking.filter(({ address }) => state.pending.has(address));
+  const wanted = lacking.filter(({ address }) => !state.pending.has(address));
+  const result = { unanswered: unanswered.map(({ address }) => address), recollection };
+  if (wanted.length === 0) return { ...result, matches: [], missed: [] };
+  const named = wanted.flatMap(({ kind, id, address }) =>
+    id === undefined ? [] : [{ kind, id, clause: `metadata.id of ${address} names it` }],
+  );
+  const discovery = await discover({ ...input, known: [...input.given, ...named, ...recollection.known] });
+  const { remembered } = recollection;
+  const matches = matchesFor({
+    kinds: input.kinds,
+    wanted,
+    discovery,
+    held: heldIn(state, recollection),
+    remembered,
+  });
+  return { ...result, matches, missed: discovery.missed };
+}
+
+/** What is managed, and what was released for good reasons. */
+function heldIn(state: State, { orphans }: Recollection): Map<string, Set<string>> {
+  const held = new Map<string, Set<string>>();
+  const hold = (kind: string, id: string): void => {
+    const ids = held.get(kind) ?? new Set<string>();
+    held.set(kind, ids.add(id));
+  };
+  for (const [address, { id }] of state.resources) hold(kindOf(address), id);
+  for (const { kind, id } of [...state.orphans, ...orphans]) hold(kind, id);
+  return held;
+}

@@ -1,0 +1,157 @@
+import { readdir, rm, truncate } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, type TestWorkspace, testWorkspace, webhookManifest } from './workspace.ts';
+
+const FILES = {
+  'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night', 'Be quiet.')}`,
+  'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
+  'manifests/number.yaml': `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: main }
+spec: { number: "+12025550120", inbound_agent_id: { $ref: Agent/day } }
+`,
+};
+
+interface Report {
+  readonly resources: readonly {
+    readonly address: string;
+    readonly taken: string | null;
+    readonly candidates: readonly {
+      readonly id: string;
+      readonly exact: boolean;
+      readonly evidence: readonly string[];
+    }[];
+  }[];
+  readonly unanswered: readonly string[];
+}
+
+/** Without the ends of lines, which depend on the width. */
+function flat(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+function stateFile({ folder }: TestWorkspace): string {
+  return path.join(folder.root, '.voxform', 'test.state.json');
+}
+
+async function idsOf(workspace: TestWorkspace): Promise<Record<string, string | null>> {
+  const { stdout } = await workspace.run('state', 'list', '--output', 'json');
+  const rows = JSON.parse(stdout) as { address: string; id: string | null }[];
+  return Object.fromEntries(rows.map(({ address, id }) => [address, id]));
+}
+
+/** Applied, the number linked by hand, and a call of the agent that nothing else mentions. */
+async function applied(workspace: TestWorkspace): Promise<Record<string, string | null>> {
+  await workspace.run('apply', '--auto-approve');
+  const ids = await idsOf(workspace);
+  const { dashboard } = workspace.emulator;
+  dashboard.linkNumber(ids['PhoneNumber/main'] ?? '', { inbound_agent_id: ids['Agent/day'] });
+  dashboard.recordCall({ agent_id: ids['Agent/night'] ?? '' });
+  return ids;
+}
+
+describe('recover', () => {
+  it('finds agents through numbers and calls when nothing is left of the state', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await applied(workspace);
+    await rm(path.join(workspace.folder.root, '.voxform'), { recursive: true });
+    const writes = workspace.writes();
+
+    const asked = await workspace.run('recover', '--auto');
+    expect(asked.code).toBe(1);
+    expect(flat(asked.stdout)).toContain(
+      `${ids['Agent/day']}: all that is shown agrees: name, prompt_config.prompt; number +12025550120 is linked to it`,
+    );
+    expect(asked.stderr).toContain('there is no terminal to ask');
+    expect(await idsOf(workspace)).toEqual({});
+
+    const { code, stdout } = await workspace.run('recover', '--auto', '--auto-approve');
+    expect(code).toBe(0);
+    expect(stdout).toContain('3 records taken under management.');
+    expect(flat(stdout)).toContain('voxform import Webhook/hook ID');
+    expect(flat(stdout)).toContain('there are two of it then');
+    const { 'Webhook/hook': hook, ...found } = ids;
+    expect(await idsOf(workspace)).toEqual(found);
+
+    const named = await workspace.run(
+      'recover',
+      '--webhooks',
+      hook ?? '',
+      '--auto-approve',
+      '--output',
+      'json',
+    );
+    const report = JSON.parse(named.stdout) as Report;
+    expect(report.resources).toMatchObject([
+      { address: 'Webhook/hook', taken: hook, candidates: [{ exact: true }] },
+    ]);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    expect(workspace.writes()).toBe(writes);
+    const done = await workspace.run('recover');
+    expect(done.stderr).toContain('there is nothing to recover');
+    expect(done.code).toBe(0);
+  });
+
+  it.each([
+    ['gone', (file: string) => rm(file)],
+    ['cut off', (file: string) => truncate(file, 100)],
+  ])('takes everything back from the backups of a state that is %s', async (_, harm) => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await applied(workspace);
+    await workspace.run('state', 'rm', 'Agent/night');
+    const { 'Agent/night': released, ...rest } = ids;
+    await harm(stateFile(workspace));
+    const refused = await workspace.run('plan');
+    expect(refused.code).toBe(1);
+    expect(flat(refused.stderr)).toContain('voxform recover finds what it can');
+
+    const { code, stdout, stderr } = await workspace.run('recover', '--auto-approve');
+    expect(code).toBe(0);
+    expect(flat(stdout)).toContain('has it under this address');
+    expect(stderr).toMatch(/is kept in\s+\S*test\.state\.json\.lost-/);
+    expect(await idsOf(workspace)).toEqual(rest);
+    const { stdout: orphans } = await workspace.run('orphans', '--output', 'json');
+    expect(JSON.parse(orphans)).toMatchObject([{ id: released, reason: 'removed' }]);
+    expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(
+      true,
+    );
+  });
+
+  it('keeps a create without an answer from being sent again', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+    workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
+    await workspace.run('apply', '--auto-approve');
+    await rm(stateFile(workspace));
+    const { stdout } = await workspace.run('recover', '--auto-approve');
+    expect(flat(stdout)).toContain('voxform state resolve Agent/day --not-created');
+    await workspace.run('apply', '--auto-approve');
+    expect(workspace.emulator.world.agents.size).toBe(1);
+  });
+
+  it('looks only for what a state lacks, and leaves the rest as it is', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await applied(workspace);
+    await workspace.folder.write(
+      'manifests/copy.yaml',
+      agentManifest('copy').replace('name: copy\n  prompt', 'name: day\n  prompt'),
+    );
+    const { code, stdout } = await workspace.run('recover', '--auto-approve', '--output', 'json');
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as Report).resources).toEqual([
+      { address: 'Agent/copy', taken: null, certain: null, candidates: [] },
+    ]);
+    expect(await idsOf(workspace)).toEqual(ids);
+  });
+
+  it('refuses records of another workspace', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await applied(workspace);
+    await rm(path.join(workspace.folder.root, '.voxform'), { recursive: true });
+    workspace.emulator.dashboard.edit('agents', ids['Agent/day'] ?? '', { workspace_id: '01ANOTHER' });
+    const { code, stderr } = await workspace.run('recover', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stderr).toContain('belongs to the workspace 01ANOTHER');
+    expect(await idsOf(workspace)).toEqual({});
+  });
+});
