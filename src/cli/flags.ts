@@ -92,7 +92,8 @@ export function address(text: string): string {
   return text;
 }
 
-function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
+/** For arguments and flags that may stand there several times. */
+export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), address(text)];
 }
 

@@ -1,0 +1,72 @@
+import type { Json } from '../values/json.ts';
+import { plural } from './action-words.ts';
+import { type ChangedFile, renderFileDiffs, unifiedDiff } from './file-diff.ts';
+import type { Style } from './style.ts';
+
+/** A value that goes from the platform into the manifests. */
+export interface AcceptedValue {
+  readonly address: string;
+  readonly path: string;
+  readonly value: Json | undefined;
+}
+
+/** What an accept writes, and what it leaves. */
+export interface Acceptance {
+  readonly files: readonly ChangedFile[];
+  readonly accepted: readonly AcceptedValue[];
+  readonly refused: readonly {
+    readonly address: string;
+    readonly path: string | null;
+    readonly why: string;
+  }[];
+  /** Asked for by address, and as applied. */
+  readonly unmoved: readonly string[];
+}
+
+/** The diff of the files, then what stays as it is and why. */
+export function renderAcceptance({ files, accepted, refused, unmoved }: Acceptance, style: Style): string {
+  const parts: string[] = [];
+  if (files.length > 0) parts.push(renderFileDiffs(files, style).trimEnd());
+  if (refused.length > 0) {
+    const lines = refused.map(({ address, path, why }) => {
+      const which = path === null ? address : `${address} ${path}`;
+      return style.prose(`${which}: ${why}`, { indent: 2, lead: `${style.warn('!')} ` });
+    });
+    parts.push([style.bold(style.warn('Cannot be written back')), ...lines].join('\n'));
+  }
+  for (const address of unmoved) parts.push(style.prose(`${address} has not drifted.`));
+  parts.push(style.bold(closing({ files, accepted, refused, unmoved })));
+  return `${parts.join('\n\n')}\n`;
+}
+
+function closing({ files, accepted, refused }: Acceptance): string {
+  if (accepted.length === 0 && refused.length === 0) return 'No drift to accept.';
+  const kept = refused.length === 0 ? '' : `, ${refused.length} cannot be written back`;
+  return `Accept: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
+}
+
+export interface AcceptanceDocument {
+  readonly workspace: string;
+  /** False for a dry run, and where nothing was to be written. */
+  readonly written: boolean;
+  readonly files: readonly { readonly file: string; readonly diff: string }[];
+  readonly accepted: readonly AcceptedValue[];
+  readonly refused: Acceptance['refused'];
+  readonly unmoved: readonly string[];
+}
+
+/** The same as data. */
+export function acceptanceJson(
+  acceptance: Acceptance,
+  { workspace, written }: { readonly workspace: string; readonly written: boolean },
+): AcceptanceDocument {
+  const { files, accepted, refused, unmoved } = acceptance;
+  return {
+    workspace,
+    written,
+    files: files.map((file) => ({ file: file.file, diff: unifiedDiff(file) })),
+    accepted,
+    refused,
+    unmoved,
+  };
+}

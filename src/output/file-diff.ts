@@ -1,0 +1,61 @@
+import { structuredPatch } from 'diff';
+import type { Style } from './style.ts';
+import { visible } from './visible.ts';
+
+/** A file as it is and as it is to be. */
+export interface ChangedFile {
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+const contextLines = 3;
+/** Beyond this many differing lines the shortest diff takes long to find. */
+const maxEdits = 4000;
+
+/** What changes in files, as a unified diff that `git apply` takes. */
+export function renderFileDiffs(files: readonly ChangedFile[], style: Style): string {
+  return files.map((file) => fileDiff(file, style)).join('');
+}
+
+/** The diff of one file without colours. */
+export function unifiedDiff({ file, before, after }: ChangedFile): string {
+  const options = { context: contextLines, maxEditLength: maxEdits };
+  const patch = structuredPatch(`a/${file}`, `b/${file}`, before, after, undefined, undefined, options);
+  const lines = [`--- a/${visible(file)}`, `+++ b/${visible(file)}`];
+  for (const hunk of patch?.hunks ?? [wholeFile(before, after)]) {
+    const at = (start: number, count: number): string => `${start}${count === 1 ? '' : `,${count}`}`;
+    lines.push(`@@ -${at(hunk.oldStart, hunk.oldLines)} +${at(hunk.newStart, hunk.newLines)} @@`);
+    for (const line of hunk.lines) lines.push(shown(line));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** The carriage return of a Windows line ending is no news; one anywhere else is. */
+function shown(line: string): string {
+  return visible(line.replace(/\r$/, ''));
+}
+
+function wholeFile(before: string, after: string) {
+  const linesOf = (text: string): string[] => text.replace(/\n$/, '').split('\n');
+  const [old, now] = [linesOf(before), linesOf(after)];
+  return {
+    oldStart: 1,
+    oldLines: old.length,
+    newStart: 1,
+    newLines: now.length,
+    lines: [...old.map((line) => `-${line}`), ...now.map((line) => `+${line}`)],
+  };
+}
+
+function fileDiff(file: ChangedFile, style: Style): string {
+  return unifiedDiff(file)
+    .split('\n')
+    .map((line, index) => {
+      if (index < 2) return style.bold(line);
+      if (line.startsWith('@')) return style.dim(line);
+      if (line.startsWith('+')) return style.added(line);
+      return line.startsWith('-') ? style.removed(line) : line;
+    })
+    .join('\n');
+}

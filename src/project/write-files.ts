@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { access, constants, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isInside, reasonOf } from '../manifests/read-file.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { FileEdit } from './edit-plan.ts';
+
+/**
+ * Writes files of a project, all of them or none as far as the file system allows: every text is on the disk under another name before
+ * the first file is replaced, and when one cannot be, those before it get their old text back. A file keeps its mode, and a symbolic link stays one:
+ * what it names is written, inside the project only.
+ * @param root a real path.
+ * @throws UserError where a file cannot be written, or is no longer as it was read.
+ */
+export async function writeFiles(root: string, edits: readonly FileEdit[]): Promise<void> {
+  const drafts: Draft[] = [];
+  try {
+    for (const edit of edits) drafts.push(await draft(root, edit));
+    for (const each of drafts) await refuseMoved(each);
+    const replaced: Draft[] = [];
+    for (const each of drafts) {
+      try {
+        await rename(each.draft, each.target);
+        replaced.push(each);
+      } catch (error) {
+        await restore(replaced);
+        throw unwritable(each.edit.file, error);
+      }
+    }
+  } finally {
+    await Promise.all(drafts.map((each) => rm(each.draft, { force: true })));
+  }
+}
+
+interface Draft {
+  readonly edit: FileEdit;
+  /** Real path of the file. */
+  readonly target: string;
+  readonly draft: string;
+  readonly mode: number;
+}
+
+async function draft(root: string, edit: FileEdit): Promise<Draft> {
+  let target: string;
+  try {
+    target = await realpath(path.join(root, edit.file));
+    if (!isInside(target, root)) {
+      throw new UserError(`${edit.file} lies outside the project folder, so it is not written`);
+    }
+    await access(target, constants.W_OK);
+    const { mode } = await stat(target);
+    const name = await writeBeside(target, edit.after, mode);
+    return { edit, target, draft: name, mode };
+  } catch (error) {
+    throw error instanceof UserError ? error : unwritable(edit.file, error);
+  }
+}
+
+/** A new file in the same folder, so that it can take the other's name in one step. */
+async function writeBeside(target: string, text: string, mode: number): Promise<string> {
+  const name = path.join(
+    path.dirname(target),
+    `.${path.basename(target)}.${randomBytes(4).toString('hex')}.tmp`,
+  );
+  const handle = await open(name, 'wx', 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.chmod(mode & 0o7777);
+    await handle.sync();
+  } catch (error) {
+    await rm(name, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  return name;
+}
+
+/** Somebody may have saved the file while a person was asked. */
+async function refuseMoved({ edit, target }: Draft): Promise<void> {
+  if ((await readFile(target, 'utf8')) === edit.before) return;
+  throw new UserError(`${edit.file} was changed meanwhile, so nothing was written`, {
+    hint: 'Run the command again.',
+  });
+}
+
+async function restore(replaced: readonly Draft[]): Promise<void> {
+  for (const { edit, target, mode } of replaced) {
+    await rename(await writeBeside(target, edit.before, mode), target);
+  }
+}
+
+function unwritable(file: string, cause: unknown): UserError {
+  return new UserError(`${file} cannot be written: ${reasonOf(cause)}; nothing was written`, {
+    hint: 'Check who owns the file and its folder, and that the disk has room.',
+    cause,
+  });
+}
