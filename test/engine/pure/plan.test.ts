@@ -132,7 +132,7 @@ describe('one resource', () => {
       address: 'PhoneNumber/n',
       planned: {
         action: 'manual',
-        steps: ['In the dashboard, remove the inbound agent of number 49301.'],
+        steps: ['In the dashboard, remove the inbound agent of number +49301.'],
       },
     },
     {

@@ -128,7 +128,7 @@ describe('what a person must do', () => {
       link({ inbound_agent_id: ref('Agent/a') }, { inbound_agent_id: null }, [agent('a')]),
     ).toMatchObject({
       action: 'manual',
-      steps: ['In the dashboard, set the inbound agent of number 49301 to Agent/a (A-a).'],
+      steps: ['In the dashboard, set the inbound agent of number +49301 to Agent/a (A-a).'],
     });
   });
 
@@ -145,15 +145,15 @@ describe('what a person must do', () => {
     expect(
       link({ nickname: 'Desk', inbound_agent_id: null }, { nickname: 'Old', inbound_agent_id: 'X' }).steps,
     ).toEqual([
-      'In the dashboard, remove the inbound agent of number 49301.',
-      'In the dashboard, rename number 49301 to "Desk".',
+      'In the dashboard, remove the inbound agent of number +49301.',
+      'In the dashboard, rename number +49301 to "Desk".',
     ]);
   });
 
   it('says no secret', () => {
     const nickname = secret('NICKNAME', 'sk-nickname');
     const planned = link({ nickname }, { nickname: 'Old' });
-    expect(planned.steps).toEqual(['In the dashboard, rename number 49301 to (secret).']);
+    expect(planned.steps).toEqual(['In the dashboard, rename number +49301 to (secret).']);
     expect(JSON.stringify(planned)).not.toContain('sk-nickname');
     expect(fingerprints.of('sk-nickname')).toBe(planned.changes[0]?.fingerprints?.after);
   });
