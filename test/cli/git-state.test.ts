@@ -1,0 +1,53 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const STATE = '.voxform/test.state.json';
+const FILES = { 'manifests/a.yaml': agentManifest('day') };
+
+function git({ folder }: TestWorkspace, ...args: string[]): void {
+  const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
+  execFileSync('git', [...who, ...args], { cwd: folder.root, stdio: 'pipe' });
+}
+
+async function appliedInGit(): Promise<TestWorkspace> {
+  const workspace = await testWorkspace(FILES);
+  await workspace.run('apply', '--auto-approve');
+  git(workspace, 'init', '-q', '-b', 'main');
+  git(workspace, 'add', '-f', STATE);
+  git(workspace, 'commit', '-q', '-m', 'state');
+  return workspace;
+}
+
+describe('a state that Git keeps', () => {
+  it('is warned of in CI, where other jobs do not see the lock, and only there', async () => {
+    await using workspace = await appliedInGit();
+    const apply = ['apply', '--auto-approve'];
+    const inCi = await workspace.start(apply, { env: { CI: 'true' } }).ended;
+    expect(inCi.code).toBe(0);
+    expect(inCi.stderr.replace(/\s+/g, ' ')).toContain('test.state.json is tracked by Git');
+    expect((await workspace.run(...apply)).stderr).not.toContain('tracked by Git');
+    git(workspace, 'rm', '-q', '--cached', STATE);
+    const untracked = await workspace.start(apply, { env: { CI: 'true' } }).ended;
+    expect(untracked.stderr).not.toContain('tracked by Git');
+  });
+
+  it('conflicts where two jobs created the same resource, and is refused until somebody decides', async () => {
+    await using workspace = await appliedInGit();
+    await workspace.folder.write('manifests/b.yaml', agentManifest('night'));
+    git(workspace, 'checkout', '-q', '-b', 'job');
+    await workspace.run('apply', '--auto-approve');
+    git(workspace, 'commit', '-q', '-a', '-m', 'one job');
+    git(workspace, 'checkout', '-q', 'main');
+    await workspace.run('apply', '--auto-approve');
+    git(workspace, 'commit', '-q', '-a', '-m', 'another job');
+    const merged = spawnSync('git', ['merge', 'job'], { cwd: workspace.folder.root });
+    expect(merged.status).toBe(1);
+
+    const writes = workspace.writes();
+    const { code, stderr } = await workspace.run('apply', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stderr).toContain('unresolved merge conflict');
+    expect(workspace.writes()).toBe(writes);
+  });
+});
