@@ -30,11 +30,17 @@ const KILLS_A_TRIAL = 24;
 const startedAt = performance.now();
 const random = new Random(values.seed);
 const figures = new Figures();
-const milliseconds = Number(values.minutes) * 60_000;
-const mostKills = Number(values.kills);
+const milliseconds = numberFrom('minutes') * 60_000;
+const mostKills = numberFrom('kills');
 process.stdout.write(`seed ${values.seed}: again with npm run torture -- --seed ${values.seed}\n`);
 
 const { folder: built, remove } = buildCommand();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    remove();
+    process.exit(1);
+  });
+}
 try {
   const bench = { built, figures };
   const only = new RegExp(values.only ?? '');
@@ -50,7 +56,7 @@ try {
   await inParallel(trials(), WIDTH);
 
   function* trials(): Generator<() => Promise<void>> {
-    for (let trial = Number(values.trial); only.test('kills') && !isOver(); trial++) {
+    for (let trial = numberFrom('trial'); only.test('kills') && !isOver(); trial++) {
       const options = { random: random.branch(trial), mostKills: KILLS_A_TRIAL, nextPlace, isOver };
       yield () => killTrial(bench, options).catch((error: unknown) => figures.failed('kills', error));
     }
@@ -61,3 +67,10 @@ try {
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 process.stdout.write(`\n${figures.table()}seconds ${seconds}, seed ${values.seed}\n`);
 if (!figures.isGood) process.exitCode = 1;
+
+function numberFrom(name: 'minutes' | 'kills' | 'trial'): number {
+  const number = Number(values[name]);
+  if (Number.isFinite(number) && number >= 0) return number;
+  process.stderr.write(`--${name} takes a number, not "${values[name]}"\n`);
+  process.exit(64);
+}
