@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
@@ -14,10 +14,10 @@ async function agentIn({ emulator }: TestWorkspace, name: string): Promise<strin
   return ((await answer.json()) as { data: { id: string } }).data.id;
 }
 
-async function stateOf(workspace: TestWorkspace): Promise<[string, string | null][]> {
-  const { stdout } = await workspace.run('state', 'list', '--output', 'json');
-  const rows = JSON.parse(stdout) as { address: string; id: string | null }[];
-  return rows.map(({ address, id }) => [address, id]);
+async function stateOf({ folder }: TestWorkspace): Promise<[string, string][]> {
+  const text = await readFile(path.join(folder.root, '.voxform/test.state.json'), 'utf8');
+  const { resources } = JSON.parse(text) as { resources: Record<string, { id: string }> };
+  return Object.entries(resources).map(([address, { id }]) => [address, id]);
 }
 
 describe('import --from', () => {

@@ -1,4 +1,4 @@
-import { readdir, rm, truncate } from 'node:fs/promises';
+import { readdir, readFile, rm, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, type TestWorkspace, testWorkspace, webhookManifest } from './workspace.ts';
@@ -35,14 +35,15 @@ function stateFile({ folder }: TestWorkspace): string {
   return path.join(folder.root, '.voxform', 'test.state.json');
 }
 
-async function idsOf(workspace: TestWorkspace): Promise<Record<string, string | null>> {
-  const { stdout } = await workspace.run('state', 'list', '--output', 'json');
-  const rows = JSON.parse(stdout) as { address: string; id: string | null }[];
-  return Object.fromEntries(rows.map(({ address, id }) => [address, id]));
+/** What the saved state manages, by address. */
+async function idsOf(workspace: TestWorkspace): Promise<Record<string, string>> {
+  const text = await readFile(stateFile(workspace), 'utf8').catch(() => '{ "resources": {} }');
+  const { resources } = JSON.parse(text) as { resources: Record<string, { id: string }> };
+  return Object.fromEntries(Object.entries(resources).map(([address, { id }]) => [address, id]));
 }
 
 /** Applied, the number linked by hand, and a call of the agent that nothing else mentions. */
-async function applied(workspace: TestWorkspace): Promise<Record<string, string | null>> {
+async function applied(workspace: TestWorkspace): Promise<Record<string, string>> {
   await workspace.run('apply', '--auto-approve');
   const ids = await idsOf(workspace);
   const { dashboard } = workspace.emulator;

@@ -1,0 +1,81 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { UserError } from '../../src/problems/user-error.ts';
+import { writeFolder } from '../../src/workspaces/export/write-folder.ts';
+
+async function folder(): Promise<string> {
+  const root = await mkdtemp(path.join(tmpdir(), 'voxform-write-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return root;
+}
+
+const FILES = [
+  { path: 'voxform.yaml', text: 'version: 1\n' },
+  { path: 'manifests/agents/a.yaml', text: 'a\n' },
+];
+
+/** Everything below a folder, hidden files included. */
+async function tree(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+describe('writeFolder', () => {
+  it.each([
+    ['a folder that is not there', 'out', async () => undefined],
+    ['a folder in one that is not there', 'a/b/out', async () => undefined],
+    ['an empty folder', 'out', (target: string) => mkdir(target)],
+  ])('writes into %s', async (_, name, prepare) => {
+    const root = await folder();
+    const target = path.join(root, name);
+    await prepare(target);
+    expect(await writeFolder(target, FILES, 'voxform.yaml')).toBe(2);
+    expect(await tree(root)).toEqual([`${name}/manifests/agents/a.yaml`, `${name}/voxform.yaml`]);
+    expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('version: 1\n');
+  });
+
+  it.each([
+    ['holds a file', (target: string) => mkdir(target).then(() => writeFile(path.join(target, 'x'), 'mine'))],
+    ['holds a hidden folder', (target: string) => mkdir(path.join(target, '.git'), { recursive: true })],
+    ['is a file', (target: string) => writeFile(target, 'mine')],
+    [
+      'lies below a file',
+      (target: string) => writeFile(path.dirname(target), '').catch(() => writeFile(target, '')),
+    ],
+  ])('refuses a folder that %s, and leaves it as it is', async (_, prepare) => {
+    const root = await folder();
+    const target = path.join(root, 'out');
+    await prepare(target);
+    const before = await tree(root);
+    await expect(writeFolder(target, FILES, 'voxform.yaml')).rejects.toThrow(UserError);
+    expect(await tree(root)).toEqual(before);
+  });
+
+  it.each([
+    ['new', false],
+    ['empty', true],
+  ])('leaves nothing of a failure in a %s folder', async (_, exists) => {
+    const root = await folder();
+    const target = path.join(root, 'out');
+    if (exists) await mkdir(target);
+    const files = function* () {
+      yield* FILES;
+      throw new Error('no more');
+    };
+    await expect(writeFolder(target, files(), 'voxform.yaml')).rejects.toThrow('no more');
+    expect(await readdir(root)).toEqual(exists ? ['out'] : []);
+    if (exists) expect(await readdir(target)).toEqual([]);
+  });
+
+  it('writes no file over another of its own', async () => {
+    const root = await folder();
+    const target = path.join(root, 'out');
+    await expect(writeFolder(target, [...FILES, ...FILES], 'voxform.yaml')).rejects.toThrow(UserError);
+    expect(await readdir(root)).toEqual([]);
+  });
+});
