@@ -1,0 +1,166 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/values/json.ts';
+import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': agentManifest('reception', 'Be kind.') };
+
+async function post(workspace: TestWorkspace, what: string, body: JsonObject): Promise<string> {
+  const answer = await fetch(`${workspace.emulator.url}/api/v1/${what}`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return ((await answer.json()) as { data: { id: string } }).data.id;
+}
+
+/** What people made in the dashboard: two agents, the second of which nothing mentions, a number and a webhook. */
+async function byHand(workspace: TestWorkspace): Promise<{ agent: string; unheard: string; hook: string }> {
+  const { dashboard } = workspace.emulator;
+  const base = dashboard.addKnowledgeBase({ name: 'FAQ' });
+  const agent = await post(workspace, 'agents', {
+    name: 'Support line',
+    llm_config: { knowledge_base_ids: [base.id] },
+    prompt_config: { prompt: 'One\nTwo\nThree\nFour\n' },
+  });
+  const unheard = await post(workspace, 'agents', { name: 'Support line' });
+  const number = await post(workspace, 'numbers', { number: '+12025550120', nickname: 'Main' });
+  dashboard.linkNumber(number, { inbound_agent_id: agent });
+  return { agent, unheard, hook: await post(workspace, 'webhooks', { url: 'https://example.com/hook' }) };
+}
+
+/** Every file of a folder with its text. */
+async function tree(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    await Promise.all(
+      files.sort().map(async (file) => [path.relative(folder, file), await readFile(file, 'utf8')] as const),
+    ),
+  );
+}
+
+function flat(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+describe('export', () => {
+  it('writes a project whose plan adopts everything, the same each time', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const { unheard, hook } = await byHand(workspace);
+    await workspace.folder.write('ids.txt', `# kept by hand\n${unheard}\n`);
+    const writes = workspace.writes();
+    const flags = ['--agents-from', 'ids.txt', '--webhooks', hook];
+    const { code, stdout } = await workspace.run('export', '--out', 'out/one', ...flags);
+    expect(code).toBe(0);
+    expect(flat(stdout)).toContain('Exported to out/one: 3 Agent, 1 PhoneNumber, 1 Webhook.');
+    expect(flat(stdout)).toContain('SUPPORT_LINE_API_KEY: llm_config.api_key of Agent/support-line');
+    const out = path.join(workspace.folder.root, 'out/one');
+    const files = await tree(out);
+    expect(Object.keys(files)).toEqual([
+      '.env.example',
+      '.gitignore',
+      '.vscode/settings.json',
+      'manifests/agents/reception.yaml',
+      'manifests/agents/support-line-2.yaml',
+      'manifests/agents/support-line.prompt.md',
+      'manifests/agents/support-line.yaml',
+      'manifests/phone-numbers/main.yaml',
+      'manifests/webhooks/example-com-hook.yaml',
+      'schemas/manifest.schema.json',
+      'schemas/project.schema.json',
+      'voxform.yaml',
+    ]);
+    expect(Object.values(files).join('\n')).not.toContain(API_KEY);
+    const plan = await workspace.run('-C', 'out/one', 'plan', '--output', 'json');
+    const { summary } = JSON.parse(plan.stdout) as { summary: Record<string, number> };
+    expect(summary).toMatchObject({ adopt: 5, create: 0, update: 0, manual: 0, blocked: 0 });
+    expect(workspace.writes()).toBe(writes);
+
+    await workspace.run('export', '--out', 'out/two', ...flags);
+    expect(await tree(path.join(workspace.folder.root, 'out/two'))).toEqual(files);
+  });
+
+  it('keeps the names that the project has, and writes one file a kind when asked', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('front-desk').replace(
+        '\n  name: front-desk\n  prompt',
+        '\n  name: Reception\n  prompt',
+      ),
+      'manifests/n.yaml':
+        'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: hotline }\nspec: { number: "12025550120" }\n',
+    });
+    await workspace.run('apply', '--auto-approve', '--target', 'Agent/front-desk');
+    await post(workspace, 'numbers', { number: '+12025550120', nickname: 'Main' });
+    await workspace.run('export', '--out', 'out', '--layout', 'kind');
+    const files = await tree(path.join(workspace.folder.root, 'out/manifests'));
+    expect(Object.keys(files)).toEqual(['agents.yaml', 'phone-numbers.yaml']);
+    expect(files['agents.yaml']).toContain('name: front-desk');
+    expect(files['phone-numbers.yaml']).toContain('name: hotline');
+    expect((await workspace.run('-C', 'out', 'validate')).code).toBe(0);
+  });
+
+  it('says what could not be found', async () => {
+    await using workspace = await testWorkspace({});
+    workspace.emulator.dashboard.recordCall({ agent_id: '01GONE' });
+    const { code, stdout } = await workspace.run('export', '--out', 'out');
+    expect(code).toBe(0);
+    expect(flat(stdout)).toContain('Exported to out: nothing was found.');
+    expect(flat(stdout)).toContain('Webhook: the API cannot list them');
+    expect(flat(stdout)).toContain('Agent 01GONE: the platform does not have it, although it had a call at');
+  });
+
+  it.each([
+    ['a folder with something in it', ['--out', '.'], 1, 'is not empty'],
+    ['a file', ['--out', 'voxform.yaml'], 1, 'it is no folder'],
+    ['no folder', [], 64, '--out <dir>'],
+    ['a day that is none', ['--out', 'out', '--calls-from', 'monday'], 64, '2026-01-31'],
+    ['a list that is not there', ['--out', 'out', '--agents-from', 'none.txt'], 1, 'none.txt cannot be read'],
+  ])('refuses %s', async (_, args, expected, message) => {
+    await using workspace = await testWorkspace({});
+    const before = await tree(workspace.folder.root);
+    const { code, stderr } = await workspace.run('export', ...args);
+    expect(flat(stderr)).toContain(message);
+    expect(code).toBe(expected);
+    expect(await tree(workspace.folder.root)).toEqual(before);
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+
+  it('writes nothing of a workspace that is not the configured one', async () => {
+    await using workspace = await testWorkspace({});
+    const { agent } = await byHand(workspace);
+    workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
+    const { code, stderr } = await workspace.run('export', '--out', 'out');
+    expect(code).toBe(1);
+    expect(stderr).toContain('belongs to the workspace 01ANOTHER');
+    expect(await readdir(workspace.folder.root)).toEqual(['voxform.yaml']);
+  });
+});
+
+describe('the placeholder of an export', () => {
+  it.each([
+    [
+      'of a secret',
+      { OPENAI_API_KEY: 'voxform-export-placeholder' },
+      'the secret OPENAI_API_KEY still has the placeholder',
+    ],
+    [
+      'of the API key',
+      { VOXFORM_API_KEY: 'voxform-export-placeholder' },
+      'VOXFORM_API_KEY still has the placeholder',
+    ],
+  ])('%s is never sent', async (_, env, message) => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': `${agentManifest('a')}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`,
+    });
+    const variables = { OPENAI_API_KEY: 'sk-real-key-0001', ...env };
+    const { code, stderr } = await workspace.start(['apply', '--auto-approve'], { env: variables }).ended;
+    expect(flat(stderr)).toContain(message);
+    expect(code).toBe(1);
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+});
