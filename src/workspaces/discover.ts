@@ -1,4 +1,4 @@
-import { Counter, collect, eachConcurrently, getRecord } from '../engine/read.ts';
+import { Counter, collect, eachConcurrently, getRecord, refuseForeignRecord } from '../engine/read.ts';
 import type { ReadProgress } from '../engine/report.ts';
 import type { Kind, Lookup, Mention, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { PlatformError } from '../platform/errors.ts';
@@ -120,6 +120,7 @@ async function foundById(kind: Kind, search: Search): Promise<FoundRecord[]> {
       const published = hidesObjects(kind, seen.record)
         ? await kind.published?.(client, seen.record)
         : undefined;
+      if (published !== undefined) refuseForeignRecord(published.record, kind.name, workspaceId);
       found.push({ record: seen.record, published, heardOf: clauses });
     }
     progress.done(1);

@@ -9,6 +9,7 @@ import {
   recoverJson,
   recoverText,
 } from '../../output/recover-text.ts';
+import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
@@ -123,7 +124,8 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<Re
       const key = `${kind}/${candidate.id}`;
       if (used.has(key)) continue;
       const isCertain = candidate === certain;
-      const question = `\n${address}: is it ${candidate.id}? ${evidenceText(candidate)}\nyes, no, all that are certain, or quit: `;
+      const evidence = visible(`${candidate.id}? ${evidenceText(candidate)}`);
+      const question = `\n${address}: is it ${evidence}\nyes, no, all that are certain, or quit: `;
       const answer = isAll ? (isCertain ? 'yes' : 'no') : await answerTo(context, question);
       if (answer === undefined || answer === 'quit') return taken;
       if (answer === 'all') isAll = true;

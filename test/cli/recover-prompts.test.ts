@@ -1,0 +1,101 @@
+import { PassThrough, Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { run } from '../../src/cli/run.ts';
+import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+/** A person at a terminal who gives these answers, one to each question. */
+async function answering(workspace: TestWorkspace, args: readonly string[], answers: readonly string[]) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const left = [...answers];
+  const texts = { out: '', asked: '' };
+  const stdout = new Writable({
+    write(chunk, _, done) {
+      texts.out += String(chunk);
+      done();
+    },
+  });
+  const stderr = Object.assign(
+    new Writable({
+      write(chunk, _, done) {
+        texts.asked += String(chunk);
+        if (/(quit|answer): $/.test(String(chunk))) stdin.write(`${left.shift() ?? 'quit'}\n`);
+        done();
+      },
+    }),
+    { isTTY: true },
+  );
+  const code = await run({
+    args: ['--no-color', ...args],
+    cwd: workspace.folder.root,
+    env: { VOXFORM_API_KEY: API_KEY, CI: '1' },
+    stdin,
+    stdout,
+    stderr,
+    interrupts: new Interrupts(() => undefined),
+    now: () => new Date('2030-01-01T00:00:00Z'),
+  });
+  const taken = JSON.parse(texts.out.slice(texts.out.indexOf('{'))) as {
+    resources: readonly { readonly address: string; readonly taken: string | null }[];
+  };
+  return {
+    code,
+    left,
+    asked: texts.asked.replaceAll(/\s+/g, ' '),
+    taken: Object.fromEntries(taken.resources.map(({ address, taken: id }) => [address, id])),
+  };
+}
+
+const FILES = {
+  'manifests/a.yaml': ['a', 'b', 'c'].map((name) => agentManifest(name)).join('---\n'),
+};
+
+/** Agents that fit the manifests: `a` and `c` exactly, `b` but for its prompt, all in calls. */
+async function made({ emulator }: TestWorkspace): Promise<Record<'a' | 'b' | 'c', string>> {
+  const make = async (name: string, prompt: string): Promise<string> => {
+    const answer = await fetch(`${emulator.url}/api/v1/agents`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+      body: JSON.stringify({ name, prompt_config: { prompt } }),
+    });
+    const { data } = (await answer.json()) as { data: { id: string } };
+    emulator.dashboard.recordCall({ agent_id: data.id });
+    return data.id;
+  };
+  return { a: await make('a', 'Be kind.'), b: await make('b', 'Be kind.'), c: await make('c', 'Be kind.') };
+}
+
+describe('recover at a terminal', () => {
+  it.each([
+    [['yes', 'no', 'yes'], ['a', 'c'], 0],
+    [['no', 'all'], ['b', 'c'], 0],
+    [['yes', 'quit'], ['a'], 0],
+    [['y', 'Yes ', ''], ['b'], 0],
+  ])('asks for each one, and %j takes %j', async (answers, names, unused) => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await made(workspace);
+    const { code, asked, taken, left } = await answering(workspace, ['recover', '--output', 'json'], answers);
+    expect(code).toBe(0);
+    expect(asked).toContain(
+      `Agent/a: is it ${ids.a}? all that is shown agrees: name, prompt_config.prompt; it had a call at`,
+    );
+    expect(left).toHaveLength(unused);
+    expect(Object.keys(taken).filter((address) => taken[address] !== null)).toEqual(
+      names.map((name) => `Agent/${name}`),
+    );
+    const state = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as {
+      id: string;
+    }[];
+    expect(state.map(({ id }) => id)).toEqual(names.map((name) => ids[name as 'a']));
+  });
+
+  it('asks once for all that is certain with --auto', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await made(workspace);
+    const refused = await answering(workspace, ['recover', '--auto', '--output', 'json'], ['y']);
+    expect(Object.values(refused.taken)).toEqual([null, null, null]);
+    const { asked, taken } = await answering(workspace, ['recover', '--auto', '--output', 'json'], ['yes']);
+    expect(asked).toContain('Take 3 under management?');
+    expect(Object.values(taken)).not.toContain(null);
+  });
+});
