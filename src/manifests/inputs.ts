@@ -56,6 +56,9 @@ export class Inputs {
       const name = path.relative(root, file).replaceAll(path.sep, '/');
       const outside = { code: 'outside-project', message: `$file: ${name} lies outside the project folder` };
       if (!isInside(file, root)) return outside;
+      if (name === '') {
+        return { code: 'not-a-file', message: '$file names the project folder itself, expected a file' };
+      }
       try {
         const real = realpathSync(file);
         if (!isInside(real, root)) return outside;

@@ -60,6 +60,8 @@ export function reasonOf(error: unknown): string {
       return 'its name is too long';
     case 'ENOTDIR':
       return 'a part of its path is not a folder';
+    case 'ERR_INVALID_ARG_VALUE':
+      return 'its path holds a NUL character';
     default:
       return typeof code === 'string' ? code : 'the path is not valid';
   }

@@ -401,6 +401,26 @@ const rows: readonly Row[] = [
     expected: ['6:19 spec.email outside-project $file needs a relative path'],
   },
   {
+    reason: 'the path of a file names the project folder',
+    kind: 'WorkspaceUser',
+    spec: 'email: { $file: .. }',
+    expected: ['6:19 spec.email not-a-file $file names the project folder itself, expected a file'],
+  },
+  {
+    reason: 'the path of a file names a folder',
+    kind: 'WorkspaceUser',
+    spec: 'email: { $file: ../manifests }',
+    expected: ['6:19 spec.email not-a-file $file: manifests: this is a folder, expected a file'],
+  },
+  {
+    reason: 'no file can have a NUL character in its path',
+    kind: 'WorkspaceUser',
+    spec: 'email: { $file: "a\\0b" }',
+    expected: [
+      '6:19 spec.email unreadable-file $file: manifests/a\\u{0}b cannot be read: its path holds a NUL character',
+    ],
+  },
+  {
     reason: 'nobody set the variable',
     kind: 'WorkspaceUser',
     spec: 'email: { $var: mail }',
