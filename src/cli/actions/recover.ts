@@ -1,3 +1,4 @@
+import { kindOf } from '../../engine/bind.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import { recordClaim } from '../../engine/take-in.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
@@ -182,12 +183,12 @@ async function record(context: Context, recording: Recording): Promise<void> {
         new Set(recovery.matches.map(({ resource }) => resource.address)),
       );
     }
-    for (const { resource } of recovery.matches) {
-      const id = taken.get(resource.address);
-      if (id === undefined) continue;
-      const kind = kindNamed(kinds, resource.kind);
-      await recordClaim({ address: resource.address, id, kind }, { session, now: context.now });
-    }
+    // At once, so that one sync of the journal keeps many of them.
+    await Promise.all(
+      [...taken].map(([address, id]) =>
+        recordClaim({ address, id, kind: kindNamed(kinds, kindOf(address)) }, { session, now: context.now }),
+      ),
+    );
   } finally {
     await session.close();
   }
