@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../src/cli/program.ts';
+import { emulatorBehaviour } from '../src/emulator/behaviour.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
@@ -37,12 +38,31 @@ describe.each(pages)('%s', (page) => {
 describe('README.md', () => {
   it('lists every command', () => {
     const table = textOf('README.md').split('## What there is')[1]?.split('## ')[0] ?? '';
-    const missing = program.commands
-      .map((command) => command.name())
-      .filter((name) => !table.includes(`\`${name}`));
-    expect(missing).toEqual([]);
+    expect([...commands.keys()].filter((name) => !names(table, name))).toEqual([]);
   });
 });
+
+describe('CHANGELOG.md', () => {
+  it('tells of every command', () => {
+    expect([...commands.keys()].filter((name) => !names(textOf('CHANGELOG.md'), name))).toEqual([]);
+  });
+});
+
+describe('docs/emulator.md', () => {
+  it('lists every switch', () => {
+    const text = textOf('docs/emulator.md');
+    expect(Object.keys(emulatorBehaviour.shape).filter((key) => !text.includes(`\`${key}`))).toEqual([]);
+  });
+});
+
+/** True where a text has the command in code marks; a command of a group may follow others there, without the name of the group. */
+function names(text: string, command: string): boolean {
+  const [group = '', own] = command.split(' ');
+  const isThere = (name: string) => new RegExp(`\`(voxform )?${name}[\`\\s]`).test(text);
+  if (own === undefined) return isThere(group);
+  const lines = text.split('\n').filter((line) => line.includes(`\`${group} `));
+  return isThere(`${group} ${own}`) || lines.some((line) => line.includes(`\`${own}\``));
+}
 
 /** What a line of the docs has and the command line does not. */
 function unknownIn(line: string): string[] {
