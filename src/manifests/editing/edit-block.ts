@@ -26,7 +26,7 @@ export function addToBlockMap(
   { key, value, style }: NewPair,
   { source }: NodePlace,
 ): Alternatives {
-  const at = source.column(startOfKey(map, 0));
+  const at = source.column(startOfPair(map, 0));
   const oneLine = `${' '.repeat(at)}${flowPair(key, value, { json: false, style })}`;
   return [blockPair(key, value, { at, source, style }), [oneLine]].map((lines) => [
     below(map, source, lines),
@@ -38,12 +38,12 @@ export function insertIntoBlockList(
   { index, value }: NewItem,
   { source }: NodePlace,
 ): Alternatives {
-  const at = source.column(dashAt(list, 0));
+  const at = source.column(startOfDash(list, 0));
   const models = list.items.filter((item) => isMap(item) || isSeq(item));
   const isFlow = models.length > 0 && models.every((item) => item.flow === true);
   const oneLine = [`${' '.repeat(at)}- ${flowValue(value, { json: false })}`];
   const previous = list.items[index - 1];
-  const start = dashAt(list, 0);
+  const start = startOfDash(list, 0);
   return (isFlow ? [oneLine] : [blockItem(value, at, source), oneLine]).map((lines) => {
     if (previous !== undefined) return [below(previous, source, lines)];
     const text = `${lines.join(source.eol).slice(at)}${source.eol}${' '.repeat(at)}`;
@@ -52,14 +52,14 @@ export function insertIntoBlockList(
 }
 
 export function removeFromBlockMap(map: YAMLMap, index: number, { source }: NodePlace): Splice[] {
-  const next = index + 1 < map.items.length ? startOfKey(map, index + 1) : undefined;
+  const next = index + 1 < map.items.length ? startOfPair(map, index + 1) : undefined;
   const { key, value } = map.items[index] ?? {};
-  return [without(source, { start: startOfKey(map, index), last: value ?? key, next })];
+  return [without(source, { start: startOfPair(map, index), last: value ?? key, next })];
 }
 
 export function removeFromBlockList(list: YAMLSeq, index: number, { source }: NodePlace): Splice[] {
-  const next = index + 1 < list.items.length ? dashAt(list, index + 1) : undefined;
-  return [without(source, { start: dashAt(list, index), last: list.items[index], next })];
+  const next = index + 1 < list.items.length ? startOfDash(list, index + 1) : undefined;
+  return [without(source, { start: startOfDash(list, index), last: list.items[index], next })];
 }
 
 interface Part {
@@ -89,7 +89,7 @@ function below(node: unknown, source: TextSource, lines: readonly string[]): Spl
 }
 
 /** Where the line after a node's last one begins, or the end of the text. */
-function endOf(node: unknown, source: TextSource): number {
+export function endOf(node: unknown, source: TextSource): number {
   if (isMap(node) && node.flow !== true && node.items.length > 0) {
     const pair = node.items.at(-1);
     return endOf(pair?.value ?? pair?.key, source);
@@ -100,13 +100,13 @@ function endOf(node: unknown, source: TextSource): number {
   return isBlock && source.text[end - 1] === '\n' ? end : source.nextLine(end);
 }
 
-function startOfKey(map: YAMLMap, index: number): number {
+export function startOfPair(map: YAMLMap, index: number): number {
   const token = map.items[index]?.srcToken;
   const explicit = token?.start.find(({ type }) => type === 'explicit-key-ind' || type === 'anchor');
   return explicit?.offset ?? rangeOf(map.items[index]?.key)[0];
 }
 
-function dashAt(list: YAMLSeq, index: number): number {
+export function startOfDash(list: YAMLSeq, index: number): number {
   const token = list.srcToken;
   const dash =
     token?.type === 'block-seq'

@@ -1,0 +1,111 @@
+import { Lexer, parseAllDocuments, parseDocument } from 'yaml';
+import { type Json, jsonEqual } from '../../values/json.ts';
+import { CannotEdit } from '../editing/change.ts';
+import { isJson } from '../editing/edit-text.ts';
+import { TextSource } from '../editing/text-source.ts';
+import { type ParseProblem, parseDocuments } from '../parse-documents.ts';
+import { yamlOptions } from '../yaml-options.ts';
+import { inOrder, type KeyOrder } from './key-order.ts';
+import { CannotLayOut, laidOut } from './laid-out-document.ts';
+
+/** The order of the keys in a document of this value. */
+export type OrderOf = (document: Json) => KeyOrder | undefined;
+
+export type Formatted = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
+
+/**
+ * A YAML or JSON text in canonical form, which says the same and has the same comments; or what is wrong with it. Formatting twice is formatting once. Line
+ * endings stay what the first one is.
+ * @param text without a byte order mark.
+ */
+export function formatText(text: string, orderOf: OrderOf): Formatted {
+  const { documents, problems } = parseDocuments(text);
+  if (problems.length > 0) return { problems };
+  if (documents.length === 0) return { text };
+  const eol = /\r?\n/.exec(text)?.[0] ?? '\n';
+  const source = text.replaceAll('\r\n', '\n');
+  const formatted = attempt(source, orderOf);
+  const isSafe =
+    formatted !== undefined && saysTheSame(source, formatted) && attempt(formatted, orderOf) === formatted;
+  if (isSafe) return { text: formatted.replaceAll('\n', eol) };
+  const message = 'it cannot be formatted without changing what it says; it is left as it is';
+  return { problems: [{ code: 'cannot-format', message, line: 1, column: 1 }] };
+}
+
+function attempt(source: string, orderOf: OrderOf): string | undefined {
+  try {
+    return isJson(source) ? formatJson(source, orderOf) : formatYaml(source, orderOf);
+  } catch (error) {
+    if (error instanceof CannotLayOut || error instanceof CannotEdit) return undefined;
+    throw error;
+  }
+}
+
+function formatJson(text: string, orderOf: OrderOf): string {
+  const value = parseDocuments(text).documents[0]?.value ?? null;
+  return `${JSON.stringify(inOrder(value, orderOf(value)), undefined, 2)}\n`;
+}
+
+function formatYaml(text: string, orderOf: OrderOf): string {
+  const documents = parseAllDocuments(text, yamlOptions);
+  if ('empty' in documents) return text;
+  const parts: string[] = [];
+  let start = 0;
+  for (const [index, { range }] of documents.entries()) {
+    const end = index === documents.length - 1 ? text.length : range[2];
+    const lines = formatDocument(text.slice(start, end), orderOf);
+    if (lines.length > 0) parts.push(`${lines.join('\n')}\n`);
+    start = end;
+  }
+  return parts.join('---\n');
+}
+
+function formatDocument(slice: string, orderOf: OrderOf): string[] {
+  const text = withoutMarks(slice);
+  const document = parseDocument(text, { ...yamlOptions, keepSourceTokens: true });
+  const { contents } = document;
+  if (contents === null || contents.range[0] === contents.range[1]) {
+    if (text.trim() === '') return [];
+    throw new CannotLayOut();
+  }
+  const value = parseDocuments(text).documents[0]?.value ?? null;
+  const source = new TextSource(text, { json: false });
+  const whole = { source, from: 0, to: text.length };
+  const ordered = laidOut(contents, { ...whole, order: orderOf(value) });
+  // An alias must not come before its anchor.
+  const again = parseDocuments(ordered.join('\n')).documents[0]?.value ?? null;
+  return jsonEqual(again, value) ? ordered : laidOut(contents, { ...whole, order: undefined });
+}
+
+/** Without `---` and `...`; a comment behind one of them stands on its own. */
+function withoutMarks(slice: string): string {
+  const lines = slice.split('\n');
+  if (lines.some((line) => line.startsWith('%'))) throw new CannotLayOut();
+  const content = new Set<number>();
+  let inMark = true;
+  for (const [index, line] of lines.entries()) {
+    if (/^(?:---|\.\.\.)(?:\s|$)/.test(line) && (inMark || line.startsWith('...'))) {
+      const rest = line.slice(3).trim();
+      if (rest !== '' && !rest.startsWith('#')) throw new CannotLayOut();
+      lines[index] = rest;
+      if (line.startsWith('---')) inMark = false;
+      if (rest === '') content.add(index);
+    } else if (line.trim() !== '' && !line.trim().startsWith('#')) inMark = false;
+  }
+  return lines.filter((_, index) => !content.has(index)).join('\n');
+}
+
+function saysTheSame(before: string, after: string): boolean {
+  const [old, now] = [parseDocuments(before), parseDocuments(after)];
+  if (now.problems.length > 0 || old.documents.length !== now.documents.length) return false;
+  const sameValues = old.documents.every(({ value }, index) => jsonEqual(value, now.documents[index]?.value));
+  return sameValues && jsonEqual(commentsIn(before), commentsIn(after));
+}
+
+/** All comments, sorted. */
+function commentsIn(text: string): string[] {
+  return [...new Lexer().lex(text)]
+    .filter((token) => token.startsWith('#'))
+    .map((token) => token.trim())
+    .sort();
+}

@@ -1,0 +1,276 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import { endOf, startOfDash, startOfPair } from '../editing/edit-block.ts';
+import { rangeOf } from '../editing/edit-value.ts';
+import type { TextSource } from '../editing/text-source.ts';
+import { flowText } from './flow-text.ts';
+import { type KeyOrder, sortedPositions } from './key-order.ts';
+
+/** Columns that what stands inside something is indented by. */
+const STEP = 2;
+
+/** The text is laid out in a way that is rare and not worth the risk. */
+export class CannotLayOut extends Error {}
+
+type Collection = YAMLMap | YAMLSeq;
+
+/** A pair or an item of a collection in block style. */
+interface Entry {
+  readonly node: Node | null;
+  readonly key: string | undefined;
+  readonly start: number;
+  /** Behind its colon or dash. */
+  readonly lead: number;
+  readonly order: KeyOrder | undefined;
+  /** Comments and blank lines before it, without their indent. */
+  readonly before: readonly string[];
+  /** The same behind what it holds, indented deeper than itself. */
+  readonly behind: readonly Gap[];
+}
+
+interface Gap {
+  /** Empty for a blank line. */
+  readonly text: string;
+  readonly column: number;
+}
+
+interface Layout {
+  readonly source: TextSource;
+  readonly indent: number;
+  readonly order: KeyOrder | undefined;
+  /** Where the lines before the first entry begin. */
+  readonly from: number;
+  /** Comments behind the last entry. */
+  readonly behind: readonly Gap[];
+}
+
+/**
+ * The lines of a document's root: two columns a level, keys in order, comments with what they belong to, and at most one blank line in a row. Scalars and
+ * what stands in brackets stay as they are written.
+ * @throws CannotLayOut
+ */
+export function laidOut(
+  root: Node,
+  { source, order, from, to }: { source: TextSource; order: KeyOrder | undefined; from: number; to: number },
+): string[] {
+  const end = endOf(root, source);
+  const behind = gapLines(source, end, to);
+  const header = gapLines(source, from, source.lineStart(rangeOf(root)[0]));
+  const headerLines = header.map(({ text }) => text);
+  if (!isBlockCollection(root)) {
+    const [first, last] = rangeOf(root);
+    if (!source.beginsLine(first)) throw new CannotLayOut();
+    const text = `${flowText(root, source, order)}${source.text.slice(last, end)}`.trimEnd();
+    return tidied([...headerLines, ...text.split('\n'), ...behind.map((gap) => gap.text)]);
+  }
+  const start = source.lineStart(entryStart(root, 0));
+  return tidied([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, behind })]);
+}
+
+/** No blank line at either end. */
+function tidied(lines: readonly string[]): string[] {
+  const first = lines.findIndex((line) => line !== '');
+  return first === -1 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
+}
+
+function blockLines(node: Collection, layout: Layout): string[] {
+  const { source, indent } = layout;
+  const column = source.column(entryStart(node, 0));
+  const own = layout.behind.findIndex(
+    (gap, index) => isOwn(gap, column) && !deeperFollows(layout.behind, index, column),
+  );
+  const deeper = own === -1 ? layout.behind : layout.behind.slice(0, own);
+  const entries = entriesOf(node, { ...layout, behind: deeper });
+  const keys = entries.map(({ key }) => key ?? '');
+  const positions = isMap(node) ? sortedPositions(keys, layout.order) : keys.map((_, index) => index);
+  const margin = ' '.repeat(indent);
+  const lines: string[] = [];
+  for (const position of positions) {
+    const entry = entries[position];
+    if (entry === undefined) continue;
+    const before = lines.length === 0 ? withoutLeadingBlanks(entry.before) : entry.before;
+    for (const line of before) lines.push(line === '' ? '' : margin + line);
+    lines.push(...entryLines(entry, { source, indent, isItem: isSeq(node), column }));
+  }
+  const tail = own === -1 ? [] : layout.behind.slice(own);
+  for (const { text } of tail) lines.push(text === '' ? '' : margin + text);
+  return lines;
+}
+
+function isOwn({ text, column: at }: Gap, column: number): boolean {
+  return text === '' || at <= column;
+}
+
+function deeperFollows(gaps: readonly Gap[], index: number, column: number): boolean {
+  const next = gaps.slice(index).find(({ text }) => text !== '');
+  return gaps[index]?.text === '' && next !== undefined && next.column > column;
+}
+
+function withoutLeadingBlanks(lines: readonly string[]): readonly string[] {
+  const first = lines.findIndex((line) => line !== '');
+  return first === -1 ? [] : lines.slice(first);
+}
+
+function entriesOf(node: Collection, { source, order, from, behind }: Layout): Entry[] {
+  const column = source.column(entryStart(node, 0));
+  const parts = isMap(node)
+    ? node.items.map((pair) => partOfPair(pair))
+    : node.items.map((item) => ({ key: undefined, node: nodeOf(item) }));
+  const gaps: { before: readonly Gap[]; after: readonly Gap[] }[] = [];
+  let end = from;
+  for (const [index] of parts.entries()) {
+    const start = entryStart(node, index);
+    const lines = source.beginsLine(start) ? gapLines(source, end, source.lineStart(start)) : [];
+    const other = lines.findIndex(({ text, column: at }) => text !== '' && at <= column);
+    const deep =
+      index === 0
+        ? -1
+        : lines.slice(0, other === -1 ? undefined : other).findLastIndex(({ text }) => text !== '');
+    gaps.push({ before: lines.slice(deep + 1), after: lines.slice(0, deep + 1) });
+    end = endOf(lastNode(node, index), source);
+  }
+  return parts.map(({ key, node: value }, index) => ({
+    key,
+    node: value,
+    start: entryStart(node, index),
+    lead: leadOf(node, index),
+    order: order?.inner(key ?? index),
+    before: (gaps[index]?.before ?? []).map(({ text }) => text),
+    behind: index === parts.length - 1 ? behind : (gaps[index + 1]?.after ?? []),
+  }));
+}
+
+interface EntryLayout {
+  readonly source: TextSource;
+  readonly indent: number;
+  readonly isItem: boolean;
+  /** Of the entry as it is. */
+  readonly column: number;
+}
+
+function entryLines(entry: Entry, { source, indent, isItem, column }: EntryLayout): string[] {
+  const { node, start, lead, order, behind } = entry;
+  const margin = ' '.repeat(indent);
+  const name = isItem ? '-' : `${source.text.slice(start, lead - 1).trimEnd()}:`;
+  const tail = behind.map(({ text }) => (text === '' ? '' : margin + text));
+  if (name.includes('\n') || name.startsWith('?')) throw new CannotLayOut();
+  if (!isBlockCollection(node)) {
+    const end = node === null ? lead : Math.max(rangeOf(node)[1], lead);
+    const shift = indent - column;
+    return [...valueLines(`${margin}${name}`, node, { source, lead, end, shift, indent, order }), ...tail];
+  }
+  const first = entryStart(node, 0);
+  const isCompact = source.lineStart(first) === source.lineStart(start);
+  const rest = isCompact ? '' : source.text.slice(lead, source.lineEnd(lead)).trim();
+  const from = isCompact ? source.lineStart(first) : source.nextLine(lead);
+  if (isCompact && source.text.slice(lead, first).trim() !== '') throw new CannotLayOut();
+  const lines = blockLines(node, { source, order, indent: indent + STEP, from, behind });
+  if (isItem && rest === '') return [`${margin}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
+  return [`${margin}${name}${rest === '' ? '' : ` ${rest}`}`, ...lines];
+}
+
+interface ValueLayout {
+  readonly source: TextSource;
+  readonly lead: number;
+  readonly end: number;
+  /** Columns that it moves by. */
+  readonly shift: number;
+  readonly indent: number;
+  readonly order: KeyOrder | undefined;
+}
+
+/** A scalar, an alias or brackets, with the comment behind it. */
+function valueLines(name: string, node: Node | null, layout: ValueLayout): string[] {
+  const { source, lead, end, shift, indent, order } = layout;
+  if (isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED')) {
+    return blockScalarLines(name, node, layout);
+  }
+  const [start] = node === null ? [lead] : rangeOf(node);
+  const own = node === null ? '' : flowText(node, source, order);
+  const before = source.text.slice(lead, Math.max(start, lead));
+  const text = `${before}${own}${source.text.slice(end, source.lineEnd(end)).trimEnd()}`;
+  return text.split('\n').map((line, index) => {
+    const content = line.trimStart();
+    if (index === 0) return `${name}${content === '' ? '' : ` ${content}`}`;
+    const column = Math.max(line.length - content.length + shift, indent + 1);
+    return content === '' ? '' : ' '.repeat(column) + content;
+  });
+}
+
+function blockScalarLines(
+  name: string,
+  node: Scalar,
+  { source, lead, end, shift, indent }: ValueLayout,
+): string[] {
+  const [start] = rangeOf(node);
+  const header = source.text.slice(lead, source.lineEnd(start)).trim();
+  if (header.includes('\n')) throw new CannotLayOut();
+  const content = source.text
+    .slice(Math.min(source.nextLine(start), end), end)
+    .replace(/\n$/, '')
+    .split('\n');
+  const said = /^[|>][-+]?([1-9])/.exec(source.text.slice(start))?.[1];
+  const old = Math.min(
+    ...content.filter((line) => line.trim() !== '').map((line) => /^ */.exec(line)?.[0].length ?? 0),
+  );
+  const before = said === undefined ? old : indent - shift + Number(said);
+  const margin = ' '.repeat(indent + (said === undefined ? STEP : Number(said)));
+  if (!Number.isFinite(before)) throw new CannotLayOut();
+  return [
+    `${name} ${header}`,
+    ...content.map((line) => (line.slice(before) === '' ? '' : margin + line.slice(before))),
+  ];
+}
+
+/** Comments and blank lines; never two blank ones in a row. */
+function gapLines(source: TextSource, from: number, to: number): Gap[] {
+  if (to <= from) return [];
+  const lines = source.text.slice(from, to).replace(/\n$/, '').split('\n');
+  const gaps: Gap[] = [];
+  for (const line of lines) {
+    const text = line.trim();
+    if (text !== '' && !text.startsWith('#')) throw new CannotLayOut();
+    if (text === '' && gaps.at(-1)?.text === '') continue;
+    gaps.push({ text, column: line.length - line.trimStart().length });
+  }
+  return gaps;
+}
+
+function entryStart(node: Collection, index: number): number {
+  return isMap(node) ? startOfPair(node, index) : startOfDash(node, index);
+}
+
+function leadOf(node: Collection, index: number): number {
+  if (isSeq(node)) return startOfDash(node, index) + 1;
+  const pair = node.items[index];
+  const colon = pair?.srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
+  if (colon === undefined) throw new CannotLayOut();
+  return colon.offset + 1;
+}
+
+function lastNode(node: Collection, index: number): unknown {
+  if (isSeq(node)) return node.items[index];
+  return node.items[index]?.value ?? node.items[index]?.key;
+}
+
+function partOfPair(pair: Pair): { readonly key: string; readonly node: Node | null } {
+  if (!isScalar(pair.key)) throw new CannotLayOut();
+  return { key: String(pair.key.value), node: nodeOf(pair.value) };
+}
+
+function nodeOf(value: unknown): Node | null {
+  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
+}
+
+function isBlockCollection(node: unknown): node is Collection {
+  return (isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0;
+}
