@@ -5,6 +5,7 @@ import { defineApply } from './commands/apply.ts';
 import { defineDrift } from './commands/drift.ts';
 import { defineEmulator } from './commands/emulator.ts';
 import { defineExport } from './commands/export.ts';
+import { defineFmt } from './commands/fmt.ts';
 import { defineGet } from './commands/get.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
@@ -40,6 +41,7 @@ const commands = [
   defineGet,
   defineState,
   defineOrphans,
+  defineFmt,
   defineSchema,
   defineEmulator,
 ];

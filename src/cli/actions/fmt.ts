@@ -1,0 +1,71 @@
+import { realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { kinds } from '../../kinds/index.ts';
+import { findFiles } from '../../manifests/find-files.ts';
+import { isInside, reasonOf } from '../../manifests/read-file.ts';
+import { plural } from '../../output/action-words.ts';
+import { renderDiagnostics } from '../../output/diagnostics.ts';
+import { renderFileDiffs } from '../../output/file-diff.ts';
+import { visible } from '../../output/visible.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { formatFiles, projectFiles } from '../../project/format-files.ts';
+import { loadProject } from '../../project/load-project.ts';
+import { writeFiles } from '../../project/write-files.ts';
+import type { Context } from '../context.ts';
+
+export interface FmtOptions {
+  readonly check?: boolean;
+  readonly diff?: boolean;
+}
+
+/** Puts files into canonical form. With `check` or `diff` nothing is written. */
+export async function fmt(context: Context, names: readonly string[], options: FmtOptions): Promise<number> {
+  const { terminal, log, env, cwd } = context;
+  const { root, files } = names.length > 0 ? named(cwd, names) : await ofProject(cwd, env);
+  const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
+  if (options.diff) terminal.out(renderFileDiffs(edits, terminal.style));
+  else terminal.out(edits.map(({ file }) => `${visible(file)}\n`).join(''));
+  const isWriting = options.check !== true && options.diff !== true;
+  if (isWriting) await writeFiles(root, edits);
+  if (diagnostics.length > 0) log.block('error', renderDiagnostics(diagnostics, terminal.errorStyle));
+  const what = isWriting ? 'formatted' : 'to be formatted';
+  log.info(`${edits.length} of ${plural(count, 'file')} ${what}.`);
+  const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
+  return isWrong ? ExitCode.error : ExitCode.ok;
+}
+
+interface Files {
+  readonly root: string;
+  readonly files: readonly string[];
+}
+
+async function ofProject(cwd: string, env: Context['env']): Promise<Files> {
+  const project = await loadProject({ cwd, env });
+  return { root: project.root, files: projectFiles(project) };
+}
+
+/** Files, and those in folders, that a person names. */
+function named(cwd: string, names: readonly string[]): Files {
+  const root = real(cwd);
+  const files = names.flatMap((name) => {
+    const absolute = path.resolve(root, name);
+    const relative = path.relative(root, absolute).replaceAll(path.sep, '/');
+    if (!isInside(real(absolute), root) || !isInside(absolute, root)) {
+      throw new UserError(`${name} lies outside the project folder`, {
+        hint: 'Name the folder of its project with -C DIR.',
+      });
+    }
+    if (!statSync(absolute).isDirectory()) return [relative];
+    const inside = relative === '' ? '' : `${relative.replace(/[[\]{}()*?!+@\\]/g, '\\$&')}/`;
+    return [...findFiles(root, [`${inside}**/*.{yaml,yml,json}`]).files];
+  });
+  return { root, files: [...new Set(files)] };
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,60 @@
+import path from 'node:path';
+import { CannotEdit } from '../manifests/editing/change.ts';
+import { findFiles } from '../manifests/find-files.ts';
+import { formatText } from '../manifests/formatting/format-text.ts';
+import type { KindSchema } from '../manifests/kind-schema.ts';
+import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import type { FileEdit } from './edit-plan.ts';
+import { editableFile } from './editable-file.ts';
+import { manifestOrder, projectOrder } from './format-order.ts';
+import { PROJECT_FILE } from './load-project.ts';
+import type { Project } from './project.ts';
+
+export interface FormattedFiles {
+  /** Those that are not in canonical form. */
+  readonly edits: readonly FileEdit[];
+  /** How many were looked at. */
+  readonly count: number;
+  /** About files that cannot be formatted and are left as they are. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface FormatOptions {
+  /** The folder that must hold the files; a real path. */
+  readonly root: string;
+  /** Relative to it, with forward slashes. */
+  readonly files: readonly string[];
+  readonly kinds: ReadonlyMap<string, KindSchema>;
+}
+
+/** All files of a project that have a canonical form: its manifests and `voxform.yaml`. */
+export function projectFiles({ root, file, manifests }: Project): readonly string[] {
+  const own = file === undefined ? [] : [file];
+  return [...new Set([...own, ...findFiles(root, manifests).files])];
+}
+
+/** Files as they would be in canonical form. Writes none. */
+export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFiles {
+  const edits: FileEdit[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const report = (file: string, problem: Omit<Diagnostic, 'severity' | 'file'>): void => {
+    diagnostics.push({ severity: 'error', file, ...problem });
+  };
+  for (const file of files) {
+    try {
+      const { mark, text } = editableFile(root, path.join(root, file));
+      const isProject = file === PROJECT_FILE;
+      const formatted = formatText(
+        text,
+        isProject ? () => projectOrder(kinds) : (value) => manifestOrder(value, kinds),
+      );
+      if ('problems' in formatted) for (const problem of formatted.problems) report(file, problem);
+      else if (formatted.text !== text)
+        edits.push({ file, before: mark + text, after: mark + formatted.text });
+    } catch (error) {
+      if (!(error instanceof CannotEdit)) throw error;
+      report(file, { code: 'unreadable-file', message: error.message });
+    }
+  }
+  return { edits, count: files.length, diagnostics: diagnostics.sort(compareDiagnostics) };
+}
