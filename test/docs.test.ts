@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../src/cli/program.ts';
 import { emulatorBehaviour } from '../src/emulator/behaviour.ts';
+import { VERSION } from '../src/version.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const pages = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: root }).sort();
@@ -28,9 +29,9 @@ describe.each(pages)('%s', (page) => {
   });
 
   it('shows commands and flags that exist', () => {
-    const lines = [...textOf(page).matchAll(/(?:`|\$ |&& |run: )voxform ([^`\n|#>]*)/g)].map(
-      ([, line = '']) => line,
-    );
+    const lines = [
+      ...textOf(page).matchAll(/(?:`|\$ |&& |run: )(?:voxform|npx --yes "\$VOXFORM") ([^`\n|#>]*)/g),
+    ].map(([, line = '']) => line);
     expect(lines.flatMap(unknownIn)).toEqual([]);
   });
 });
@@ -45,6 +46,13 @@ describe('README.md', () => {
 describe('CHANGELOG.md', () => {
   it('tells of every command', () => {
     expect([...commands.keys()].filter((name) => !names(textOf('CHANGELOG.md'), name))).toEqual([]);
+  });
+});
+
+describe('docs/ci.md', () => {
+  it('names the version there is, and no command without one', () => {
+    expect(textOf('docs/ci.md')).toContain(`VOXFORM: voxform@${VERSION}\n`);
+    expect(textOf('docs/ci.md')).not.toMatch(/npx --yes voxform|npm install --global voxform(?!@)/);
   });
 });
 

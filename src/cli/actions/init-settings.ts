@@ -18,7 +18,12 @@ export const editorSettings = `{
 }
 `;
 
-export const ciWorkflow = `# Shows what a pull request would change, and applies it once it is merged.
+/**
+ * The workflow that runs a project on GitHub.
+ * @param version of voxform: exactly this one gets to see the secrets, never what is published next under its name.
+ */
+export function ciWorkflow(version: string): string {
+  return `# Shows what a pull request would change, and applies it once it is merged.
 name: voxform
 on:
   pull_request:
@@ -26,6 +31,10 @@ on:
     branches: [main]
 
 concurrency: voxform
+
+# Which voxform runs, in all jobs. It sees the secrets, so the version stays as it is until you change it here.
+env:
+  VOXFORM: voxform@${version}
 
 jobs:
   plan:
@@ -35,8 +44,8 @@ jobs:
       - uses: actions/checkout@v4
       - uses: actions/setup-node@v4
         with: { node-version: 24 }
-      - run: npx --yes voxform validate --output github
-      - run: npx --yes voxform plan --output markdown >> "$GITHUB_STEP_SUMMARY"
+      - run: npx --yes "$VOXFORM" validate --output github
+      - run: npx --yes "$VOXFORM" plan --output markdown >> "$GITHUB_STEP_SUMMARY"
         env:
           VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
@@ -49,7 +58,7 @@ jobs:
       - uses: actions/checkout@v4
       - uses: actions/setup-node@v4
         with: { node-version: 24 }
-      - run: npx --yes voxform apply --auto-approve
+      - run: npx --yes "$VOXFORM" apply --auto-approve
         env:
           VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
@@ -61,3 +70,4 @@ jobs:
           git add .voxform
           git diff --cached --quiet || (git commit -m "Keep the state" && git push)
 `;
+}

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE } from '../../project/load-project.ts';
+import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
 import { ciWorkflow, editorSettings, gitIgnore } from './init-settings.ts';
@@ -37,7 +38,7 @@ async function projectFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>([
     ['.gitignore', gitIgnore],
     ['.vscode/settings.json', editorSettings],
-    ['.github/workflows/voxform.yml', ciWorkflow],
+    ['.github/workflows/voxform.yml', ciWorkflow(VERSION)],
   ]);
   const example = packagePath('examples/quickstart');
   for (const entry of await readdir(example, { recursive: true, withFileTypes: true })) {

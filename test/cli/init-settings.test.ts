@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ciWorkflow } from '../../src/cli/actions/init-settings.ts';
+
+interface Workflow {
+  readonly env: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
+}
+
+describe('the workflow that init writes', () => {
+  const text = ciWorkflow('1.2.3-rc.1');
+  const { env, jobs } = parse(text) as Workflow;
+  const commands = Object.values(jobs)
+    .flatMap(({ steps }) => steps.map(({ run = '' }) => run))
+    .filter((run) => run.includes('npx'));
+
+  it('runs one exact version, which stands in one place', () => {
+    expect(env).toEqual({ VOXFORM: 'voxform@1.2.3-rc.1' });
+    expect(text.match(/1\.2\.3/g)).toHaveLength(1);
+  });
+
+  it('never runs the name without its version', () => {
+    expect(commands).toHaveLength(3);
+    for (const command of commands) expect(command).toMatch(/^npx --yes "\$VOXFORM" \w/);
+  });
+});
