@@ -1,5 +1,5 @@
 import type { Address, Resource } from '../manifests/resource.ts';
-import type { PendingCreate, ResourceEntry } from '../state/document.ts';
+import type { Orphan, PendingCreate, ResourceEntry } from '../state/document.ts';
 import type { State } from '../state/state.ts';
 
 /** What a resource's past is: the state's memory of it, under this address or an earlier one. */
@@ -9,7 +9,9 @@ export interface Binding {
   /** The address that the state knows it by, where that is another one. */
   readonly previousAddress: Address | undefined;
   readonly pending: PendingCreate | undefined;
-  /** The record to read: recorded, or named by the manifest. */
+  /** The record that the address had before it was released, where nothing else leads to one. */
+  readonly released: Orphan | undefined;
+  /** The record to read: recorded, named by the manifest, or released before. */
   readonly id: string | undefined;
 }
 
@@ -35,15 +37,25 @@ export function bindResources(
         ].find((candidate) => isKnown(candidate) && !taken.has(candidate));
     if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
+    const released =
+      address === undefined && resource.id === undefined ? releasedBy(resource, state) : undefined;
     bindings.set(resource.address, {
       resource,
       entry,
       previousAddress: address === resource.address ? undefined : address,
       pending: address === undefined ? undefined : state.pending.get(address),
-      id: entry?.id ?? resource.id,
+      released,
+      id: entry?.id ?? resource.id ?? released?.id,
     });
   }
   return bindings;
+}
+
+/** A record that was replaced is not wanted back; any other that the address had is. */
+function releasedBy({ address, kind }: Resource, { orphans }: State): Orphan | undefined {
+  return orphans.findLast(
+    (orphan) => orphan.address === address && orphan.kind === kind && orphan.reason !== 'replaced',
+  );
 }
 
 /** Addresses in the state that no manifest declares, by the record they hold. */

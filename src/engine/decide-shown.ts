@@ -2,6 +2,7 @@ import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import type { JsonObject } from '../values/json.ts';
 import { rootOf, valueAt } from '../values/path.ts';
+import type { Binding } from './bind.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { type Differences, differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
@@ -71,6 +72,15 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   const fields = fixed.map((change) => change.path).join(', ');
   const { changes } = differences;
   const id = record?.id ?? binding.entry?.id ?? null;
+  const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
+  if (kind.create === undefined && namesake === undefined) {
+    const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
+    const reason = `${fields} names another record, which the workspace does not have`;
+    return {
+      ...without(facts, 'manual', reason),
+      planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
+    };
+  }
   if (!facts.mayReplace) {
     const reason = `${fields} cannot be changed on an existing record`;
     const steps = [
@@ -81,7 +91,6 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
       planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
     };
   }
-  const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
   if (namesake !== undefined && more.length > 0) {
     const ids = [namesake, ...more].map((each) => each.id).sort();
     const reason = `${fields} names another record, and there are ${ids.length} of them: ${ids.join(', ')}`;
@@ -101,14 +110,6 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
     const how = `${fields} names this record, which takes the place of ${id}`;
     const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });
     return { ...decision, warnings: [...decision.warnings, orphanWarning(id)] };
-  }
-  if (kind.create === undefined) {
-    const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
-    const reason = `${fields} names another record, which the workspace does not have`;
-    return {
-      ...without(facts, 'manual', reason),
-      planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
-    };
   }
   const reason = `${fields} cannot be changed on an existing record, so a new one takes its place; ${id} stays on the platform until you delete it`;
   return {
@@ -171,7 +172,7 @@ function settledAs(outcome: Compared): Decision {
   const steps = manualSteps(facts, byHand, record);
   const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   const reason = fresh
-    ? (found?.how ?? 'an existing record is taken under management')
+    ? (found?.how ?? takenUnder(binding))
     : steps.length > 0
       ? 'only the dashboard can change this'
       : binding.previousAddress !== undefined
@@ -193,6 +194,12 @@ function settledAs(outcome: Compared): Decision {
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
     ],
   };
+}
+
+function takenUnder({ released }: Binding): string {
+  return released === undefined
+    ? 'an existing record is taken under management'
+    : 'the record that it had before it was released is taken under management again';
 }
 
 /** What the state is to hold of a record that needs no write. */

@@ -49,8 +49,10 @@ function succeeding({ entry }: Binding): Found {
   return { how: `its record ${entry?.id} is gone, and this one has its natural key`, isOurs: false };
 }
 
-function goneReason({ entry }: Binding): string {
-  return `its record ${entry?.id} is gone from the platform`;
+function goneReason({ entry, released }: Binding): string {
+  return released === undefined
+    ? `its record ${entry?.id} is gone from the platform`
+    : `the record that it had before, ${released.id}, is gone from the platform`;
 }
 
 function created(facts: Facts, reason: string): Decision {
@@ -70,15 +72,15 @@ function created(facts: Facts, reason: string): Decision {
       planned: plannedAs(facts, 'unknown', { reason: contested, steps }),
     };
   }
-  if (facts.missing.length > 0) return waiting(facts, facts.missing);
   const changes = creationOf(kind, leaves, facts.fingerprints);
   if (kind.create === undefined) {
     const step = kind.createByHand?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
     return {
       ...without(facts, 'manual', reason),
-      planned: plannedAs(facts, 'manual', { reason, changes, steps: [step] }),
+      planned: plannedAs(facts, 'manual', { reason, changes, steps: [step, ...facts.missing] }),
     };
   }
+  if (facts.missing.length > 0) return waiting(facts, facts.missing);
   const steps = manualSteps(
     facts,
     changes.filter((change) => change.manual),

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { type Fingerprints, isMasked, mask } from '../state/fingerprint.ts';
-import { isObject, type Json, setOwn } from '../values/json.ts';
+import { canonicalJson, isObject, type Json, setOwn } from '../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, valueAt } from '../values/path.ts';
 import { isSpecial, isTainted, Reference, type Value } from '../values/value.ts';
-import { compareLeaf, isComplete, type Verdict } from './compare.ts';
+import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, maskable, plainOf, recordedOf } from './memory.ts';
 import type { PlannedChange } from './plan-document.ts';
@@ -140,17 +141,12 @@ export function afterOf(value: Value): Json {
   return shown;
 }
 
-/** The fingerprint of a masked value, or one made of all that it holds. */
+/**
+ * The fingerprint of a masked value; for one that holds more than a secret, a digest of all of it, so that a change beside
+ * the secret shows as well. As slow to guess as the fingerprints in it.
+ */
 function fingerprintIn(masked: Json | undefined): string | undefined {
-  if (masked === undefined) return undefined;
-  const found: string[] = [];
-  const visit = (value: Json): void => {
-    if (Array.isArray(value)) for (const item of value) visit(item);
-    else if (isObject(value)) {
-      if (typeof value.$fingerprint === 'string') found.push(value.$fingerprint);
-      else for (const item of Object.values(value)) visit(item as Json);
-    }
-  };
-  visit(masked);
-  return found.length === 0 ? undefined : found.join('+');
+  if (masked === undefined || !isMasked(masked)) return undefined;
+  if (isFingerprint(masked)) return masked.$fingerprint;
+  return createHash('sha256').update(canonicalJson(masked)).digest('base64url');
 }

@@ -135,9 +135,9 @@ function* matchList(
   const byId = new Map(shown.map((record) => [record.id, record]));
   const byKey = Map.groupBy(shown, (record) => kind.recordKey?.(record));
   const problems: string[] = [];
-  for (const { resource, id, pending } of members) {
+  for (const { resource, id, pending, released } of members) {
     const { address } = resource;
-    const isRecorded = id !== undefined && pending === undefined;
+    const isRecorded = id !== undefined && pending === undefined && released === undefined;
     const recorded = isRecorded ? byId.get(id) : undefined;
     if (recorded !== undefined) {
       yield [address, { status: 'shown', record: recorded }];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { number, user, webhook } from './resources.ts';
+import { agent, number, user, webhook } from './resources.ts';
 import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 describe('a change that no update reaches', () => {
@@ -82,9 +82,15 @@ describe('a change that no update reaches', () => {
     const desired = (mayReplace: boolean) => [
       user('boss', { email: 'grace@example.com', role: 'admin' }, { mayReplace }),
     ];
-    expect(at(await w.plan(desired(false)), 'WorkspaceUser/boss').action).toBe('blocked');
-    expect(at(await w.plan(desired(true)), 'WorkspaceUser/boss').action).toBe('manual');
+    for (const allowed of [false, true]) {
+      const planned = at(await w.plan(desired(allowed)), 'WorkspaceUser/boss');
+      expect(planned).toMatchObject({
+        action: 'manual',
+        steps: ['In the dashboard, invite grace@example.com to the workspace.'],
+      });
+    }
     const grace = w.emulator.dashboard.inviteUser({ email: 'grace@example.com', role: 'member' });
+    expect(at(await w.plan(desired(false)), 'WorkspaceUser/boss').action).toBe('blocked');
     const plan = await w.plan(desired(true));
     expect(at(plan, 'WorkspaceUser/boss')).toMatchObject({ action: 'update', adopted: true, id: grace.id });
     expect(outcomes(await w.applySaved(plan))).toEqual({ 'WorkspaceUser/boss': 'done' });
@@ -115,6 +121,27 @@ describe('a resource that leaves the manifests', () => {
     await w.apply(again);
     expect((await w.state()).orphans).toEqual([]);
     expect(w.writes).toEqual([]);
+  });
+
+  it('has its record again when it comes back, and a new one only when that is gone', async () => {
+    const w = await Workspace.open();
+    const desired = [agent('a'), webhook('h'), number('n', { number: '+12025550120' })];
+    await w.apply(desired);
+    const before = (await w.state()).resources;
+    await w.apply([]);
+    expect((await w.state()).orphans).toHaveLength(3);
+    w.emulator.clearRequests();
+    const plan = await w.plan(desired);
+    expect(actionsIn(plan)).toEqual(['adopt Agent/a', 'adopt PhoneNumber/n', 'adopt Webhook/h']);
+    expect(outcomes(await w.applySaved(plan))).toMatchObject({ 'Agent/a': 'done', 'Webhook/h': 'done' });
+    expect(w.writes).toEqual([]);
+    const after = await w.state();
+    expect(after.orphans).toEqual([]);
+    for (const [address, { id }] of before) expect(after.resources.get(address)?.id).toBe(id);
+
+    await w.apply([]);
+    w.emulator.dashboard.remove('agents', before.get('Agent/a')?.id ?? '');
+    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({ action: 'create' });
   });
 });
 

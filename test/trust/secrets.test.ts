@@ -348,7 +348,7 @@ describe('the name of a secret', () => {
     workspace.write({ 'outside-of-secrets': 'not meant to be sent' });
     await workspace.run(['plan', '--out', 'a.plan']);
     const plan = JSON.parse(workspace.written().get('a.plan') ?? '') as PlanDocument;
-    const secrets = { '../outside-of-secrets': 'x' };
+    const secrets = { ...plan.secrets, '../outside-of-secrets': 'x' };
     workspace.write({ 'a.plan': JSON.stringify(sealed({ ...plan, secrets })) });
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
     expect(code).toBe(1);
