@@ -41,7 +41,8 @@ export async function loadDesired(options: LoadOptions): Promise<Desired> {
   const read = await readDeclarations(project, options);
   const { unique, findings: duplicates } = duplicateAddresses(read.declarations);
   const overlays = new Overlays(options);
-  const findings = [read.findings, duplicates, overlays.findings(unique)];
+  const offline = inputsFor({ ...options, mode: 'offline' });
+  const findings = [read.findings, duplicates, overlays.findings(unique, offline)];
   const skipped = new Set<string>();
   const checked: Checked[] = [];
   const resources: Resource[] = [];

@@ -1,11 +1,13 @@
-import picomatch from 'picomatch';
 import { suggestAddress } from '../manifests/check-references.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import type { DocumentPath, Finding } from '../manifests/finding.ts';
+import type { Inputs } from '../manifests/inputs.ts';
 import { isForm, type Layer, mergePatch, type SpecSources, withDefaults } from '../manifests/layers.ts';
 import { isObject, type Json } from '../values/json.ts';
+import { defaultsFindings } from './check-defaults.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
+import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
 
 export interface OverlayOptions extends KnownNames {
   readonly project: Project;
@@ -21,7 +23,7 @@ export class Overlays {
   constructor(options: OverlayOptions) {
     const { project, workspace } = options;
     this.#options = options;
-    this.#skips = workspace.skip.length === 0 ? () => false : picomatch([...workspace.skip], { dot: true });
+    this.#skips = skipping(workspace.skip);
     for (const value of [...Object.values(project.defaults), ...Object.values(workspace.patches)]) {
       collectForms(value, this.#forms);
     }
@@ -51,18 +53,19 @@ export class Overlays {
       value = mergePatch(value, patch);
       layers.unshift(this.#layer(patch, ['workspaces', workspace.name, 'patches', address]));
     }
-    const { value: _, ...vars } = this.#layer(null, ['workspaces', workspace.name, 'vars']);
-    return { value, sources: { home, layers, vars } };
+    return { value, sources: { home, layers, vars: this.#vars() } };
   }
 
-  /** Defaults of kinds that do not exist, and patches and exact skips for addresses that no manifest has. */
-  findings(declarations: readonly Declaration[]): Finding[] {
-    const { project, workspace, kinds } = this.#options;
-    const findings: Finding[] = [];
-    for (const name of Object.keys(project.defaults)) {
-      if (kinds.has(name)) continue;
-      const message = unknownKind(name, this.#options);
-      findings.push(this.#finding('error', { code: 'unknown-kind', message }, ['defaults', name]));
+  /**
+   * What is wrong in the defaults and in the skips of every workspace, and patches and skips of this one for what no manifest declares.
+   * @param inputs of a load that does without what is not set.
+   */
+  findings(declarations: readonly Declaration[], inputs: Inputs): Finding[] {
+    const { project, workspace } = this.#options;
+    const findings = this.#defaultsFindings(inputs);
+    for (const { name, skip } of Object.values(project.workspaces)) {
+      for (const problem of skippedKinds(skip, this.#options))
+        findings.push(this.#skipFinding(name, problem));
     }
     const addresses = new Set(declarations.map(({ address }) => address));
     const base = ['workspaces', workspace.name];
@@ -73,12 +76,34 @@ export class Overlays {
         this.#finding('error', { code: 'unknown-address', message }, [...base, 'patches', address]),
       );
     }
-    for (const [index, pattern] of workspace.skip.entries()) {
-      if (addresses.has(pattern) || picomatch.scan(pattern).isGlob) continue;
-      const message = `no manifest declares ${pattern}${suggestAddress(pattern, addresses)}`;
-      findings.push(this.#finding('warning', { code: 'unknown-address', message }, [...base, 'skip', index]));
+    for (const problem of idleSkips(workspace.skip, addresses, this.#options)) {
+      findings.push(this.#skipFinding(workspace.name, problem));
     }
     return findings;
+  }
+
+  #defaultsFindings(inputs: Inputs): Finding[] {
+    const { project, kinds, lookups } = this.#options;
+    const refKinds = [...kinds.keys(), ...lookups.keys()];
+    return Object.entries(project.defaults).flatMap(([name, defaults]): Finding[] => {
+      const kind = kinds.get(name);
+      if (kind === undefined) {
+        const message = unknownKind(name, this.#options);
+        return [this.#finding('error', { code: 'unknown-kind', message }, ['defaults', name])];
+      }
+      const home = this.#layer(defaults, ['defaults', name]);
+      const sources = { home, layers: [home], vars: this.#vars() };
+      return defaultsFindings({ kind, defaults, sources, inputs, refKinds });
+    });
+  }
+
+  #skipFinding(workspace: string, { severity, code, message, index }: SkipProblem): Finding {
+    return this.#finding(severity, { code, message }, ['workspaces', workspace, 'skip', index]);
+  }
+
+  #vars(): SpecSources['vars'] {
+    const { value: _, ...vars } = this.#layer(null, ['workspaces', this.#options.workspace.name, 'vars']);
+    return vars;
   }
 
   #layer(value: Json, base: DocumentPath): Layer {

@@ -229,6 +229,42 @@ const rows: readonly Row[] = [
     },
     expected: [
       'voxform.yaml:7:12 workspaces.test.skip[0] warning unknown-address no manifest declares Agent/suport; did you mean "Agent/support"?',
+      'voxform.yaml:7:26 workspaces.test.skip[1] warning unknown-address no manifest declares a resource that Webhook/* matches',
+    ],
+  },
+  {
+    reason: 'skipping kinds that are not there',
+    files: {
+      'voxform.yaml': withWorkspace(
+        'skip: [Agnt/*, "PhoneNumbr/x*", "Age*/z", Webhok/x, KnowledgeBase/x, "{Webhok,Agnt}/a"]',
+      ),
+      'manifests/a.yaml': agent('a'),
+    },
+    expected: [
+      'voxform.yaml:7:12 workspaces.test.skip[0] unknown-kind unknown kind "Agnt"; did you mean "Agent"?',
+      'voxform.yaml:7:20 workspaces.test.skip[1] unknown-kind unknown kind "PhoneNumbr"; did you mean "PhoneNumber"?',
+      'voxform.yaml:7:37 workspaces.test.skip[2] warning unknown-address no manifest declares a resource that Age*/z matches',
+      'voxform.yaml:7:47 workspaces.test.skip[3] unknown-kind unknown kind "Webhok"; did you mean "Webhook"?',
+      'voxform.yaml:7:57 workspaces.test.skip[4] unknown-kind KnowledgeBase can only be referred to; manifests do not declare it',
+      'voxform.yaml:7:74 workspaces.test.skip[5] unknown-kind unknown kind "{Webhok,Agnt}"; there are Agent, PhoneNumber, Webhook, WorkspaceUser',
+    ],
+  },
+  {
+    reason: 'skipping in patterns of every form',
+    files: {
+      'voxform.yaml': withWorkspace('skip: ["*/a", "{Agent,Webhok}/b", "{Agent/c,Webhook/c}", "**", "A*/d"]'),
+      'manifests/a.yaml': ['a', 'b', 'c', 'd'].map((name) => agent(name)).join('---\n'),
+    },
+    expected: [],
+  },
+  {
+    reason: 'a kind that another workspace skips is not there',
+    files: {
+      'voxform.yaml': `${PLAIN_PROJECT}  other: { base_url: "https://x.example", workspace_id: w, skip: [Agnt/a, Agent/none] }\ndefault_workspace: test\n`,
+      'manifests/a.yaml': agent('a'),
+    },
+    expected: [
+      'voxform.yaml:7:67 workspaces.other.skip[0] unknown-kind unknown kind "Agnt"; did you mean "Agent"?',
     ],
   },
   {
@@ -290,6 +326,48 @@ const rows: readonly Row[] = [
     expected: [
       'voxform.yaml:8:26 defaults.Agent.stt_config.provder unknown-field unknown field "provder"; did you mean "provider"?',
     ],
+  },
+  {
+    reason: 'defaults of a kind that no manifest declares',
+    files: {
+      'voxform.yaml': `${PLAIN_PROJECT}defaults:\n  Webhook: { retries: 99, bogus: 1, url: { $ref: Agent/a } }\n  PhoneNumber: { nickname: N }\n`,
+      'manifests/a.yaml': agent('a'),
+    },
+    expected: [
+      'voxform.yaml:8:23 defaults.Webhook.retries out-of-range retries must be a whole number between 0 and 10, is 99',
+      'voxform.yaml:8:27 defaults.Webhook.bogus unknown-field unknown field "bogus"',
+      'voxform.yaml:8:50 defaults.Webhook.url bad-reference url holds no reference; $ref belongs in a field for ids',
+    ],
+  },
+  {
+    reason: 'a pattern that leads out of the project hides no wrong defaults',
+    files: {
+      'voxform.yaml': `manifests: [../x.yaml]\n${PLAIN_PROJECT}defaults: { Agent: { foo: 1 }, Agnt: {} }\n`,
+    },
+    expected: [
+      'voxform.yaml:1:13 manifests[0] outside-project the pattern "../x.yaml" leads out of the project folder',
+      'voxform.yaml:8:22 defaults.Agent.foo unknown-field unknown field "foo"',
+      'voxform.yaml:8:32 defaults.Agnt unknown-kind unknown kind "Agnt"; did you mean "Agent"?',
+    ],
+  },
+  {
+    reason: 'defaults that one value form stands for',
+    files: {
+      'voxform.yaml': `${PLAIN_PROJECT}defaults: { Agent: { $literal: { name: A } } }\n`,
+      'manifests/a.yaml': agent('a'),
+    },
+    expected: [
+      'voxform.yaml:7:20 defaults.Agent bad-form the defaults of Agent must be an object of fields; a value form can stand for a field only',
+    ],
+  },
+  {
+    reason: 'a variable and a secret that only defaults nobody takes have need of',
+    mode: 'live',
+    files: {
+      'voxform.yaml': `${PLAIN_PROJECT}defaults: { Agent: { name: { $var: none }, llm_config: { api_key: { $secret: NONE } } } }\n`,
+      'manifests/u.yaml': user('u', 'email: a@b.c'),
+    },
+    expected: [],
   },
   {
     reason: 'defaults of a kind that is not there',

@@ -1,0 +1,62 @@
+import picomatch from 'picomatch';
+import { suggestAddress } from '../manifests/check-references.ts';
+import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
+import type { Address } from '../manifests/resource.ts';
+
+/** An entry of `skip` that does not do what it seems to do. */
+export interface SkipProblem {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly message: string;
+  /** Of the entry. */
+  readonly index: number;
+}
+
+/** True for the addresses that the entries leave out. */
+export function skipping(entries: readonly string[]): (address: Address) => boolean {
+  return entries.length === 0 ? () => false : picomatch([...entries], OPTIONS);
+}
+
+/** Entries whose part before the slash fits no kind. */
+export function skippedKinds(entries: readonly string[], known: KnownNames): SkipProblem[] {
+  return entries.flatMap((entry, index): SkipProblem[] => {
+    const kind = kindPart(entry);
+    if (kind === undefined || matchesOne(kind, known.kinds.keys())) return [];
+    return [{ severity: 'error', code: 'unknown-kind', message: unknownKind(kind, known), index }];
+  });
+}
+
+/** Entries that leave nothing out, those of unknown kinds aside. */
+export function idleSkips(
+  entries: readonly string[],
+  addresses: ReadonlySet<Address>,
+  known: KnownNames,
+): SkipProblem[] {
+  const wrong = new Set(skippedKinds(entries, known).map(({ index }) => index));
+  return entries.flatMap((entry, index): SkipProblem[] => {
+    if (wrong.has(index) || matchesOne(entry, addresses)) return [];
+    const isGlob = picomatch.scan(entry).isGlob === true;
+    const message = isGlob
+      ? `no manifest declares a resource that ${entry} matches`
+      : `no manifest declares ${entry}${suggestAddress(entry, addresses)}`;
+    return [{ severity: 'warning', code: 'unknown-address', message, index }];
+  });
+}
+
+const OPTIONS = { dot: true } as const;
+
+function matchesOne(pattern: string, texts: Iterable<string>): boolean {
+  const matches = picomatch(pattern, OPTIONS);
+  return [...texts].some((text) => matches(text));
+}
+
+/** What stands before the first slash that is not inside of brackets; undefined where there is none. */
+function kindPart(entry: string): string | undefined {
+  let depth = 0;
+  for (const [at, letter] of [...entry].entries()) {
+    if ('{(['.includes(letter)) depth += 1;
+    else if ('})]'.includes(letter)) depth -= 1;
+    else if (letter === '/' && depth === 0) return [...entry].slice(0, at).join('') || undefined;
+  }
+  return undefined;
+}
