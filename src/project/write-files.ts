@@ -78,7 +78,10 @@ async function writeBeside(target: string, text: string, mode: number): Promise<
 
 /** Somebody may have saved the file while a person was asked. */
 async function refuseMoved({ edit, target }: Draft): Promise<void> {
-  if ((await readFile(target, 'utf8')) === edit.before) return;
+  const now = await readFile(target, 'utf8').catch((error: unknown) => {
+    throw unwritable(edit.file, error);
+  });
+  if (now === edit.before) return;
   throw new UserError(`${edit.file} was changed meanwhile, so nothing was written`, {
     hint: 'Run the command again.',
   });

@@ -37,9 +37,18 @@ spec:
     - { $ref: Agent/day } # days
 `;
 
+const NUMBERS = `{
+  "apiVersion": "voxform/v1",
+  "kind": "PhoneNumber",
+  "metadata": {"name": "main"},
+  "spec": {"number": "+12025550120", "nickname": "Main", "inbound_agent_id": null}
+}
+`;
+
 const FILES = {
   'manifests/agents.yaml': AGENTS,
   'manifests/users.yaml': USERS,
+  'manifests/numbers.json': NUMBERS,
   'prompts/day.md': 'Be kind.\n',
 };
 
@@ -85,6 +94,8 @@ describe('accept', () => {
   it('writes every drifted value where it comes from, and the next plan has nothing to do', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit, ids } = await applied(workspace);
+    // The answer to a number's create shows no links: this makes the state remember that there were none.
+    expect((await run('apply', '--auto-approve')).code).toBe(0);
     edit('Agent/day', {
       name: 'Day shift',
       llm_config: { model: 'gpt-5', temperature: 0.9, knowledge_base_ids: [ids['KnowledgeBase/FAQ'] ?? ''] },
@@ -93,6 +104,11 @@ describe('accept', () => {
     edit('WorkspaceUser/ann', {
       role: 'admin',
       agent_ids: [ids['Agent/night'] ?? '', ids['Agent/day'] ?? ''],
+    });
+
+    workspace.emulator.dashboard.linkNumber(ids['PhoneNumber/main'] ?? '', {
+      nickname: 'Front desk',
+      inbound_agent_id: ids['Agent/night'] ?? '',
     });
 
     const before = workspace.writes();
@@ -106,11 +122,14 @@ describe('accept', () => {
     const { code, stdout } = await run('accept', '--auto-approve');
     expect(code).toBe(0);
     expect(stdout).toBe(dry.stdout);
-    expect(stdout).toContain('Accept: 7 values in 4 files.');
+    expect(stdout).toContain('Accept: 9 values in 5 files.');
     expect(await read('manifests/agents.yaml')).toBe(
       AGENTS.replace('Day   #', 'Day shift   #')
         .replace("'gpt-4o'", "'gpt-5'")
         .replace('knowledge_base_ids: []', 'knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]'),
+    );
+    expect(await read('manifests/numbers.json')).toBe(
+      NUMBERS.replace('"Main"', '"Front desk"').replace('null', '{"$ref": "Agent/night"}'),
     );
     expect(await read('prompts/day.md')).toBe('Be very kind.\nAlways.\n');
     expect(await read('voxform.yaml')).toContain('        llm_config: { temperature: 0.9 } # cold here\n');

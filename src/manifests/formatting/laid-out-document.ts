@@ -224,6 +224,7 @@ function blockScalarLines(
   );
   const before = said === undefined ? old : indent - shift + Number(said);
   const margin = ' '.repeat(indent + (said === undefined ? STEP : Number(said)));
+  if (content.every((line) => line === '')) return [`${name} ${header}`, ...content];
   if (!Number.isFinite(before)) throw new CannotLayOut();
   return [
     `${name} ${header}`,
