@@ -125,8 +125,11 @@ export async function collect<
     }
   } catch (error) {
     if (error instanceof PlatformError && (error.status === 404 || error.status === 403)) {
-      throw new UserError(`${error.message}: this key cannot see the workspace ${workspaceId}`, {
-        hint: 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
+      throw new UserError(`${error.message}: the workspace ${workspaceId} cannot be read`, {
+        hint:
+          error.status === 404
+            ? 'Check base_url, which ends before /api/v1, and that workspace_id and api_key belong together.'
+            : 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
         cause: error,
       });
     }

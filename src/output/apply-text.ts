@@ -105,7 +105,7 @@ function renderPending(resource: PlannedResource, style: Style): string {
   return [head, ...why, ...steps.map((step) => style.prose(step, { indent: 4, lead: '[ ] ' }))].join('\n');
 }
 
-function closing({ plan }: ApplyReport, applied: readonly Applied[], style: Style): string {
+function closing({ plan, interrupted }: ApplyReport, applied: readonly Applied[], style: Style): string {
   const number = (holds: (entry: Applied) => boolean) => applied.filter(holds).length;
   const failed = number(({ result }) => result.status === 'failed');
   const done = appliedActions.map(
@@ -123,13 +123,15 @@ function closing({ plan }: ApplyReport, applied: readonly Applied[], style: Styl
     .filter(([count]) => count > 0)
     .map(([count, word]) => `${count} ${word}`)
     .join(', ');
-  const left = counts(plan.summary, pendingActions);
+  const byHand = plan.summary.manual + number(isHalfDone);
+  const left = counts({ ...plan.summary, manual: byHand }, pendingActions);
+  const color = failed > 0 ? style.error : interrupted === undefined ? style.good : style.warn;
   const texts = [
     said === '' ? 'Nothing to apply.' : `Applied: ${said}.`,
     ...(left === '' ? [] : [`${left}.`]),
   ];
   return sentences(texts, style, {
-    format: (line) => style.bold(failed > 0 ? style.error(line) : style.good(line)),
+    format: (line) => style.bold(color(line)),
   });
 }
 

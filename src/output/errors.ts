@@ -6,7 +6,7 @@ import type { Style } from './style.ts';
 import { visible, visibleLines } from './visible.ts';
 
 export interface ErrorOptions {
-  /** Shows the stack and the causes of every error. */
+  /** Says what lies behind every error. */
   readonly verbose?: boolean;
   /** The command that was run, for a report. */
   readonly command?: string;
@@ -41,7 +41,7 @@ function expected(
   const lines = [
     labelled(style.error('error: '), redact(error.message), style),
     ...(hint === undefined ? [] : [labelled(style.dim('hint:  '), redact(hint), style)]),
-    ...(verbose ? [style.dim(stackOf(error, redact))] : []),
+    ...(verbose ? causesOf(error).map((cause) => labelled(style.dim('cause: '), redact(cause), style)) : []),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -80,6 +80,19 @@ function guard(line: string): string {
 
 function indentOf(line: string): number {
   return Math.min(8, line.length - line.trimStart().length);
+}
+
+/** What lies behind an error that a person can mend: messages, for whose stacks only we have a use. */
+function causesOf(error: Error): string[] {
+  const causes: string[] = [];
+  const seen = new Set<unknown>([error]);
+  for (let next = error.cause; next !== undefined && !seen.has(next); ) {
+    seen.add(next);
+    const text = next instanceof Error ? next.message : String(next);
+    if (text !== '' && !error.message.includes(text)) causes.push(text);
+    next = next instanceof Error ? next.cause : undefined;
+  }
+  return causes;
 }
 
 /** The stack and those of its causes, a line each frame. */

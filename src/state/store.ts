@@ -21,6 +21,8 @@ export interface StateStore {
    * passed over. Takes no lock and changes nothing.
    */
   remains(): Promise<readonly Remains[]>;
+  /** Who holds the lock, for commands that take none; undefined where nobody does. */
+  holder(): Promise<LockInfo | undefined>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockInfo>;
 }

@@ -73,7 +73,7 @@ Left to do
   ! PhoneNumber/a
     [ ] Link it.
 
-Applied: 1 created.
+Applied: 1 created. 1 manual.
 `);
   });
 

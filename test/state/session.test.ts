@@ -181,6 +181,7 @@ describe('a state session', () => {
       read: lease.read,
       remains: () => Promise.resolve([]),
       lock: () => Promise.resolve(lease),
+      holder: () => Promise.resolve(undefined),
       unlock: () => Promise.resolve(lease.info),
     };
     const session = await openSession(store, options);

@@ -84,13 +84,16 @@ async function carryOut(context: Context, { opened, session, planned, options }:
     refuseTrippedGuards(document, options);
     const approved = options.autoApprove || (await confirm(context, document));
     if (!approved) {
-      context.log.info('Not applied: nothing was written.');
+      context.log.warn('not applied: nothing was written');
       return context.interrupts.exitCode ?? ExitCode.error;
     }
   }
 
   const { interrupts } = context;
   interrupts.patient = true;
+  const onStop = () =>
+    context.log.warn('interrupted: what is under way is finished first; once more ends the run at once');
+  interrupts.stop.addEventListener('abort', onStop, { once: true });
   const progress = progressFor(context);
   const told = await apply({
     plan: planned.plan,

@@ -37,6 +37,6 @@ export async function confirm(context: Context, document: PlanDocument): Promise
   );
   return approve(context, {
     question: `Apply to ${document.workspace} (${document.workspace_id}): ${what}?`,
-    hint: 'Approve on the command line: voxform apply --auto-approve. Or save a plan, look at it, and apply that.',
+    hint: 'Approve on the command line, with --auto-approve, once you have seen the plan: voxform plan --out FILE saves what you saw.',
   });
 }

@@ -5,11 +5,10 @@ import { jsonText } from '../../output/json-text.ts';
 import { driftGithub } from '../../output/plan-github.ts';
 import { driftMarkdown } from '../../output/plan-markdown.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { readState } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags } from '../flags.ts';
 import { openWorkspace } from '../open-workspace.ts';
-import { freshState, type PlanFormat, planAll, progressFor } from './planning.ts';
+import { type PlanFormat, planAll, progressFor, stateToRead } from './planning.ts';
 
 export interface DriftOptions extends SelectionFlags, PlatformFlags {
   readonly output: PlanFormat;
@@ -18,8 +17,7 @@ export interface DriftOptions extends SelectionFlags, PlatformFlags {
 export async function drift(context: Context, options: DriftOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: true });
   const { resources } = await opened.desired();
-  const fresh = freshState();
-  const state = await readState(opened.store, { workspaceId: opened.workspace.workspaceId, fresh });
+  const state = await stateToRead(context, opened);
   const client = opened.connect(options);
   try {
     const progress = progressFor(context);

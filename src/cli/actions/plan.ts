@@ -1,18 +1,17 @@
 import { sealed } from '../../engine/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { readState } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags } from '../flags.ts';
 import { openWorkspace } from '../open-workspace.ts';
 import { writePrivateFile } from '../private-file.ts';
 import {
   changesIn,
-  freshState,
   type PlanFormat,
   planAll,
   progressFor,
   rendered,
+  stateToRead,
   strictCode,
 } from './planning.ts';
 
@@ -25,8 +24,7 @@ export interface PlanOptions extends PlanFlags {
 export async function plan(context: Context, options: PlanOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: true });
   const { resources } = await opened.desired();
-  const fresh = freshState();
-  const state = await readState(opened.store, { workspaceId: opened.workspace.workspaceId, fresh });
+  const state = await stateToRead(context, opened);
   const client = opened.connect(options);
   try {
     const progress = progressFor(context);

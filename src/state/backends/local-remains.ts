@@ -15,39 +15,84 @@ interface Found {
   readonly modified: number;
 }
 
+interface Dated extends Remains {
+  readonly lineage: string;
+  /** Serials of documents; a journal comes half a step after the document that it continues. */
+  readonly step: number;
+  readonly modified: number;
+}
+
 /**
- * What the files beside a state, and those that were set aside, tell of it: journals before documents, each the newest first. Files that
- * cannot be read are passed over.
+ * What the files beside a state, and those that were set aside, tell of it: the newest first, by their serials as far as these can be
+ * compared, because a file may have been copied at any time. Files that cannot be read are passed over.
  */
 export async function readRemains(files: Files, path: string): Promise<Remains[]> {
-  const found = await filesOf(files, path);
-  found.sort((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1));
-  const documents: { readonly source: string; readonly document: StateDocument }[] = [];
-  const journals: { readonly source: string; readonly entries: readonly JournalEntry[] }[] = [];
-  for (const { path: file } of found) {
-    const bytes = await readIfThere(files, file).catch(() => undefined);
+  const documents: { readonly file: Found; readonly document: StateDocument }[] = [];
+  const journals: { readonly file: Found; readonly entries: readonly JournalEntry[] }[] = [];
+  for (const file of await filesOf(files, path)) {
+    const bytes = await readIfThere(files, file.path).catch(() => undefined);
     if (bytes === undefined) continue;
-    if (basename(file).includes('.journal')) journals.push({ source: file, entries: wholeEntries(bytes) });
+    if (basename(file.path).includes('.journal')) journals.push({ file, entries: wholeEntries(bytes) });
     else {
-      const document = parsed(bytes, file);
-      if (document !== undefined) documents.push({ source: file, document });
+      const document = parsed(bytes, file.path);
+      if (document !== undefined) documents.push({ file, document });
     }
   }
-  const remains: Remains[] = [];
-  for (const { source, entries } of journals) {
-    for (const [serial, members] of Map.groupBy(entries, (entry) => `${entry.serial} ${entry.lineage}`)) {
-      const base = documents.find(
-        ({ document }) => `${document.serial} ${document.lineage}` === serial,
-      )?.document;
-      const lineage = members[0]?.lineage ?? '';
-      const start = base ?? emptyDocument({ lineage, salt: '' }, '', '');
-      remains.push({ source, workspaceId: base?.workspace_id, ...contentOf(fold(start, members)) });
-    }
-  }
-  for (const { source, document } of documents) {
-    remains.push({ source, workspaceId: document.workspace_id, ...contentOf(fold(document, [])) });
-  }
-  return remains;
+  const dated = [
+    ...documents.map(({ file, document }): Dated => {
+      const { lineage, serial, workspace_id } = document;
+      return {
+        ...contentOf(document, []),
+        ...sourceOf(file),
+        lineage,
+        step: serial,
+        workspaceId: workspace_id,
+      };
+    }),
+    ...journals.flatMap(({ file, entries }) =>
+      [...Map.groupBy(entries, ({ lineage, serial }) => `${serial} ${lineage}`).values()].flatMap(
+        (members): Dated[] => {
+          const [first] = members;
+          if (first === undefined) return [];
+          const { lineage, serial } = first;
+          const base = documents.find(
+            ({ document }) => document.lineage === lineage && document.serial === serial,
+          )?.document;
+          const start = base ?? emptyDocument({ lineage, salt: '' }, '', '');
+          return [
+            {
+              ...contentOf(start, members),
+              ...sourceOf(file),
+              lineage,
+              step: serial + 0.5,
+              workspaceId: base?.workspace_id,
+            },
+          ];
+        },
+      ),
+    ),
+  ];
+  const latest = new Map<string, number>();
+  for (const { lineage, modified } of dated)
+    latest.set(lineage, Math.max(modified, latest.get(lineage) ?? 0));
+  return dated
+    .sort(
+      (a, b) =>
+        (latest.get(b.lineage) ?? 0) - (latest.get(a.lineage) ?? 0) ||
+        compareText(a.lineage, b.lineage) ||
+        b.step - a.step ||
+        b.modified - a.modified ||
+        compareText(a.source, b.source),
+    )
+    .map(({ lineage: _, step: __, modified: ___, ...remains }) => remains);
+}
+
+function sourceOf({ path, modified }: Found): Pick<Dated, 'source' | 'modified'> {
+  return { source: path, modified };
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
@@ -124,6 +169,10 @@ function parsed(bytes: Uint8Array, name: string): StateDocument | undefined {
   }
 }
 
-function contentOf({ resources, pending, orphans }: Pick<Remains, 'resources' | 'pending' | 'orphans'>) {
+function contentOf(
+  document: StateDocument,
+  entries: readonly JournalEntry[],
+): Pick<Remains, 'resources' | 'pending' | 'orphans'> {
+  const { resources, pending, orphans } = fold(document, entries);
   return { resources, pending, orphans };
 }

@@ -6,7 +6,7 @@ import { type FailPoint, type Files, fileProblem, nodeFiles } from './files.ts';
 import { LocalLease } from './local-lease.ts';
 import { readStored } from './local-read.ts';
 import { readRemains } from './local-remains.ts';
-import { breakLock, type LockSettings, takeLock } from './lock.ts';
+import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
 
 export interface LocalStoreOptions {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
@@ -84,6 +84,15 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
         return new LocalLease({ files, path, location, info, lock: settings, request, failPoint });
       } catch (error) {
         throw fileProblem(error, 'lock', location);
+      }
+    },
+
+    async holder() {
+      const path = await place('read');
+      try {
+        return await lockHolder(lockSettings(path));
+      } catch (error) {
+        throw fileProblem(error, 'read', location);
       }
     },
 

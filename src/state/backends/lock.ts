@@ -68,6 +68,13 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
   }
 }
 
+/** Who holds the lock; undefined where nobody does who may still run. */
+export async function lockHolder(settings: LockSettings): Promise<LockInfo | undefined> {
+  const holder = await readLock(settings.files, settings.path);
+  const own = { process: processFacts(settings.pid) };
+  return holder === undefined || isGone(holder, own, settings) ? undefined : infoOf(holder);
+}
+
 /** True while the lock in force is the one with this id. */
 export async function isHeld(settings: LockSettings, id: string): Promise<boolean> {
   return (await readLock(settings.files, settings.path))?.id === id;
@@ -142,7 +149,7 @@ async function dropClaims(files: Files, claims: readonly string[]): Promise<void
 }
 
 /** True only where the holder certainly runs no more: a lock from elsewhere is never judged. */
-function isGone(holder: HeldLock, own: HeldLock, settings: LockSettings): boolean {
+function isGone(holder: HeldLock, own: Pick<HeldLock, 'process'>, settings: LockSettings): boolean {
   const theirs: ProcessFacts = holder.process ?? {};
   const ours: ProcessFacts = own.process ?? {};
   if (holder.host !== settings.host || differ(theirs.machine, ours.machine)) return false;
