@@ -335,4 +335,30 @@ describe('refusing to write', () => {
     expect(result.files).toEqual([]);
     expect(result.refused[0]?.why).toBe('it cannot be written back safely');
   });
+
+  it('refuses what would clash with another resource, and writes the rest', async () => {
+    const user = (name: string): string =>
+      manifest('WorkspaceUser', name, `email: ${name}@example.com\nrole: member`);
+    const files = {
+      'manifests/u.yaml': ['ann', 'bob', 'cy'].map(user).join('---\n'),
+      'manifests/a.yaml': agent('day', 'llm_config: { model: gpt-4o }'),
+    };
+    const wanted = (name: string, leaf: string, value: string): WantedValue => ({
+      address: `WorkspaceUser/${name}`,
+      path: leaf,
+      value,
+    });
+    const result = await planned(
+      files,
+      wanted('ann', 'role', 'admin'),
+      wanted('bob', 'email', 'ann@example.com'),
+      wanted('cy', 'role', 'admin'),
+      day('llm_config.model', 'gpt-5'),
+    );
+    expect(result.refused).toEqual([
+      { address: 'WorkspaceUser/bob', path: 'email', why: 'it cannot be written back safely' },
+    ]);
+    expect(result.files.map(({ file }) => file)).toEqual(['manifests/a.yaml', 'manifests/u.yaml']);
+    expect(result.files[1]?.after.match(/role: admin/g)).toHaveLength(2);
+  });
 });

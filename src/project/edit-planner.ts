@@ -1,0 +1,226 @@
+import path from 'node:path';
+import type { Declaration } from '../manifests/declaration.ts';
+import { CannotEdit } from '../manifests/editing/change.ts';
+import { editText, isJson, type TextEdit } from '../manifests/editing/edit-text.ts';
+import type { Inputs } from '../manifests/inputs.ts';
+import type { Layer } from '../manifests/layers.ts';
+import { type Address, parseAddress } from '../manifests/resource.ts';
+import { evaluateForms } from '../manifests/value-forms.ts';
+import { isObject, type Json, type JsonObject, jsonEqual } from '../values/json.ts';
+import { isSpecial, specials, type Value, withReferences } from '../values/value.ts';
+import { type Drafts, fieldProblem } from './check-edits.ts';
+import type { EditOptions, FileEdit, WantedValue } from './edit-plan.ts';
+import { type EditableFile, editableFile } from './editable-file.ts';
+import { type FileUse, fileUses, realPath, useKey } from './file-uses.ts';
+import { inputsFor } from './load-desired.ts';
+import { Overlays } from './overlays.ts';
+import { decides, type Owned, ownerOf } from './owning-layer.ts';
+import { writtenValue } from './written-value.ts';
+
+/** How one value could be written. */
+export interface Proposal {
+  readonly wanted: WantedValue;
+  /** Absent where the value stands in a text file only. */
+  readonly edit: (TextEdit & { readonly file: string }) | undefined;
+  readonly texts: readonly TextWrite[];
+}
+
+/** A text for the file that a `$file` names. */
+interface TextWrite {
+  readonly absolute: string;
+  readonly text: string;
+  /** The form that names the file. */
+  readonly key: string;
+}
+
+interface CarriedOut {
+  readonly files: readonly FileEdit[];
+  readonly drafts: Drafts;
+  readonly problems: ReadonlyMap<WantedValue, string>;
+}
+
+/** Finds how values can be written, and writes them into texts; nothing on the disk is touched. */
+export class EditPlanner {
+  readonly #options: EditOptions;
+  readonly #declarations: ReadonlyMap<Address, Declaration>;
+  readonly #overlays: Overlays;
+  readonly #inputs: Inputs;
+  readonly #uses: ReadonlyMap<string, readonly FileUse[]>;
+  readonly #addresses: ReadonlyMap<string, Address>;
+
+  constructor(options: EditOptions, declarations: readonly Declaration[]) {
+    this.#options = options;
+    this.#declarations = new Map(declarations.map((each) => [each.address, each]));
+    this.#overlays = new Overlays(options);
+    this.#inputs = inputsFor({ ...options, mode: 'offline' });
+    this.#uses = fileUses(options.project, declarations);
+    this.#addresses = new Map(
+      [...options.records].map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
+    );
+  }
+
+  /** @throws CannotEdit */
+  propose(wanted: WantedValue): Proposal {
+    const { address, path: leaf, value } = wanted;
+    const declaration = this.#declarations.get(address);
+    if (declaration === undefined) throw new CannotEdit('no manifest declares it');
+    if (this.#overlays.skips(address)) throw new CannotEdit('this workspace skips it');
+    const problem = value === undefined ? undefined : fieldProblem(declaration.kind, leaf, value);
+    if (problem !== undefined) throw new CannotEdit(`a manifest cannot hold it: ${problem}`);
+    const { sources } = this.#overlays.lay(declaration);
+    const owned = ownerOf(sources, leaf);
+    if (value === undefined) return { wanted, edit: this.#removal(owned, sources.layers), texts: [] };
+
+    const texts: TextWrite[] = [];
+    const written = this.#written(owned, { declaration, leaf, value, texts });
+    const { layer, raw, isPatch } = owned;
+    if (raw !== undefined && jsonEqual(written, raw)) return { wanted, edit: undefined, texts };
+    const literal = isPatch && holdsNull(written) ? { $literal: value } : written;
+    return { wanted, edit: editAt(owned, layer, literal), texts };
+  }
+
+  #written(
+    { layer, path: at, raw }: Owned,
+    {
+      declaration,
+      leaf,
+      value,
+      texts,
+    }: { declaration: Declaration; leaf: string; value: Json; texts: TextWrite[] },
+  ): Json {
+    const { root } = this.#options.project;
+    const folder = path.join(root, path.dirname(layer.file));
+    const fields = declaration.kind.fields;
+    return writtenValue(raw, value, {
+      rule: fields[leaf] ?? fields[leaf.split('.')[0] ?? ''] ?? {},
+      addressOf: (kind, id) => this.#addresses.get(`${kind}/${id}`),
+      given: (part) => this.#given(part, folder),
+      toFile: (form, text) => {
+        const absolute = realPath(path.resolve(folder, String(form.$file)));
+        const found = formPath(raw as Json, form);
+        const place = { file: layer.file, document: layer.document, path: [...layer.base, ...at, ...found] };
+        texts.push({ absolute, text, key: useKey(place) });
+      },
+    });
+  }
+
+  #given(raw: Json, folder: string): Json | undefined {
+    const context = { inputs: this.#inputs, refKinds: undefined, folderOf: () => folder };
+    const { value, problems } = evaluateForms(raw, context);
+    if (problems.length > 0) return undefined;
+    const known = withReferences(value, ({ address }) => this.#options.records.get(address));
+    return isPlain(known) ? (known as Json) : undefined;
+  }
+
+  #removal(owned: Owned, layers: readonly Layer[]): Proposal['edit'] {
+    const { layer, path: at, raw, isPatch } = owned;
+    if (raw === undefined) return undefined;
+    const below = layers.slice(layers.indexOf(layer) + 1);
+    const isHeld = below.some(({ value }) => decides(value, at));
+    if (isHeld && !isPatch) throw new CannotEdit('without it, the default of its kind would take its place');
+    return editAt(owned, layer, isHeld ? null : undefined);
+  }
+
+  /** The files with everything that is proposed, and what cannot be done together or at all. */
+  carryOut(proposals: readonly Proposal[]): CarriedOut {
+    const problems = new Map<WantedValue, string>();
+    const files = new Map<string, EditableFile & { after: string }>();
+    const open = (absolute: string): EditableFile & { after: string } => {
+      const known = files.get(realPath(absolute));
+      if (known !== undefined) return known;
+      const read = editableFile(this.#options.project.root, absolute);
+      const file = { ...read, after: read.text };
+      files.set(read.absolute, file);
+      return file;
+    };
+    const attempt = (wanted: readonly WantedValue[], run: () => void): void => {
+      try {
+        run();
+      } catch (error) {
+        if (!(error instanceof CannotEdit)) throw error;
+        for (const each of wanted) problems.set(each, error.message);
+      }
+    };
+    for (const [absolute, writes] of textsByFile(proposals)) {
+      attempt([...new Set(writes.map(({ wanted }) => wanted))], () => {
+        const text = this.#agreedText(absolute, writes);
+        const file = open(absolute);
+        file.after = text + (/\r?\n$/.exec(file.text)?.[0] ?? (text.endsWith('\n') ? '\n' : ''));
+      });
+    }
+    const edits = proposals.flatMap(({ wanted, edit }) => (edit === undefined ? [] : [{ ...edit, wanted }]));
+    for (const [name, ofFile] of Map.groupBy(edits, ({ file }) => file)) {
+      attempt(
+        ofFile.map(({ wanted }) => wanted),
+        () => {
+          const file = open(path.join(this.#options.project.root, name));
+          const { text, refused } = editText(file.after, ofFile, { json: isJson(file.after) });
+          file.after = text;
+          for (const { edit, why } of refused) problems.set(edit.wanted, why);
+        },
+      );
+    }
+    return resultOf([...files.values()], problems);
+  }
+
+  /** @throws CannotEdit where others take the file as it is. */
+  #agreedText(absolute: string, writes: readonly (TextWrite & { readonly wanted: WantedValue })[]): string {
+    const { root } = this.#options.project;
+    const name = path.relative(root, absolute).replaceAll(path.sep, '/');
+    const [first] = writes;
+    if (first === undefined || writes.some(({ text }) => text !== first.text)) {
+      throw new CannotEdit(`its text is ${name}, whose fields have different texts on the platform now`);
+    }
+    const written = new Set(writes.map(({ key }) => key));
+    const other = this.#uses.get(absolute)?.find(({ key }) => !written.has(key));
+    if (other === undefined) return first.text;
+    throw new CannotEdit(`its text is ${name}, which is the text of ${other.name} too`);
+  }
+}
+
+function textsByFile(
+  proposals: readonly Proposal[],
+): Map<string, (TextWrite & { readonly wanted: WantedValue })[]> {
+  const texts = proposals.flatMap(({ wanted, texts: own }) => own.map((text) => ({ ...text, wanted })));
+  return Map.groupBy(texts, ({ absolute }) => absolute);
+}
+
+function resultOf(
+  files: readonly (EditableFile & { readonly after: string })[],
+  problems: ReadonlyMap<WantedValue, string>,
+): CarriedOut {
+  const changed = files.filter(({ text, after }) => text !== after);
+  return {
+    files: changed
+      .map(({ file, mark, text, after }) => ({ file, before: mark + text, after: mark + after }))
+      .sort((a, b) => (a.file < b.file ? -1 : 1)),
+    drafts: new Map(changed.map(({ absolute, after }) => [absolute, after])),
+    problems,
+  };
+}
+
+function editAt({ path: at }: Owned, { file, document, base }: Owned['layer'], value: Json | undefined) {
+  return { file, document, path: [...base, ...at], value };
+}
+
+/** Where a form stands inside the value that it was found in. */
+function formPath(value: Json, form: JsonObject): (string | number)[] {
+  if (value === form) return [];
+  const entries = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
+  for (const [key, item] of entries) {
+    if (item === form) return [key];
+    const inner = formPath(item as Json, form);
+    if (inner.length > 0) return [key, ...inner];
+  }
+  return [];
+}
+
+function isPlain(value: Value): boolean {
+  return !isSpecial(value) && specials(value).next().done === true;
+}
+
+/** In a merge patch, null takes a field away. */
+function holdsNull(value: Json): boolean {
+  if (value === null) return true;
+  return isObject(value) && Object.values(value).some((item) => holdsNull(item as Json));
+}
