@@ -6,8 +6,10 @@ import type { PlatformClient } from '../platform/client.ts';
 import { createClient } from '../platform/http-client.ts';
 import { createTransport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
+import { everythingWrong } from '../project/everything-wrong.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
 import { loadDesired } from '../project/load-desired.ts';
-import { loadProject } from '../project/load-project.ts';
+import { loadProject, PROJECT_FILE } from '../project/load-project.ts';
 import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { createStore } from '../state/create-store.ts';
@@ -141,9 +143,22 @@ export async function openWorkspace(
   { requireKey }: { readonly requireKey: boolean },
 ): Promise<OpenWorkspace> {
   const { cwd, env } = context;
-  const project = await loadProject({ cwd, env });
+  const project = await loadProject({ cwd, env }).catch(async (error: unknown) => {
+    throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
+  });
   const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
   return new OpenWorkspace(context, project, workspace);
+}
+
+/** The error with all that is wrong in the project file; the manifests have their turn when it is right. */
+async function withTheRest(
+  error: InvalidProject,
+  { env, workspace: name }: Context,
+): Promise<InvalidProject> {
+  const diagnostics = await everythingWrong(error, { kinds, lookups, env, name });
+  return new InvalidProject(
+    diagnostics.filter(({ file, severity }) => file === PROJECT_FILE && severity === 'error'),
+  );
 }
 
 function userName(env: Context['env']): string {

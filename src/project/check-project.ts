@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
+import { usableDocument } from './usable-document.ts';
 import { readSettings, type WorkspaceSettings } from './workspace-settings.ts';
 
 export interface ProjectContext {
@@ -18,7 +19,7 @@ export interface ProjectContext {
 }
 
 export interface CheckedProject {
-  /** Undefined where the findings leave nothing to use. */
+  /** Without what the findings are about; undefined where they leave nothing. */
   readonly project: Project | undefined;
   readonly findings: readonly Finding[];
 }
@@ -32,10 +33,13 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   const plain = withSettings(raw, settings);
   const parsed = projectSchema.safeParse(plain);
   const checked = { schema: projectSchema, value: plain, name: 'the project file' };
-  const others = parsed.success
-    ? crossChecks(parsed.data, context.root)
-    : parsed.error.issues.flatMap((issue) => problemsOfIssue(issue, checked));
-  const problems = [...inForms, ...others];
+  const issues = parsed.success ? [] : parsed.error.issues;
+  const document = parsed.success ? parsed.data : usableDocument(plain);
+  const problems = [
+    ...inForms,
+    ...issues.flatMap((issue) => problemsOfIssue(issue, checked)),
+    ...(document === undefined ? [] : crossChecks(document, raw, context.root)),
+  ];
   const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
     return {
       severity: 'error',
@@ -45,7 +49,7 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
       place: { document: 0, path: at, at: end },
     };
   });
-  return { project: parsed.success ? projectFrom(parsed.data, settings, context) : undefined, findings };
+  return { project: document && projectFrom(document, settings, context), findings };
 }
 
 type Settings = ReadonlyMap<string, WorkspaceSettings>;
@@ -68,10 +72,11 @@ function withSettings(raw: Json, settings: Settings): unknown {
   return { ...raw, workspaces: Object.fromEntries(workspaces) };
 }
 
-function crossChecks({ workspaces, default_workspace }: ProjectDocument, root: string): Problem[] {
+/** @param raw names the workspaces that the document may be without. */
+function crossChecks({ workspaces, default_workspace }: ProjectDocument, raw: Json, root: string): Problem[] {
   const problems: Problem[] = [];
-  const names = Object.keys(workspaces);
-  if (default_workspace !== undefined && !names.includes(default_workspace)) {
+  const names = isObject(raw) && isObject(raw.workspaces) ? Object.keys(raw.workspaces) : [];
+  if (default_workspace !== undefined && names.length > 0 && !names.includes(default_workspace)) {
     const near = didYouMean(default_workspace, names) || `; there are ${names.join(', ')}`;
     const message = `there is no workspace ${JSON.stringify(default_workspace)}${near}`;
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value' });
@@ -122,7 +127,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, { root, file
     root,
     file,
     manifests: manifests ?? defaultManifests,
-    defaultWorkspace: default_workspace,
+    defaultWorkspace: Object.hasOwn(workspaces, default_workspace ?? '') ? default_workspace : undefined,
     workspaces,
     defaults: (defaults ?? {}) as Readonly<Record<string, JsonObject>>,
     limits: {

@@ -1,14 +1,19 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { Project } from './project.ts';
 
 /** A project file that cannot be used: everything that is wrong in it, with places. */
 export class InvalidProject extends UserError {
   override readonly name = 'InvalidProject';
   readonly diagnostics: readonly Diagnostic[];
 
-  constructor(diagnostics: readonly Diagnostic[]) {
+  /** What is left of it without what is wrong, to look for more; undefined where that is nothing. Never to be applied. */
+  readonly usable: Project | undefined;
+
+  constructor(diagnostics: readonly Diagnostic[], usable?: Project) {
     super(diagnostics.map(lineOf).join('\n'));
     this.diagnostics = diagnostics;
+    this.usable = usable;
   }
 }
 

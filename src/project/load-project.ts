@@ -90,7 +90,10 @@ export function parseProject(text: string, root: string, env: Environment): Proj
   const checked = value === undefined ? undefined : checkProject(value, { root, env, file: PROJECT_FILE });
   const all = [...findings, ...(checked?.findings ?? [])];
   if (checked?.project === undefined || all.length > 0) {
-    throw new InvalidProject(locate(all, (file) => path.join(root, file)));
+    throw new InvalidProject(
+      locate(all, (file) => path.join(root, file)),
+      checked?.project,
+    );
   }
   return checked.project;
 }

@@ -21,7 +21,7 @@ export interface WorkspaceSettings {
 }
 
 /** Passes every check of the schema, so that a setting with a problem of its own, or without a value yet, has no second one. */
-const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
+export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
 /** @param root the project folder, a real path. */
 export function readSettings(raw: JsonObject, root: string, env: Environment): WorkspaceSettings {

@@ -4,11 +4,13 @@ import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { jsonText } from '../../output/json-text.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { everythingWrong } from '../../project/everything-wrong.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadDesired } from '../../project/load-desired.ts';
+import { loadProject } from '../../project/load-project.ts';
 import type { Desired } from '../../project/project.ts';
+import { selectWorkspace } from '../../project/select-workspace.ts';
 import type { Context } from '../context.ts';
-import { openWorkspace } from '../open-workspace.ts';
 
 export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
@@ -32,13 +34,15 @@ export async function validate(context: Context, options: ValidateOptions): Prom
 
 /** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
 async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
+  const { cwd, env, workspace: name } = context;
   try {
-    const { project, workspace } = await openWorkspace(context, { requireKey: false });
+    const project = await loadProject({ cwd, env });
+    const workspace = selectWorkspace(project, { name, env, requireKey: false });
     const mode = secrets ? 'offline-with-secrets' : 'offline';
-    return await loadDesired({ project, workspace, kinds, lookups, env: context.env, mode });
+    return await loadDesired({ project, workspace, kinds, lookups, env, mode });
   } catch (error) {
-    if (error instanceof InvalidProject) return { resources: [], diagnostics: error.diagnostics };
-    throw error;
+    if (!(error instanceof InvalidProject)) throw error;
+    return { resources: [], diagnostics: await everythingWrong(error, { kinds, lookups, env, name }) };
   }
 }
 

@@ -1,0 +1,82 @@
+import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import { UserError } from '../problems/user-error.ts';
+import { Secret } from '../values/value.ts';
+import type { InvalidProject } from './invalid-project.ts';
+import { type LoadOptions, loadDesired } from './load-desired.ts';
+import type { Project, WorkspaceConfig } from './project.ts';
+import { selectWorkspace } from './select-workspace.ts';
+
+export interface FurtherOptions extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env'> {
+  /** The workspace, from the command line. */
+  readonly name: string | undefined;
+}
+
+/**
+ * What is wrong in a project file that cannot be used, and what shows in spite of it: the rest of that file, and the manifests where it is
+ * clear for which workspace they are. Nothing is reported that may only follow from what is wrong already.
+ */
+export async function everythingWrong(
+  { diagnostics, usable }: InvalidProject,
+  { name, ...options }: FurtherOptions,
+): Promise<readonly Diagnostic[]> {
+  if (usable === undefined) return diagnostics;
+  const chosen = chosenWorkspace(usable, { name, env: options.env });
+  const workspace = chosen ?? Object.values(usable.workspaces)[0] ?? noWorkspace(usable);
+  const desired = await loadDesired({ ...options, project: usable, workspace, mode: 'offline' });
+  const isHarmless = diagnostics.every(({ path = '' }) => HARMLESS.test(path));
+  const further = desired.diagnostics.filter(
+    (each) =>
+      (chosen !== undefined || each.file === usable.file) &&
+      (isHarmless || !OF_ABSENCE.has(each.code)) &&
+      !diagnostics.some((known) => known.file === each.file && areNested(known.path, each.path)),
+  );
+  return [...diagnostics, ...further].sort(compareDiagnostics);
+}
+
+/** Settings that have no bearing on what the manifests declare. */
+const HARMLESS =
+  /^(version|default_workspace|limits|guards|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets_dir))(?![^.[])/;
+
+/** What is missing may be there once the project file is right. */
+const OF_ABSENCE: ReadonlySet<string> = new Set([
+  'missing-field',
+  'missing-var',
+  'dangling-reference',
+  'unknown-address',
+  'no-match',
+  'no-manifests',
+]);
+
+/** True where one path is that of the other or leads through it. */
+function areNested(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const [outer, inner] = a.length < b.length ? [a, b] : [b, a];
+  return inner.startsWith(outer) && ['', '.', '['].includes(inner.charAt(outer.length));
+}
+
+function chosenWorkspace(
+  project: Project,
+  { name, env }: Pick<FurtherOptions, 'name' | 'env'>,
+): WorkspaceConfig | undefined {
+  try {
+    return selectWorkspace(project, { name, env, requireKey: false });
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/** For a project file whose workspaces are all wrong. */
+function noWorkspace({ root }: Project): WorkspaceConfig {
+  return {
+    name: '',
+    baseUrl: '',
+    workspaceId: '',
+    apiKey: new Secret('', undefined),
+    vars: {},
+    patches: {},
+    skip: [],
+    secretsDir: undefined,
+    state: { backend: 'local', path: root },
+  };
+}

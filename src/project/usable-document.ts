@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import type { DocumentPath } from '../manifests/finding.ts';
+import { isObject } from '../values/json.ts';
+import { type ProjectDocument, projectSchema } from './project-schema.ts';
+import { STAND_INS } from './workspace-settings.ts';
+
+/** What a wrong item of a list becomes, so that those after it keep their places: it names no file and no address. */
+const NO_ITEM = '-';
+
+/** Each round mends all that the schema has found; what was hidden behind it takes another. */
+const MOST_ROUNDS = 8;
+
+/**
+ * A project file without what the schema refuses, to look for what else is wrong in it. What it cannot do without has a stand-in.
+ * @returns undefined where there is nothing to keep.
+ */
+export function usableDocument(raw: unknown): ProjectDocument | undefined {
+  if (!isObject(raw)) return undefined;
+  const copy = structuredClone(raw);
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const parsed = projectSchema.safeParse(copy);
+    if (parsed.success) return parsed.data;
+    for (const issue of parsed.error.issues) mend(copy, issue);
+  }
+  return undefined;
+}
+
+function mend(root: unknown, issue: z.core.$ZodIssue): void {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
+  for (const each of wrong) put(root, each, standIn(each));
+}
+
+function standIn(path: DocumentPath): unknown {
+  const [top, , setting, ...more] = path;
+  const last = path.at(-1);
+  if (path.length === 1 && top === 'version') return 1;
+  if (path.length === 1 && top === 'workspaces') return { 'stand-in': { ...STAND_INS } };
+  if (top === 'workspaces' && more.length === 0 && (setting === 'base_url' || setting === 'workspace_id')) {
+    return STAND_INS[setting];
+  }
+  return typeof last === 'number' ? NO_ITEM : undefined;
+}
+
+/** Without a value, the key is taken away. */
+function put(root: unknown, path: DocumentPath, value: unknown): void {
+  const last = path.at(-1);
+  if (last === undefined) return;
+  let holder: unknown = root;
+  for (const part of path.slice(0, -1)) {
+    if (typeof holder !== 'object' || holder === null) return;
+    holder = Reflect.get(holder, part);
+  }
+  if (typeof holder !== 'object' || holder === null) return;
+  if (value === undefined) Reflect.deleteProperty(holder, last);
+  else Reflect.set(holder, last, value);
+}
