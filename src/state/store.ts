@@ -33,6 +33,8 @@ export interface Remains extends Pick<State, 'resources' | 'pending' | 'orphans'
   readonly source: string;
   /** Undefined where it does not say. */
   readonly workspaceId: string | undefined;
+  /** True for a document that stays in force when what cannot be used beside it is set aside. */
+  readonly isInForce: boolean;
 }
 
 export interface StoredState {

@@ -130,6 +130,34 @@ describe('recover', () => {
     expect(workspace.emulator.world.agents.size).toBe(1);
   });
 
+  it('keeps a state of which only the journal is damaged', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await applied(workspace);
+    const before = await readFile(stateFile(workspace), 'utf8');
+    await workspace.folder.write('.voxform/test.state.json.journal', 'rubbish\nmore of it\n');
+    expect((await workspace.run('plan')).code).toBe(1);
+    const { code, stderr } = await workspace.run('recover', '--auto-approve');
+    expect(code).toBe(0);
+    expect(flat(stderr)).toMatch(/is kept in \S+\.journal\.aside-/);
+    expect(await idsOf(workspace)).toEqual(ids);
+    expect(await readFile(stateFile(workspace), 'utf8')).toBe(before);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
+  it('sets aside no state of another workspace', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await applied(workspace);
+    await rm(stateFile(workspace));
+    const { code, stderr } = await workspace.start(['recover', '--auto-approve'], {
+      env: { VOXFORM_WORKSPACE_ID: '01ANOTHER' },
+    }).ended;
+    expect(code).toBe(1);
+    expect(flat(stderr)).toContain('but 01ANOTHER is configured');
+    expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(
+      false,
+    );
+  });
+
   it('looks only for what a state lacks, and leaves the rest as it is', async () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);

@@ -16,6 +16,7 @@ import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
 import { openSession, readState } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import type { Remains } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
 import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts';
 import type { Match } from '../../workspaces/recover/matches.ts';
@@ -39,7 +40,8 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   // Offline: what a secret would say is shown nowhere, so that it need not be set.
   const { resources, diagnostics } = await opened.declared('offline');
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
-  const { state, loss } = await stateOf(opened);
+  const remains = await opened.store.remains();
+  const { state, loss } = await stateOf(opened, remains);
   if (loss !== undefined) context.log.warn(loss.message);
   const client = opened.connect(options);
   const progress = progressFor(context);
@@ -54,7 +56,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
       since: options.callsFrom ?? ALL_CALLS,
       resources,
       state,
-      remains: await opened.store.remains(),
+      remains,
       given,
       onProgress: (reading) => progress.read(reading),
     });
@@ -71,26 +73,53 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   if (isText && matches.some(({ candidates }) => candidates.length > 0)) {
     terminal.out(`${recoverText(matches, terminal.style)}\n`);
   }
-  const taken = await chosen(context, matches, options);
   const isLost = loss !== undefined;
-  const begins = taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
+  let taken: ReadonlyMap<string, string>;
+  let begins: boolean;
+  try {
+    taken = await chosen(context, matches, options);
+    begins = taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
+  } catch (error) {
+    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, taken: new Map(), kinds })));
+    throw error;
+  }
+  if (context.interrupts.exitCode !== undefined) return context.interrupts.exitCode;
   if (begins) await record(context, { opened, options, taken, recovery, isLost });
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
   const told: Recovered = { ...recovery, unanswered, taken, kinds };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
-  return context.interrupts.exitCode ?? ExitCode.ok;
+  return ExitCode.ok;
 }
 
-/** The state, or an empty one and why it is lost. */
-async function stateOf({ store, workspace }: OpenWorkspace): Promise<{ state: State; loss?: LostState }> {
+/** The state; where it is lost, why, and what of it stays in force. */
+async function stateOf(
+  { store, workspace }: OpenWorkspace,
+  remains: readonly Remains[],
+): Promise<{ state: State; loss?: LostState }> {
   const { workspaceId } = workspace;
   try {
     return { state: await readState(store, { workspaceId, fresh: freshState() }) };
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
-    return { state: fold(emptyDocument(freshState(), workspaceId, VERSION), []), loss: error };
+    refuseForeign(remains, workspaceId, store.location);
+    const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
+    const kept = remains.find(({ isInForce }) => isInForce);
+    const { resources, pending, orphans } = kept ?? empty;
+    const { lineage, salt, serial } = empty;
+    return { state: { lineage, salt, serial, workspaceId, resources, pending, orphans }, loss: error };
   }
+}
+
+/** What is set aside must have been this workspace's. */
+function refuseForeign(remains: readonly Remains[], workspaceId: string, location: string): void {
+  const whose = remains.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
+  const [first] = whose;
+  if (first === undefined || whose.includes(workspaceId)) return;
+  throw new UserError(
+    `what is left of the state ${location} belongs to the workspace ${first}, but ${workspaceId} is configured`,
+    { hint: 'Correct workspace_id, or give this workspace a state of its own: another `state.path`.' },
+  );
 }
 
 /** The records that a person, or `--auto-approve`, agrees to, by address. */
@@ -139,16 +168,19 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<Re
   return taken;
 }
 
-/** Nothing was found of a state that is lost: a new one begins with nothing, if a person agrees. */
+/** Nothing was found of what is lost: it is set aside all the same, if a person agrees. */
 async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
   if (!context.terminal.canAsk) {
-    throw new UserError('nothing is certain, and there is no terminal to ask whether a new state may begin', {
-      hint: 'Restore the state, or begin with an empty one: voxform recover --auto-approve',
-    });
+    throw new UserError(
+      'nothing is certain, and there is no terminal to ask whether to go on without the state',
+      {
+        hint: 'Restore the state, or go on without what cannot be used of it: voxform recover --auto-approve',
+      },
+    );
   }
   const question =
-    '\nNothing of the lost state is taken. Put it aside and begin with an empty one?\nOnly "yes" is taken for an answer: ';
+    '\nNothing is taken. Put aside what cannot be used of the state, and go on without it?\nOnly "yes" is taken for an answer: ';
   return (await answerTo(context, question)) === 'yes';
 }
 

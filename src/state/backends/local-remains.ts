@@ -40,13 +40,15 @@ export async function readRemains(files: Files, path: string): Promise<Remains[]
   }
   const dated = [
     ...documents.map(({ file, document }): Dated => {
-      const { lineage, serial, workspace_id } = document;
+      const { lineage, serial, workspace_id: workspaceId } = document;
+      const isInForce = file.path === path;
       return {
         ...contentOf(document, []),
         ...sourceOf(file),
         lineage,
         step: serial,
-        workspaceId: workspace_id,
+        workspaceId,
+        isInForce,
       };
     }),
     ...journals.flatMap(({ file, entries }) =>
@@ -66,6 +68,7 @@ export async function readRemains(files: Files, path: string): Promise<Remains[]
               lineage,
               step: serial + 0.5,
               workspaceId: base?.workspace_id,
+              isInForce: false,
             },
           ];
         },

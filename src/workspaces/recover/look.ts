@@ -39,7 +39,9 @@ export async function lookForRecords(input: Recovering): Promise<Recovery> {
   const named = wanted.flatMap(({ kind, id, address }) =>
     id === undefined ? [] : [{ kind, id, clause: `metadata.id of ${address} names it` }],
   );
-  const discovery = await discover({ ...input, known: [...input.given, ...named, ...recollection.known] });
+  const kinds = new Map([...input.kinds].filter(([name]) => wanted.some(({ kind }) => kind === name)));
+  const known = [...input.given, ...named, ...recollection.known];
+  const discovery = await discover({ ...input, kinds, known });
   const { remembered } = recollection;
   const matches = matchesFor({
     kinds: input.kinds,

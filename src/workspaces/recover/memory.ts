@@ -22,15 +22,14 @@ export function recollect(remains: readonly Remains[], workspaceId: string): Rec
   const known = new Map<string, KnownId>();
   const pending = new Map<Address, PendingCreate>();
   const orphans = new Map<string, Orphan>();
-  const settled = new Set<Address>();
+  let isNewest = true;
   for (const { source, workspaceId: whose, ...state } of remains) {
     if (whose !== undefined && whose !== workspaceId) continue;
     const name = source.split(/[\\/]/).at(-1) ?? source;
-    for (const [address, create] of state.pending) {
-      if (!settled.has(address) && !pending.has(address)) pending.set(address, create);
-    }
+    // Of earlier documents, such a question may have been answered since.
+    if (isNewest) for (const [address, create] of state.pending) pending.set(address, create);
+    if (whose !== undefined) isNewest = false;
     for (const [address, { id }] of state.resources) {
-      settled.add(address);
       if (!remembered.has(address) && !orphans.has(recordKey(kindOf(address), id)))
         remembered.set(address, { id, source: name });
       keep(known, { kind: kindOf(address), id, clause: `${name} knows it` });
