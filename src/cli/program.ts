@@ -14,6 +14,7 @@ import { definePlan } from './commands/plan.ts';
 import { defineRecover } from './commands/recover.ts';
 import { defineSchema } from './commands/schema.ts';
 import { defineState } from './commands/state.ts';
+import { defineStatus } from './commands/status.ts';
 import { defineValidate } from './commands/validate.ts';
 import type { Start } from './context.ts';
 
@@ -34,6 +35,7 @@ const commands = [
   definePlan,
   defineApply,
   defineDrift,
+  defineStatus,
   defineAccept,
   defineImport,
   defineExport,

@@ -1,0 +1,71 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+import type { Address } from '../manifests/resource.ts';
+
+/** How a resource stands. Only the first two need nobody. */
+export type Standing =
+  | 'in sync'
+  /** In sync as far as memory tells: the platform does not show some of it. */
+  | 'unverified'
+  /** Applied, and what callers hear is older: somebody must publish it. */
+  | 'unpublished'
+  | 'drifted'
+  /** The manifest changed, or was never applied. */
+  | 'changed'
+  | 'undeclared'
+  | 'manual'
+  | 'blocked'
+  | 'unknown';
+
+export interface ResourceStatus {
+  readonly address: Address;
+  readonly id: string | null;
+  readonly status: Standing;
+  /** Why, in a clause; empty where all is well. */
+  readonly detail: string;
+}
+
+/** One for each planned resource, in their order. */
+export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[] {
+  return resources.map((resource) => ({
+    address: resource.address,
+    id: resource.id,
+    status: standingOf(resource),
+    detail: detailOf(resource),
+  }));
+}
+
+/** True where nobody has to do anything. */
+export function isSettled({ status }: ResourceStatus): boolean {
+  return status === 'in sync' || status === 'unverified';
+}
+
+function standingOf({ action, changes, notices = [], unverified = [] }: PlannedResource): Standing {
+  switch (action) {
+    case 'noop':
+      if (notices.length > 0) return 'unpublished';
+      return unverified.length > 0 ? 'unverified' : 'in sync';
+    case 'update':
+    case 'replace':
+      return changes.some(({ cause }) => cause !== 'manifest') ? 'drifted' : 'changed';
+    case 'create':
+    case 'adopt':
+      return 'changed';
+    case 'forget':
+      return 'undeclared';
+    case 'manual':
+    case 'blocked':
+    case 'unknown':
+      return action;
+    default:
+      return action satisfies never;
+  }
+}
+
+function detailOf({ action, changes, reason, notices = [], unverified = [] }: PlannedResource): string {
+  if (action === 'noop') {
+    if (notices.length > 0) return notices.join('; ');
+    return unverified.length > 0 ? `not shown by the platform: ${unverified.length} fields` : '';
+  }
+  if (action !== 'update') return reason;
+  return changes.map(({ path }) => path).join(', ');
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const FILES = {
+  'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night')}`,
+  'manifests/user.yaml':
+    'apiVersion: voxform/v1\nkind: WorkspaceUser\nmetadata: { name: ann }\nspec: { email: ann@example.com, role: member }\n',
+};
+
+interface Row {
+  readonly address: string;
+  readonly id: string;
+  readonly status: string;
+}
+
+describe('status', () => {
+  it('says of each resource how it stands, and writes nothing', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { dashboard } = workspace.emulator;
+    const rows = async (): Promise<Row[]> =>
+      JSON.parse((await workspace.run('status', '--output', 'json')).stdout) as Row[];
+    const standing = async () => (await rows()).map(({ address, status }) => `${address} ${status}`);
+    expect(await standing()).toEqual([
+      'Agent/day changed',
+      'Agent/night changed',
+      'WorkspaceUser/ann manual',
+    ]);
+
+    await workspace.run('apply', '--auto-approve');
+    const [day, night] = await rows();
+    dashboard.publishAgent(day?.id ?? '');
+    dashboard.publishAgent(night?.id ?? '');
+    dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
+    await workspace.run('apply', '--auto-approve');
+    const writes = workspace.writes();
+    expect(await standing()).toEqual([
+      'Agent/day in sync',
+      'Agent/night in sync',
+      'WorkspaceUser/ann in sync',
+    ]);
+    expect((await workspace.run('status', '--detailed-exitcode')).code).toBe(0);
+
+    dashboard.edit('agents', day?.id ?? '', { prompt_config: { prompt: 'Be rude.' } });
+    expect((await standing())[0]).toBe('Agent/day drifted');
+    const text = await workspace.run('status', '--detailed-exitcode');
+    expect(text.code).toBe(2);
+    expect(text.stdout).toMatch(/^ADDRESS +STATUS +DETAIL\nAgent\/day +drifted +prompt_config\.prompt\n/);
+    expect(workspace.writes()).toBe(writes);
+
+    await workspace.run('apply', '--auto-approve');
+    expect((await standing())[0]).toBe('Agent/day unpublished');
+  });
+
+  it('waits for what somebody publishes, and for no longer than it may', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+    await workspace.run('apply', '--auto-approve');
+    const late = await workspace.run('status', '--wait-published', '--timeout', '0');
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain('not everything was published');
+    const agent = [...workspace.emulator.world.agents.values()][0];
+    workspace.emulator.dashboard.publishAgent(agent?.id ?? '');
+    expect((await workspace.run('status', '--wait-published', '--timeout', '0')).code).toBe(0);
+  });
+});
