@@ -2,8 +2,8 @@ import { isForm } from '../../manifests/layers.ts';
 import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { Secret } from '../../values/value.ts';
 
-/** Shorter secrets are too likely to be found by chance. */
-const SHORTEST_SECRET = 8;
+/** In characters. Shorter ones may be words of a prompt, as the keys are with which people try the emulator. */
+const SHORTEST_SECRET = 12;
 
 /**
  * A value as a manifest must write it, so that reading the manifest gives the value again: what looks like a value form stands under
