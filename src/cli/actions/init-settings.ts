@@ -8,6 +8,7 @@ secrets/
 .voxform/cache/
 .voxform/*.lock
 .voxform/*.backup-*
+.voxform/*.lost-*
 `;
 
 export const editorSettings = `{
