@@ -16,6 +16,7 @@ import { defineSchema } from './commands/schema.ts';
 import { defineState } from './commands/state.ts';
 import { defineStatus } from './commands/status.ts';
 import { defineValidate } from './commands/validate.ts';
+import { defineRollback, defineVersions } from './commands/versions.ts';
 import type { Start } from './context.ts';
 
 /** The flags that every command takes, before its name or after it. */
@@ -37,6 +38,8 @@ const commands = [
   defineDrift,
   defineStatus,
   defineAccept,
+  defineVersions,
+  defineRollback,
   defineImport,
   defineExport,
   defineRecover,

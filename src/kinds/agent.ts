@@ -29,6 +29,11 @@ export const agent: Kind = {
     }
   },
 
+  versions: {
+    list: (client, id) => client.agents.versions(id),
+    get: (client, id, version) => client.agents.version(id, version),
+  },
+
   mentions: (client, since) => [
     mentionedByNumbers(client),
     mentionedByUsers(client),

@@ -25,6 +25,8 @@ export interface Kind extends KindSchema {
    * is none. `ahead` says that the record has moved on since.
    */
   published?(client: PlatformClient, record: ShownRecord): Promise<PublishedRecord | undefined>;
+  /** The published versions of a record, for a kind that has them. */
+  readonly versions?: Versions;
   /**
    * Where ids of such records are mentioned, for a kind that no list shows: one iterable for each place, read only as far as
    * needed. `since` is when the sought record was made, at the earliest.
@@ -51,6 +53,18 @@ export interface Kind extends KindSchema {
   isOwner?(record: ShownRecord, role?: Json): boolean;
   /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
   notice?(record: ShownRecord): string | undefined;
+}
+
+/** How published versions are read. Neither may write. */
+export interface Versions {
+  list(client: PlatformClient, id: string): AsyncIterable<VersionShown>;
+  /** The record as it was published under this number. */
+  get(client: PlatformClient, id: string, version: number): Promise<ShownRecord>;
+}
+
+export interface VersionShown {
+  readonly version: number;
+  readonly published_at?: string | null | undefined;
 }
 
 /** An id that was heard of. */

@@ -56,7 +56,7 @@ function unacceptable({ sensitive, verified, before }: PlannedChange): string | 
 export interface Referring {
   readonly state: State;
   /** The resources that the plan is about, with their ids. */
-  readonly planned: PlanDocument;
+  readonly planned: Pick<PlanDocument, 'resources'>;
   /** Addresses of all manifests. */
   readonly declared: ReadonlySet<Address>;
   readonly wanted: readonly WantedValue[];

@@ -1,24 +1,16 @@
 import { driftOf } from '../../engine/drift.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
-import { type Acceptance, acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
-import { plural } from '../../output/action-words.ts';
-import { jsonText } from '../../output/json-text.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import type { Acceptance } from '../../output/accept-text.ts';
 import { planEdits } from '../../project/plan-edits.ts';
-import { writeFiles } from '../../project/write-files.ts';
 import { readState } from '../../state/session.ts';
 import { acceptable, referableRecords } from '../../workspaces/accept.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { approve } from './confirm.ts';
 import { freshState, planAll, progressFor } from './planning.ts';
+import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-export interface AcceptOptions extends PlatformFlags {
-  readonly output: 'text' | 'json';
-  readonly dryRun?: boolean;
-  readonly autoApprove?: boolean;
-}
+export interface AcceptOptions extends PlatformFlags, WriteBackOptions {}
 
 /** Writes what somebody changed on the platform into the manifests. Writes nothing to the platform, nor to the state. */
 export async function accept(
@@ -28,26 +20,7 @@ export async function accept(
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: true });
   const acceptance = await acceptanceFor(context, opened, { addresses, options });
-  const { files, refused } = acceptance;
-  const show = (written: boolean): void => {
-    const { terminal } = context;
-    const { name: workspace } = opened.workspace;
-    if (options.output === 'json') terminal.out(jsonText(acceptanceJson(acceptance, { workspace, written })));
-    else terminal.out(renderAcceptance(acceptance, terminal.style));
-  };
-  const isWriting = files.length > 0 && options.dryRun !== true;
-  if (options.output === 'text') show(isWriting);
-  if (isWriting) {
-    const approved = options.autoApprove || (await ask(context, files.length));
-    if (!approved) {
-      context.log.info('Not accepted: nothing was written.');
-      return context.interrupts.exitCode ?? ExitCode.error;
-    }
-    await writeFiles(opened.project.root, files);
-    context.log.info(`Written: ${files.map(({ file }) => file).join(', ')}`);
-  }
-  if (options.output === 'json') show(isWriting);
-  return refused.length === 0 ? ExitCode.ok : ExitCode.error;
+  return writeBack(context, opened, { acceptance, options, command: 'voxform accept' });
 }
 
 interface Asked {
@@ -91,11 +64,4 @@ async function acceptanceFor(
   } finally {
     await client.close();
   }
-}
-
-function ask(context: Context, files: number): Promise<boolean> {
-  return approve(context, {
-    question: `Write ${plural(files, 'file')}?`,
-    hint: 'Approve on the command line: voxform accept --auto-approve. Or look first: voxform accept --dry-run.',
-  });
 }

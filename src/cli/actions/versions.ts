@@ -1,0 +1,156 @@
+import { stringify } from 'yaml';
+import { kindNamed } from '../../engine/kind-named.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
+import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
+import { parseAddress, type Resource } from '../../manifests/resource.ts';
+import { renderFileDiffs } from '../../output/file-diff.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { timeText } from '../../output/records/record-values.ts';
+import { renderTable } from '../../output/table.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { planEdits } from '../../project/plan-edits.ts';
+import type { State } from '../../state/state.ts';
+import { referableRecords } from '../../workspaces/accept.ts';
+import { valuesOfVersion } from '../../workspaces/rollback.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags } from '../flags.ts';
+import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { stateToRead } from './planning.ts';
+import { type WriteBackOptions, writeBack } from './write-back.ts';
+
+export interface VersionsOptions extends PlatformFlags {
+  readonly output: 'text' | 'json';
+  readonly diff?: number;
+}
+
+/** Lists the published versions of a resource; shows one; or what is between two. */
+export async function versions(
+  context: Context,
+  { address, version }: { readonly address: string; readonly version: number | undefined },
+  options: VersionsOptions,
+): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: true });
+  const state = await stateToRead(context, opened);
+  const client = opened.connect(options);
+  const { terminal, log } = context;
+  try {
+    const { id, of } = recordOf(address, state);
+    if (version === undefined) {
+      const all: VersionShown[] = [];
+      for await (const each of of.list(client, id)) all.push(each);
+      if (options.output === 'json') terminal.out(jsonText(all));
+      else if (all.length === 0) log.info(`${address} was never published.`);
+      else {
+        const rows = all.map((each) => [String(each.version), timeText(each.published_at, 'local')]);
+        const columns = [
+          { title: 'VERSION', align: 'right' as const },
+          { title: 'PUBLISHED', whole: true },
+        ];
+        terminal.out(renderTable(columns, rows, terminal.tableStyle));
+      }
+      return ExitCode.ok;
+    }
+    const shown = await of.get(client, id, version);
+    if (options.diff === undefined) {
+      terminal.out(options.output === 'json' ? jsonText(shown) : stringify(shown, { lineWidth: 0 }));
+      return ExitCode.ok;
+    }
+    const other = await of.get(client, id, options.diff);
+    const files = [
+      { file: `${address} ${version} to ${options.diff}`, before: text(shown), after: text(other) },
+    ];
+    terminal.out(renderFileDiffs(files, terminal.style) || 'The versions are the same.\n');
+    return ExitCode.ok;
+  } finally {
+    await client.close();
+  }
+}
+
+export interface RollbackOptions extends PlatformFlags, WriteBackOptions {
+  readonly to: number;
+}
+
+/** Writes a published version's values into the manifests, so that the next apply brings them back. */
+export async function rollback(context: Context, address: string, options: RollbackOptions): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: true });
+  const { resources } = await opened.desired();
+  const state = await stateToRead(context, opened);
+  const client = opened.connect(options);
+  try {
+    const resource = resources.find((each) => each.address === address);
+    if (resource === undefined) throw undeclared(address, resources);
+    const { id, of } = recordOf(address, state);
+    const version = await of.get(client, id, options.to);
+    const acceptance = await editsFor(context, { opened, resource, resources, version, state, client });
+    return await writeBack(context, opened, {
+      acceptance,
+      options,
+      command: `voxform rollback ${address} --to ${options.to}`,
+    });
+  } finally {
+    await client.close();
+  }
+}
+
+interface Editing {
+  readonly opened: OpenWorkspace;
+  readonly resource: Resource;
+  readonly resources: readonly Resource[];
+  readonly version: ShownRecord;
+  readonly state: State;
+  readonly client: PlatformClient;
+}
+
+async function editsFor({ env }: Context, { opened, resource, resources, version, state, client }: Editing) {
+  const { project, workspace } = opened;
+  const kind = kindNamed(kinds, resource.kind);
+  const records = await referableRecords({
+    state,
+    planned: { resources: [] },
+    declared: new Set(resources.map((each) => each.address)),
+    wanted: Object.keys(kind.fields).map((path) => ({ address: resource.address, path, value: undefined })),
+    kinds,
+    lookups,
+    client,
+    workspaceId: workspace.workspaceId,
+  });
+  const { wanted, refused } = valuesOfVersion({ kind, resource, version, records });
+  const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
+  const left = new Set(edits.refused.map(({ path }) => path));
+  return {
+    files: edits.files,
+    accepted: wanted.filter(({ path }) => !left.has(path)),
+    refused: [...refused, ...edits.refused],
+    unmoved: [],
+  };
+}
+
+function recordOf(address: string, state: State): { readonly id: string; readonly of: Versions } {
+  const kind = kinds.get(parseAddress(address)?.kind ?? '');
+  if (kind?.versions === undefined) {
+    const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
+    throw new UserError(`${address} has no versions: only ${having.join(', ')} resources do`, {
+      exitCode: ExitCode.usage,
+    });
+  }
+  const entry = state.resources.get(address);
+  if (entry !== undefined) return { id: entry.id, of: kind.versions };
+  throw new UserError(`the state has no ${address}${didYouMean(address, state.resources.keys())}`, {
+    hint: 'voxform state list shows what it has.',
+  });
+}
+
+function undeclared(address: string, resources: readonly Resource[]): UserError {
+  return new UserError(
+    `no manifest declares ${address}${didYouMean(
+      address,
+      resources.map((each) => each.address),
+    )}`,
+  );
+}
+
+function text(record: ShownRecord): string {
+  return stringify(record, { lineWidth: 0, sortMapEntries: true });
+}

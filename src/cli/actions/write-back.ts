@@ -1,0 +1,46 @@
+import { type Acceptance, acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
+import { plural } from '../../output/action-words.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { writeFiles } from '../../project/write-files.ts';
+import type { Context } from '../context.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import { approve } from './confirm.ts';
+
+export interface WriteBackOptions {
+  readonly output: 'text' | 'json';
+  readonly dryRun?: boolean;
+  readonly autoApprove?: boolean;
+}
+
+/** Shows what would change in the project's files, asks, and writes them. `command` is for the hint. */
+export async function writeBack(
+  context: Context,
+  { project, workspace }: OpenWorkspace,
+  { acceptance, options, command }: { acceptance: Acceptance; options: WriteBackOptions; command: string },
+): Promise<number> {
+  const { files, refused } = acceptance;
+  const { terminal, log, interrupts } = context;
+  const isWriting = files.length > 0 && options.dryRun !== true;
+  if (options.output === 'text') terminal.out(renderAcceptance(acceptance, terminal.style));
+  if (isWriting) {
+    const approved = options.autoApprove || (await ask(context, { files: files.length, command }));
+    if (!approved) {
+      log.warn('nothing was written');
+      return interrupts.exitCode ?? ExitCode.error;
+    }
+    await writeFiles(project.root, files);
+    log.info(`Written: ${files.map(({ file }) => file).join(', ')}`);
+  }
+  if (options.output === 'json') {
+    terminal.out(jsonText(acceptanceJson(acceptance, { workspace: workspace.name, written: isWriting })));
+  }
+  return refused.length === 0 ? ExitCode.ok : ExitCode.error;
+}
+
+function ask(context: Context, { files, command }: { files: number; command: string }): Promise<boolean> {
+  return approve(context, {
+    question: `Write ${plural(files, 'file')}?`,
+    hint: `Approve on the command line: ${command} --auto-approve. Or look first: ${command} --dry-run.`,
+  });
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const FILE = 'manifests/day.yaml';
+
+describe('versions and rollback', () => {
+  it('lists, shows and compares versions, and brings one back through the manifest', async () => {
+    await using workspace = await testWorkspace({
+      [FILE]: `# Who answers by day.\n${agentManifest('day', 'Be kind.')}`,
+    });
+    await workspace.run('apply', '--auto-approve');
+    const agent = [...workspace.emulator.world.agents.values()][0]?.id ?? '';
+    workspace.emulator.dashboard.publishAgent(agent);
+    await workspace.folder.write(FILE, `# Who answers by day.\n${agentManifest('day', 'Be brief.')}`);
+    await workspace.run('apply', '--auto-approve');
+    workspace.emulator.dashboard.publishAgent(agent);
+
+    const listed = JSON.parse(
+      (await workspace.run('versions', 'Agent/day', '--output', 'json')).stdout,
+    ) as object[];
+    expect(listed).toHaveLength(2);
+    expect((await workspace.run('versions', 'Agent/day', '1')).stdout).toContain('prompt: Be kind.');
+    const { stdout } = await workspace.run('versions', 'Agent/day', '1', '--diff', '2');
+    expect(stdout).toMatch(/^-\s+prompt: Be kind\.$/m);
+    expect(stdout).toMatch(/^\+\s+prompt: Be brief\.$/m);
+
+    const dry = await workspace.run('rollback', 'Agent/day', '--to', '1', '--dry-run');
+    expect(dry.stdout).toContain('+    prompt: "Be kind."');
+    const file = path.join(workspace.folder.root, FILE);
+    expect(await readFile(file, 'utf8')).toContain('Be brief.');
+    const writes = workspace.writes();
+    expect((await workspace.run('rollback', 'Agent/day', '--to', '1')).code).toBe(1);
+    expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).code).toBe(0);
+    expect(await readFile(file, 'utf8')).toBe(`# Who answers by day.\n${agentManifest('day', 'Be kind.')}`);
+    expect(workspace.writes()).toBe(writes);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
+    expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).stdout).toContain(
+      'No',
+    );
+  });
+
+  it.each([
+    [['versions', 'Webhook/x'], 64, 'has no versions'],
+    [['versions', 'Agent/dya'], 1, 'did you mean "Agent/day"?'],
+    [['versions', 'Agent/day', '7'], 1, '404'],
+    [['rollback', 'Agent/day'], 64, '--to'],
+    [['rollback', 'Agent/nobody', '--to', '1'], 1, 'no manifest declares Agent/nobody'],
+  ])('%j says what is wrong', async (args, expected, message) => {
+    await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
+    await workspace.run('apply', '--auto-approve');
+    const { code, stderr } = await workspace.run(...args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(expected);
+  });
+});
