@@ -66,7 +66,7 @@ export function createProgram(start: Start): Command {
         .choices(['text', 'json'])
         .default('text'),
     )
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 24 })
     .showHelpAfterError('Run it with --help to see how it is used.')
     .exitOverride();
   for (const define of commands) define(program, start);

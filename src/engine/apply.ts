@@ -1,4 +1,4 @@
-import type { Kind } from '../kinds/kind.ts';
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
@@ -7,6 +7,7 @@ import type { Fingerprints } from '../state/fingerprint.ts';
 import type { StateSession } from '../state/session.ts';
 import { jsonEqual } from '../values/json.ts';
 import type { Secret } from '../values/value.ts';
+import { kindOf, recordKey } from './bind.ts';
 import { kindNamed } from './kind-named.ts';
 import type { Plan } from './plan.ts';
 import { type PlannedResource, type PlanWarning, writes } from './plan-document.ts';
@@ -28,6 +29,8 @@ export interface ApplyInput {
   readonly fingerprints: Fingerprints;
   readonly concurrency: number;
   readonly onError: 'continue' | 'stop';
+  /** Throws `UserError` where the platform answers for another workspace than the one that is meant. */
+  verifyWorkspace(): Promise<void>;
   /** Once aborted nothing new is started; what is under way is finished. Its reason names the signal. */
   readonly stop: AbortSignal;
   secret(name: string): Secret;
@@ -53,7 +56,12 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   });
   // Not asked again during a long apply: creates must not cost reads.
   const waited = input.now().getTime() - input.observedAt.getTime() > TRUSTED_MILLISECONDS;
+  const holders = new Map(
+    [...session.state.resources].map(([address, entry]) => [recordKey(kindOf(address), entry.id), address]),
+  );
   let halted: string | undefined;
+
+  if (nodes.some(({ action }) => action === 'create') && !wasHeardFrom(input)) await input.verifyWorkspace();
 
   const run = async (address: Address): Promise<ResourceResult> => {
     const resource = planned.get(address) as PlannedResource;
@@ -80,6 +88,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         planned: resource,
         observation,
         settled: plan.settled.get(address),
+        holders,
         secret: input.secret,
         lookAgain: mustLook && id !== null ? () => secondLook.at(kind, id) : undefined,
         isTaken: waited ? (key) => secondLook.holdsKey(kind, key) : undefined,
@@ -110,6 +119,14 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   }
   if (halted === undefined && !stop.aborted) await keepBooks(input);
   return { plan: plan.document, results, warnings, interrupted: signalOf(stop) };
+}
+
+/** True where something that the plan read says of which workspace it is: it has been checked then. */
+function wasHeardFrom({ plan: { observed } }: ApplyInput): boolean {
+  const says = (record: ShownRecord): boolean => typeof record.workspace_id === 'string';
+  for (const records of observed.lists.values()) if (records.some(says)) return true;
+  for (const seen of observed.records.values()) if (seen.status === 'shown' && says(seen.record)) return true;
+  return false;
 }
 
 /** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames. */

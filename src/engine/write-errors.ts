@@ -26,3 +26,12 @@ export class UnsavedRecord extends UserError {
     });
   }
 }
+
+/** The answer to a write names a record that it cannot be about, so that nothing in it is believed. */
+export class OddAnswer extends UserError {
+  override readonly name = 'OddAnswer';
+
+  constructor(address: Address, problem: string, hint: string) {
+    super(`the platform's answer about ${address} cannot be believed: ${problem}`, { hint });
+  }
+}

@@ -10,13 +10,14 @@ import type { Json } from '../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../values/path.ts';
 import { fromForms, type Secret, type Value, withReferences } from '../values/value.ts';
 import { unlikeSent } from './answer.ts';
+import { recordKey } from './bind.ts';
 import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
 import { remember, textsToMask } from './memory.ts';
 import type { PlannedResource } from './plan-document.ts';
 import { ForeignRecord, type Observation } from './read.ts';
-import { MissingReference, UnsavedRecord } from './write-errors.ts';
+import { MissingReference, OddAnswer, UnsavedRecord } from './write-errors.ts';
 
 export interface Writing {
   readonly client: PlatformClient;
@@ -28,6 +29,8 @@ export interface Writing {
   readonly observation: Observation | undefined;
   /** Put down when nothing needs to be written. */
   readonly settled: ResourceEntry | undefined;
+  /** The addresses of all managed records; a record that is created is added. */
+  readonly holders: Map<string, Address>;
   secret(name: string): Secret;
   /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
   readonly lookAgain: (() => Promise<Observation>) | undefined;
@@ -75,6 +78,10 @@ export async function write(facts: Writing): Promise<string | null> {
 
 async function create(facts: Writing): Promise<string> {
   const { kind, planned, session, client } = facts;
+  // A record that was gone when the plan looked is looked for once more: one wrong 404 must not make a second one.
+  if (planned.action === 'create' && (await facts.lookAgain?.())?.status === 'shown') {
+    throw changedSince(planned.address);
+  }
   const leaves = sentAtCreate(kind, desiredOf(facts));
   const body = createBody(leaves);
   const replaces = planned.action === 'replace' ? (planned.id ?? undefined) : undefined;
@@ -94,6 +101,8 @@ async function create(facts: Writing): Promise<string> {
   };
   await session.record({ type: 'creating', address: planned.address, pending });
   const record = await sent(facts, () => kind.create?.(client, body));
+  refuseOddId(facts, record.id);
+  facts.holders.set(recordKey(planned.kind, record.id), planned.address);
   return saved(facts, {
     record,
     leaves,
@@ -129,6 +138,10 @@ async function update(facts: Writing): Promise<string> {
 
   await session.record({ type: 'updating', address: planned.address, paths: changed });
   const record = await sent(facts, () => kind.update?.(client, seen.record.id, body));
+  if (record.id !== seen.record.id) {
+    const problem = `it is about ${JSON.stringify(record.id)}, and ${seen.record.id} was updated`;
+    throw new OddAnswer(planned.address, problem, 'Plan again: it shows what became of the record.');
+  }
   const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
   return saved(facts, {
     record,
@@ -167,6 +180,20 @@ async function sent(
     }
     throw error;
   }
+}
+
+/**
+ * The id of a new record must be one, and must not be that of a record that is managed already: the state would lose the new
+ * one. Nothing is put down then, so that the create stays unanswered.
+ */
+function refuseOddId({ planned, holders }: Writing, id: string): void {
+  const holder = holders.get(recordKey(planned.kind, id));
+  const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
+    ? `${JSON.stringify(id)} is no id`
+    : holder !== undefined && `${id} is the record of ${holder}`;
+  if (problem === false) return;
+  const hint = `It counts as a create without an answer. Look in the dashboard, and then: voxform import ${planned.address} ID`;
+  throw new OddAnswer(planned.address, problem, hint);
 }
 
 interface Saving {

@@ -149,6 +149,7 @@ export class Workspace {
 
   carryOut(planned: Planned, session: StateSession, options: ApplyOptions = {}): Promise<ApplyReport> {
     return apply({
+      verifyWorkspace: () => Promise.resolve(),
       plan: planned.plan,
       observedAt: planned.observedAt,
       observing: planned.observing,

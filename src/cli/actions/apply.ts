@@ -7,6 +7,7 @@ import type { ApplyReport, ResourceResult } from '../../engine/report.ts';
 import { resume } from '../../engine/resume.ts';
 import { parseSavedPlan } from '../../engine/saved-plan.ts';
 import { kinds } from '../../kinds/index.ts';
+import { verifyWorkspace } from '../../kinds/workspace-check.ts';
 import { applyJson } from '../../output/apply-json.ts';
 import { renderApply } from '../../output/apply-text.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -105,6 +106,7 @@ async function carryOut(context: Context, { opened, session, planned, options }:
     session,
     concurrency: planned.observing.concurrency,
     onError: options.onError,
+    verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
     stop: interrupts.stop,
     secret: opened.secretNamed(),
     now: context.now,

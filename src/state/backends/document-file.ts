@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { isObject } from '../../values/json.ts';
 import type { StateDocument } from '../document.ts';
 import { parseState, stateText } from '../document-text.ts';
 import { LostState, RECOVER } from '../lost-state.ts';
@@ -117,6 +118,32 @@ async function written(files: Files, { path, text }: Copy): Promise<string> {
 
 function backupPath(path: string, serial: number): string {
   return `${path}.backup-${serial}`;
+}
+
+/**
+ * A kept copy of the same state that is newer than the document, which was then put back. To be asked only under the lock and
+ * where no journal is: a run that died in a commit leaves a newer copy, and its journal.
+ */
+export async function newerCopy(
+  files: Files,
+  path: string,
+  document: StateDocument,
+): Promise<string | undefined> {
+  for (const { path: copy, serial } of await backups(files, path)) {
+    if (serial <= document.serial) continue;
+    const bytes = await readIfThere(files, copy);
+    if (bytes !== undefined && lineageIn(bytes) === document.lineage) return copy;
+  }
+  return undefined;
+}
+
+function lineageIn(bytes: Buffer): unknown {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return isObject(value) ? value.lineage : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Newest first: by when they were written, since a serial may have been set back by hand. */

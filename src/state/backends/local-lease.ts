@@ -2,8 +2,8 @@ import { UserError } from '../../problems/user-error.ts';
 import type { StateDocument } from '../document.ts';
 import type { JournalEntry } from '../journal.ts';
 import type { LockInfo, LockRequest, StateLease, StoredState } from '../store.ts';
-import { keepCurrent, pruneBackups, readDocument, writeDocument } from './document-file.ts';
-import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
+import { keepCurrent, newerCopy, pruneBackups, readDocument, writeDocument } from './document-file.ts';
+import { type FailPoint, type Files, fileProblem, shellWord, syncFolderOf, unlinkIfThere } from './files.ts';
 import { JournalWriter } from './journal-file.ts';
 import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
 import { setAside } from './local-remains.ts';
@@ -35,8 +35,19 @@ export class LocalLease implements StateLease {
   async read(): Promise<StoredState> {
     this.#assertOpen();
     await this.#whenReady();
-    const { stored } = await this.#reading();
+    const { stored, journalFile } = await this.#reading();
+    if (stored.document !== undefined && journalFile.size === 0) await this.#tellPutBack(stored.document);
     return stored;
+  }
+
+  /** With an older document nobody knows what was created since; it may all the same be the one that is meant. */
+  async #tellPutBack(document: StateDocument): Promise<void> {
+    const { files, path, location, request } = this.#parts;
+    const newer = await newerCopy(files, path, document);
+    if (newer === undefined) return;
+    request.notice(
+      `the state ${location} is older than a copy that was kept of it: what was created since would be created again. If it was not put back on purpose, restore the newer one: cp ${shellWord(newer)} ${shellWord(path)}`,
+    );
   }
 
   async append(entry: JournalEntry): Promise<void> {

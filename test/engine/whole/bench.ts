@@ -128,6 +128,7 @@ export class Bench implements AsyncDisposable {
             });
       options.between?.(planned.plan.document);
       return apply({
+        verifyWorkspace: () => Promise.resolve(),
         plan: planned.plan,
         observedAt: planned.observedAt,
         observing: planned.observing,

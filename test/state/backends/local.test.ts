@@ -67,6 +67,21 @@ describe('a state in local files', () => {
     await session.close();
   });
 
+  it('that was put back to an older copy is told of, with the newer one', async () => {
+    const path = await written(2);
+    const notices: string[] = [];
+    const look = async () => {
+      const lock = lockRequest({ notice: (message) => notices.push(message) });
+      await (await openSession(storeAt(path), { ...options, lock })).close();
+    };
+    await look();
+    expect(notices).toEqual([]);
+    await copyFile(`${path}.backup-1`, path);
+    await look();
+    expect(notices).toHaveLength(1);
+    expect(notices[0]).toContain(`cp ${path}.backup-2 ${path}`);
+  });
+
   it('is replaced only where the serial is still the expected one', async () => {
     const path = await written();
     const before = await readFile(path);

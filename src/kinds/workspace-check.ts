@@ -1,0 +1,20 @@
+import type { PlatformClient } from '../platform/client.ts';
+import { PlatformError } from '../platform/errors.ts';
+import { UserError } from '../problems/user-error.ts';
+
+/**
+ * Asks the platform for something that has the workspace in its address, before a first write into a workspace of which nothing
+ * was read: one request.
+ * @throws UserError where the key does not belong to the workspace.
+ */
+export async function verifyWorkspace(client: PlatformClient, workspaceId: string): Promise<void> {
+  try {
+    for await (const _ of client.users.list()) break;
+  } catch (error) {
+    if (!(error instanceof PlatformError) || (error.status !== 404 && error.status !== 403)) throw error;
+    throw new UserError(
+      `${error.message}: the platform does not know the workspace ${workspaceId}, or not for this key; nothing was written`,
+      { hint: 'Check that workspace_id, base_url and api_key belong together.', cause: error },
+    );
+  }
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night')}` };
+
+interface Row {
+  readonly address: string;
+  readonly id: string | null;
+  readonly status: string;
+}
+
+describe('an answer that cannot be believed', () => {
+  it.each([' ', '../webhooks', 'a/b', '\u0000'])(
+    'with the id %j leaves the create unanswered',
+    async (id) => {
+      await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+      workspace.emulator.faults.add({
+        match: { method: 'POST' },
+        fault: { status: 201, commit: true, body: { data: { id } } },
+      });
+      const { code, stdout } = await workspace.run('apply', '--auto-approve');
+      expect(code).toBe(1);
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('is no id');
+      await workspace.run('apply', '--auto-approve');
+      expect(workspace.emulator.world.agents.size).toBe(1);
+      const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+      expect(rows).toMatchObject([{ address: 'Agent/day', id: null, status: 'unknown' }]);
+    },
+  );
+
+  it('that names a record twice does not lose the second one', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
+    const day = [...workspace.emulator.world.agents.values()][0]?.id ?? '';
+    workspace.emulator.faults.add({
+      match: { method: 'POST' },
+      fault: { status: 201, commit: true, body: { data: { id: day } } },
+    });
+    const { code, stdout } = await workspace.run('apply', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`${day} is the record of Agent/day`);
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    expect(rows.map(({ id, status }) => [id, status])).toEqual([
+      [day, 'managed'],
+      [null, 'unknown'],
+    ]);
+  });
+
+  it('about another record than the updated one changes no id', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const ids = [...workspace.emulator.world.agents.keys()];
+    await workspace.folder.write(
+      'manifests/agents.yaml',
+      `${agentManifest('day', 'New.')}---\n${agentManifest('night')}`,
+    );
+    workspace.emulator.faults.add({
+      match: { method: 'PUT' },
+      fault: { status: 200, commit: true, body: { data: { id: ids[1] ?? '' } } },
+    });
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(1);
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    expect(rows.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
+  it('that a record is gone is asked for once more before another is created', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+    await workspace.run('apply', '--auto-approve');
+    workspace.emulator.faults.add({
+      match: { method: 'GET' },
+      fault: { status: 404, body: '<html>no</html>' },
+    });
+    const { code, stdout } = await workspace.run('apply', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stdout).toContain('no longer looks as it did');
+    expect(workspace.emulator.world.agents.size).toBe(1);
+  });
+});
+
+describe('a first run', () => {
+  it('writes nothing into a workspace that the key does not belong to', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.start(['apply', '--auto-approve'], {
+      env: { VOXFORM_WORKSPACE_ID: '01ANOTHERW0RKSPACE00000001' },
+    }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('nothing was written');
+    expect(workspace.writes()).toBe(0);
+  });
+});
