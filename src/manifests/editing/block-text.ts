@@ -15,8 +15,6 @@ export interface BlockLayout {
   readonly indent: number;
   /** Say the indent in the header even where it would be found without. */
   readonly saysIndent?: boolean;
-  /** `+` is kept where it means the same as no mark. */
-  readonly chomping?: string;
   /** Blank lines that stand behind the text anyway. */
   readonly blankAfter?: number;
   /** The lines in which the same text stood before, without their indent. */
@@ -33,7 +31,8 @@ export function blockText(value: string, layout: BlockLayout): BlockText | undef
   if (indentBy < 1 || (needsIndent && indentBy > 9)) return undefined;
   const blank = newlines > 1 ? newlines - 1 - (layout.blankAfter ?? 0) : 0;
   if (blank < 0) return undefined;
-  const chomping = newlines === 0 ? '-' : newlines > 1 || layout.chomping === '+' ? '+' : '';
+  // Without need a `+` would take in the blank lines behind it once they are the last.
+  const chomping = newlines === 0 ? '-' : newlines > 1 ? '+' : '';
   const content = layout.folded ? foldedLines(body, layout.previous ?? []) : body.split('\n');
   const margin = ' '.repeat(layout.indent);
   return {

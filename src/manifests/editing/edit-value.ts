@@ -45,7 +45,7 @@ function newTexts(node: Node, value: Json, { column, source }: NodePlace): NewTe
   return becomesBlock ? [blockValue(value, Math.max(column, 0), source), text] : [text];
 }
 
-/** A literal or folded text stays one, chomped as it was, where the value allows that. */
+/** A literal or folded text stays one where the value allows that. */
 function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice[][] {
   const { source } = place;
   const [start, end] = rangeOf(node);
@@ -60,7 +60,6 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
     column,
     indent,
     saysIndent: said !== undefined,
-    chomping: /[-+]/.exec(header)?.[0] ?? '',
     blankAfter: header.includes('+') ? 0 : blankLines(source, end),
     previous: old.map((line) => line.slice(indent)),
   };

@@ -92,11 +92,19 @@ const edited: readonly Case[] = [
     expected: 'a: |-  # keep\n   one\n   2\n\nb: 1\n',
   },
   {
-    reason: 'a literal block that keeps its line feeds goes on doing so',
-    text: 'a: |+\n  one\nb: 1\n',
+    reason: 'a literal block that keeps its line feeds goes on doing so where that matters',
+    text: 'a: |+\n  one\n\nb: 1\n',
     path: ['a'],
-    value: 'two\n',
-    expected: 'a: |+\n  two\nb: 1\n',
+    value: 'two\n\n',
+    expected: 'a: |+\n  two\n\nb: 1\n',
+  },
+  {
+    reason:
+      'a literal block with one line feed at its end needs no mark, and takes in no blank line by it later',
+    text: 'x:\n  a: |+\n    one\n  b: 1\n\nc: 1\n',
+    path: ['x'],
+    value: { a: 'two\n' },
+    expected: 'x:\n  a: |\n    two\n\nc: 1\n',
   },
   {
     reason: 'a literal block says its indent where the first line begins with a blank',
