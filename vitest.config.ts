@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/property-seed.ts'],
     globalSetup: ['test/build-command.ts'],
     // The default leaves a core idle on machines with two.
     maxWorkers: '100%',
