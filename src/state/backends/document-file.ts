@@ -1,4 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
+import { UserError } from '../../problems/user-error.ts';
 import { isObject } from '../../values/json.ts';
 import type { StateDocument } from '../document.ts';
 import { parseState, stateText } from '../document-text.ts';
@@ -23,7 +24,10 @@ interface Backup {
   readonly modified: number;
 }
 
-/** Where a path leads once symbolic links are followed, also to a file that does not exist yet. */
+/**
+ * Where a path leads once symbolic links are followed, also to a file that does not exist yet.
+ * @throws UserError where a link leads into a folder that is not there: a volume that is not mounted is no first run.
+ */
 export async function targetOf(files: Files, path: string): Promise<string> {
   let target = path;
   for (let links = 0; links < 40; links++) {
@@ -35,10 +39,23 @@ export async function targetOf(files: Files, path: string): Promise<string> {
     try {
       target = resolve(dirname(target), await files.readlink(target));
     } catch {
+      if (links > 0) await requireFolder(files, path, dirname(target));
       return target;
     }
   }
   return target;
+}
+
+async function requireFolder(files: Files, path: string, folder: string): Promise<void> {
+  try {
+    await files.stat(folder);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw new UserError(`the state ${path} is a link into ${folder}, which is not there`, {
+      hint: 'Mount or restore what it leads to. If there is to be a new state, make the folder first.',
+      cause: error,
+    });
+  }
 }
 
 /**

@@ -198,6 +198,17 @@ describe('a state in local files', () => {
     expect(error.hint).toContain('voxform recover');
   });
 
+  it('that is a link into a folder that is not there is no first run', async () => {
+    const path = await statePath();
+    await mkdir(dirname(path), { recursive: true });
+    await symlink('../volume/state.json', path);
+    const error = await failureOf(readState(storeAt(path), options));
+    expect(error.message).toMatch(/is a link into .*volume, which is not there/);
+    expect(await failureOf(openSession(storeAt(path), options))).toBeInstanceOf(UserError);
+    await mkdir(join(dirname(path), '..', 'volume'));
+    expect((await readState(storeAt(path), options)).resources.size).toBe(0);
+  });
+
   it('that a link leads to is written where it is', async () => {
     const path = await statePath();
     const target = join(dirname(path), '..', 'elsewhere.json');
