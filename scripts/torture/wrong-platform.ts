@@ -179,7 +179,7 @@ async function usersRefused(bench: Bench): Promise<void> {
     lab.emulator.faults.add({ match: { pattern: '/users' }, fault: { status } });
     refused(
       await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-      /this key cannot see the workspace/,
+      /the workspace \S+ cannot be read/,
     );
     lab.emulator.faults.clear();
   }
