@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { kinds, lookups } from '../kinds/index.ts';
 import { Inputs } from '../manifests/inputs.ts';
@@ -13,6 +14,9 @@ import { loadProject, PROJECT_FILE } from '../project/load-project.ts';
 import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { createStore } from '../state/create-store.ts';
+import { newSalt } from '../state/fingerprint.ts';
+import { readState, type SessionOptions } from '../state/session.ts';
+import type { FreshState, State } from '../state/state.ts';
 import type { LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
@@ -122,6 +126,26 @@ export class OpenWorkspace {
     return createClient({ transport, workspaceId: this.workspace.workspaceId });
   }
 
+  /** The state as it is now, for commands that take no lock. */
+  state(): Promise<State> {
+    return readState(this.store, { workspaceId: this.workspace.workspaceId, fresh: freshState() });
+  }
+
+  /** What the right to change the state is asked with; `fresh` is what a first one begins with. */
+  sessionOptions(
+    operation: string,
+    timeoutSeconds: number,
+    fresh: FreshState = freshState(),
+  ): SessionOptions {
+    return {
+      lock: this.lockRequest(operation, timeoutSeconds),
+      workspaceId: this.workspace.workspaceId,
+      fresh,
+      version: VERSION,
+      now: this.#context.now,
+    };
+  }
+
   lockRequest(operation: string, timeoutSeconds: number): LockRequest {
     const { log, interrupts } = this.#context;
     return { operation, timeoutSeconds, signal: interrupts.stop, notice: (message) => log.info(message) };
@@ -132,6 +156,11 @@ export class OpenWorkspace {
     this.#platformRedactor.add(secret.reveal());
     if (secret.reveal().length >= SHORTEST_REDACTED) this.#context.redactor.add(secret.reveal());
   }
+}
+
+/** What a state begins with where there is none yet. */
+export function freshState(): FreshState {
+  return { lineage: randomUUID(), salt: newSalt() };
 }
 
 /** Shorter secrets are still shown nowhere; but to strike them out of every text would strike out innocent words. */

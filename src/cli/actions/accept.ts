@@ -2,12 +2,11 @@ import { driftOf } from '../../engine/drift.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Acceptance } from '../../output/accept-text.ts';
 import { planEdits } from '../../project/plan-edits.ts';
-import { readState } from '../../state/session.ts';
 import { acceptable, referableRecords } from '../../workspaces/accept.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { freshState, planAll, progressFor } from './planning.ts';
+import { planAll, progressFor } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 export interface AcceptOptions extends PlatformFlags, WriteBackOptions {}
@@ -35,7 +34,7 @@ async function acceptanceFor(
 ): Promise<Acceptance> {
   const { project, workspace } = opened;
   const { resources } = await opened.desired();
-  const state = await readState(opened.store, { workspaceId: workspace.workspaceId, fresh: freshState() });
+  const state = await opened.state();
   const client = opened.connect(options);
   try {
     const progress = progressFor(context);

@@ -13,17 +13,17 @@ import { renderApply } from '../../output/apply-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { openSession, type StateSession } from '../../state/session.ts';
+import type { StateSession } from '../../state/session.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags } from '../flags.ts';
 import { warnOfStateInGit } from '../git-state.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { withSession } from '../with-session.ts';
 import { confirm } from './confirm.ts';
 import {
   changesIn,
   commonInput,
-  freshState,
   type PlanFormat,
   planAll,
   progressFor,
@@ -49,26 +49,17 @@ export async function applyChanges(
   const opened = await openWorkspace(context, { requireKey: true });
   const resources = saved === undefined ? (await opened.desired()).resources : [];
   await warnOfStateInGit(context, opened.workspace.state.path);
-  const session = await openSession(opened.store, {
-    lock: opened.lockRequest('apply', options.lockTimeout),
-    workspaceId: opened.workspace.workspaceId,
-    fresh: saved?.state ?? freshState(),
-    version: VERSION,
-    now: context.now,
-  });
-  const client = opened.connect(options);
-  const progress = progressFor(context);
-  const surroundings = { opened, state: session.state, client, progress, flags: options };
-  try {
+  const wanted = { operation: 'apply', flags: options, fresh: saved?.state };
+  return withSession(opened, wanted, async ({ session, client }) => {
+    const progress = progressFor(context);
+    const surroundings = { opened, state: session.state, client, progress, flags: options };
     const planned =
       saved === undefined
         ? await planAll(context, { ...surroundings, desired: resources })
         : await resume({ ...commonInput(context, surroundings), saved, secret: opened.secretNamed() });
     progress.clear();
-    return await carryOut(context, { opened, session, planned, options });
-  } finally {
-    await closeBoth(session, client);
-  }
+    return carryOut(context, { opened, session, planned, options });
+  });
 }
 
 interface Carrying {
@@ -188,13 +179,4 @@ async function readSavedPlan({ cwd }: Context, file: string): Promise<PlanDocume
     });
   }
   return parseSavedPlan(text, { file, version: VERSION });
-}
-
-/** The connections first: the state is saved whatever they do. */
-async function closeBoth(session: StateSession, client: { close(): Promise<void> }): Promise<void> {
-  try {
-    await client.close();
-  } finally {
-    await session.close();
-  }
 }

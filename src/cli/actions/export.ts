@@ -4,7 +4,6 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { PROJECT_FILE } from '../../project/load-project.ts';
-import { readState } from '../../state/session.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { discover, idsInState } from '../../workspaces/discover.ts';
 import { draftsOf } from '../../workspaces/export/drafts.ts';
@@ -24,7 +23,7 @@ import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 import { packagePath } from '../package-files.ts';
 import { editorSettings, gitIgnore } from './init-settings.ts';
-import { freshState, progressFor } from './planning.ts';
+import { progressFor } from './planning.ts';
 
 export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly out: string;
@@ -38,7 +37,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   const { resources } = await opened.declared('offline');
-  const state = await readState(opened.store, { workspaceId, fresh: freshState() });
+  const state = await opened.state();
   const client = opened.connect(options);
   const progress = progressFor(context);
   try {

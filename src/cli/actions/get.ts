@@ -4,7 +4,6 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { readState } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import {
   type AnyRecord,
@@ -16,7 +15,7 @@ import {
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { freshState } from './planning.ts';
+import { unknownInState } from '../unknown-in-state.ts';
 
 export interface GetOptions extends PlatformFlags {
   readonly output: RecordFormat;
@@ -60,7 +59,7 @@ async function recordsOf(
 ): Promise<AsyncIterable<AnyRecord>> {
   const readable: Readable = readables[name];
   const needsState = [id, options.agent].some((given) => given?.includes('/')) || readable.list === undefined;
-  const state = needsState ? await stateOf(opened) : undefined;
+  const state = needsState ? await opened.state() : undefined;
   const known = id === undefined ? undefined : idOf(id, state);
   if (readable.ofRecord) {
     if (known === undefined)
@@ -138,18 +137,12 @@ async function print(
   if (count === 0 && output === 'table') log.info(`There are no ${name}.`);
 }
 
-async function stateOf({ store, workspace }: OpenWorkspace): Promise<State> {
-  return readState(store, { workspaceId: workspace.workspaceId, fresh: freshState() });
-}
-
 /** The id that an address has in the state; what is no address is an id already. */
 function idOf(given: string, state: State | undefined): string {
   if (parseAddress(given) === undefined || state === undefined) return given;
   const entry = state.resources.get(given);
   if (entry !== undefined) return entry.id;
-  throw new UserError(`the state has no ${given}${didYouMean(given, state.resources.keys())}`, {
-    hint: 'voxform state list shows what it has.',
-  });
+  throw unknownInState(given, state.resources.keys());
 }
 
 function idsOfKind(kind: string, state: State | undefined): string[] {

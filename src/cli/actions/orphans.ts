@@ -2,12 +2,10 @@ import { kinds } from '../../kinds/index.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { readState } from '../../state/session.ts';
 import { lookAtOrphans, type OrphanStatus } from '../../workspaces/orphans.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { freshState } from './planning.ts';
 
 export interface OrphansOptions extends PlatformFlags {
   readonly output: 'text' | 'json';
@@ -16,8 +14,7 @@ export interface OrphansOptions extends PlatformFlags {
 
 export async function orphans(context: Context, options: OrphansOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: options.check ?? false });
-  const { workspaceId } = opened.workspace;
-  const state = await readState(opened.store, { workspaceId, fresh: freshState() });
+  const state = await opened.state();
   const known = options.check
     ? await checked(opened, state.orphans, options)
     : state.orphans.map((orphan): OrphanStatus => ({ ...orphan, exists: null }));

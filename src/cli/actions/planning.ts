@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { PlanDocument } from '../../engine/plan-document.ts';
 import type { Planned, Reconciling } from '../../engine/reconcile.ts';
 import { reconcile } from '../../engine/reconcile.ts';
@@ -11,9 +10,7 @@ import { renderPlanText } from '../../output/plan-text.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { newSalt } from '../../state/fingerprint.ts';
-import { readState } from '../../state/session.ts';
-import type { FreshState, State } from '../../state/state.ts';
+import type { State } from '../../state/state.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, PlatformFlags } from '../flags.ts';
@@ -23,20 +20,15 @@ export type PlanFormat = 'text' | 'json' | 'markdown' | 'github';
 
 export const PLAN_FORMATS: readonly PlanFormat[] = ['text', 'json', 'markdown', 'github'];
 
-/** What a state begins with where there is none yet. */
-export function freshState(): FreshState {
-  return { lineage: randomUUID(), salt: newSalt() };
-}
-
 /** The state for a command that takes no lock, which says when another one is at work. */
-export async function stateToRead({ log }: Context, { store, workspace }: OpenWorkspace): Promise<State> {
-  const holder = await store.holder();
+export async function stateToRead({ log }: Context, opened: OpenWorkspace): Promise<State> {
+  const holder = await opened.store.holder();
   if (holder !== undefined) {
     log.warn(
       `${holder.operation} of ${holder.who} is at work since ${holder.since}: this sees it half done, and takes creates under way for unknown`,
     );
   }
-  return readState(store, { workspaceId: workspace.workspaceId, fresh: freshState() });
+  return opened.state();
 }
 
 /** What a plan and the apply of a saved one have in common. */

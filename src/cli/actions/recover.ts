@@ -14,7 +14,7 @@ import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
-import { openSession, readState } from '../../state/session.ts';
+import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Remains } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
@@ -25,8 +25,8 @@ import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
 import { InvalidManifests } from '../invalid-manifests.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { freshState, progressFor } from './planning.ts';
+import { freshState, type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { progressFor } from './planning.ts';
 
 export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags {
   readonly auto?: boolean;
@@ -94,15 +94,15 @@ export async function recover(context: Context, options: RecoverOptions): Promis
 
 /** The state; where it is lost, why, and what of it stays in force. */
 async function stateOf(
-  { store, workspace }: OpenWorkspace,
+  opened: OpenWorkspace,
   remains: readonly Remains[],
 ): Promise<{ state: State; loss?: LostState }> {
-  const { workspaceId } = workspace;
+  const { workspaceId } = opened.workspace;
   try {
-    return { state: await readState(store, { workspaceId, fresh: freshState() }) };
+    return { state: await opened.state() };
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
-    refuseForeign(remains, workspaceId, store.location);
+    refuseForeign(remains, workspaceId, opened.store.location);
     const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
     const kept = remains.find(({ isInForce }) => isInForce);
     const { resources, pending, orphans } = kept ?? empty;
@@ -198,15 +198,8 @@ interface Recording {
 
 async function record(context: Context, recording: Recording): Promise<void> {
   const { opened, options, taken, recovery, isLost } = recording;
-  const lock = opened.lockRequest('recover', options.lockTimeout);
   if (isLost) await setAside(context, opened, options);
-  const session = await openSession(opened.store, {
-    lock,
-    workspaceId: opened.workspace.workspaceId,
-    fresh: freshState(),
-    version: VERSION,
-    now: context.now,
-  });
+  const session = await openSession(opened.store, opened.sessionOptions('recover', options.lockTimeout));
   try {
     if (isLost) {
       await restore(

@@ -1,18 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kindOf } from '../../engine/bind.ts';
-import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { parseState, stateText } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { pushState } from '../../state/push.ts';
-import { openSession, type SessionOptions, type StateSession } from '../../state/session.ts';
+import { openSession, type StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { freshState } from './planning.ts';
+import { openWorkspace } from '../open-workspace.ts';
+import { unknownInState } from '../unknown-in-state.ts';
 
 export interface PushFlags extends LockFlags {
   readonly force?: boolean;
@@ -93,7 +91,7 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
   const serial = await pushState(opened.store, {
     document,
     force: flags.force ?? false,
-    session: sessionOptions(context, opened, { operation: 'state push', flags }),
+    session: opened.sessionOptions('state push', flags.lockTimeout),
   });
   context.terminal.out(
     serial === undefined
@@ -110,11 +108,11 @@ interface Operation {
 
 async function editing(
   context: Context,
-  operation: Operation,
+  { operation, flags }: Operation,
   edit: (session: StateSession) => Promise<void>,
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(opened.store, sessionOptions(context, opened, operation));
+  const session = await openSession(opened.store, opened.sessionOptions(operation, flags.lockTimeout));
   try {
     await edit(session);
   } finally {
@@ -122,24 +120,7 @@ async function editing(
   }
 }
 
-function sessionOptions(
-  context: Context,
-  opened: OpenWorkspace,
-  { operation, flags }: Operation,
-): SessionOptions {
-  return {
-    lock: opened.lockRequest(operation, flags.lockTimeout),
-    workspaceId: opened.workspace.workspaceId,
-    fresh: freshState(),
-    version: VERSION,
-    now: context.now,
-  };
-}
-
 function requireKnown(address: string, state: State): void {
-  if (state.resources.has(address) || state.pending.has(address)) return;
-  const known = [...state.resources.keys(), ...state.pending.keys()];
-  throw new UserError(`the state has no ${address}${didYouMean(address, known)}`, {
-    hint: 'voxform state list shows what it has.',
-  });
+  if (!state.resources.has(address) && !state.pending.has(address))
+    throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
 }

@@ -2,13 +2,12 @@ import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { openSession, readState } from '../../state/session.ts';
+import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
-import { freshState } from './planning.ts';
+import { openWorkspace } from '../open-workspace.ts';
+import { unknownInState } from '../unknown-in-state.ts';
 
 export interface StateOutput {
   readonly output: 'text' | 'json';
@@ -21,7 +20,7 @@ interface Row {
 }
 
 export async function listState(context: Context, { output }: StateOutput): Promise<number> {
-  const { state } = await open(context);
+  const state = await open(context);
   const rows = rowsOf(state);
   const { terminal } = context;
   if (output === 'json') terminal.out(jsonText(rows));
@@ -40,10 +39,11 @@ export async function listState(context: Context, { output }: StateOutput): Prom
 }
 
 export async function showState(context: Context, address: string): Promise<number> {
-  const { state } = await open(context);
+  const state = await open(context);
   const entry = state.resources.get(address);
   const pending = state.pending.get(address);
-  if (entry === undefined && pending === undefined) throw unknownAddress(address, state);
+  if (entry === undefined && pending === undefined)
+    throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
   const shown = { address, ...entry, ...(pending !== undefined && { pending }) };
   context.terminal.out(jsonText(shown));
   return ExitCode.ok;
@@ -55,13 +55,7 @@ export async function resolvePending(
   { lockTimeout }: LockFlags,
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(opened.store, {
-    lock: opened.lockRequest('state resolve', lockTimeout),
-    workspaceId: opened.workspace.workspaceId,
-    fresh: freshState(),
-    version: VERSION,
-    now: context.now,
-  });
+  const session = await openSession(opened.store, opened.sessionOptions('state resolve', lockTimeout));
   try {
     const { pending } = session.state;
     if (!pending.has(address)) {
@@ -87,13 +81,8 @@ export async function unlockState(context: Context, id: string): Promise<number>
   return ExitCode.ok;
 }
 
-async function open(context: Context): Promise<{ opened: OpenWorkspace; state: State }> {
-  const opened = await openWorkspace(context, { requireKey: false });
-  const state = await readState(opened.store, {
-    workspaceId: opened.workspace.workspaceId,
-    fresh: freshState(),
-  });
-  return { opened, state };
+async function open(context: Context): Promise<State> {
+  return (await openWorkspace(context, { requireKey: false })).state();
 }
 
 function rowsOf(state: State): Row[] {
@@ -102,12 +91,5 @@ function rowsOf(state: State): Row[] {
     const entry = state.resources.get(address);
     const status = state.pending.has(address) ? 'unknown' : entry?.adopted ? 'adopted' : 'managed';
     return { address, id: entry?.id ?? null, status };
-  });
-}
-
-function unknownAddress(address: string, state: State): UserError {
-  const known = [...state.resources.keys(), ...state.pending.keys()];
-  return new UserError(`the state has no ${address}${didYouMean(address, known)}`, {
-    hint: 'voxform state list shows what it has.',
   });
 }

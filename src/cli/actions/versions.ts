@@ -17,6 +17,7 @@ import { valuesOfVersion } from '../../workspaces/rollback.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
+import { unknownInState } from '../unknown-in-state.ts';
 import { stateToRead } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
@@ -137,9 +138,7 @@ function recordOf(address: string, state: State): { readonly id: string; readonl
   }
   const entry = state.resources.get(address);
   if (entry !== undefined) return { id: entry.id, of: kind.versions };
-  throw new UserError(`the state has no ${address}${didYouMean(address, state.resources.keys())}`, {
-    hint: 'voxform state list shows what it has.',
-  });
+  throw unknownInState(address, state.resources.keys());
 }
 
 function undeclared(address: string, resources: readonly Resource[]): UserError {

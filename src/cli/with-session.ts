@@ -1,0 +1,41 @@
+import type { PlatformClient } from '../platform/client.ts';
+import { openSession, type StateSession } from '../state/session.ts';
+import type { FreshState } from '../state/state.ts';
+import type { LockFlags, PlatformFlags } from './flags.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
+
+export interface SessionWanted {
+  /** For the lock, e.g. `apply`. */
+  readonly operation: string;
+  readonly flags: LockFlags & PlatformFlags;
+  /** What a first state begins with; something new where absent. */
+  readonly fresh?: FreshState | undefined;
+}
+
+export interface Writable {
+  readonly session: StateSession;
+  readonly client: PlatformClient;
+}
+
+/** Does work that changes the state and reaches the platform. Both are closed whatever comes of it, the state first. */
+export async function withSession<T>(
+  opened: OpenWorkspace,
+  { operation, flags, fresh }: SessionWanted,
+  work: (writable: Writable) => Promise<T>,
+): Promise<T> {
+  // Before the lock: where no request could be sent, none is taken.
+  const client = opened.connect(flags);
+  try {
+    const session = await openSession(
+      opened.store,
+      opened.sessionOptions(operation, flags.lockTimeout, fresh),
+    );
+    try {
+      return await work({ session, client });
+    } finally {
+      await session.close();
+    }
+  } finally {
+    await client.close();
+  }
+}
