@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
@@ -92,6 +94,19 @@ describe('failures that a person can mend', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^error: .*connect/);
     expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it.each([
+    ['apply', ['apply', '--auto-approve']],
+    ['import', ['import', 'PhoneNumber/main', '01NOTHERE0000000000000000A']],
+  ])('takes no lock for an address that no request can reach: %s', async (_, args) => {
+    await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
+    const { code, stderr } = await workspace.start(args, {
+      env: { VOXFORM_BASE_URL: `${workspace.emulator.url}/api/v1` },
+    }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('ends in /api/v1');
+    expect(existsSync(path.join(workspace.folder.root, '.voxform'))).toBe(false);
   });
 
   it('says that the key was refused, and never shows it', async () => {
