@@ -1,28 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseAddress } from '../manifests/resource.ts';
+import type {
+  LockOptions,
+  PlanningOptions,
+  PlatformOptions,
+  SelectionOptions,
+} from '../workspaces/run-options.ts';
 
-/** The flags that narrow a run. */
-export interface SelectionFlags {
-  readonly target?: readonly string[];
-  readonly selector?: Readonly<Record<string, string>>;
-}
-
-/** The flags of every command that reads the platform. */
-export interface PlatformFlags {
-  readonly concurrency?: number;
-  readonly maxWait?: number;
-}
+export type SelectionFlags = SelectionOptions;
+export type PlatformFlags = PlatformOptions;
+export type LockFlags = LockOptions;
 
 /** The flags of plan and apply. */
-export interface PlanFlags extends SelectionFlags, PlatformFlags {
-  readonly refresh: boolean;
-  readonly allowReplace?: readonly string[];
-  readonly allowRecreate?: boolean;
+export interface PlanFlags extends PlanningOptions {
   readonly strict?: boolean;
-}
-
-export interface LockFlags {
-  readonly lockTimeout: number;
 }
 
 export function withSelection(command: Command): Command {

@@ -3,9 +3,9 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import type { Acceptance } from '../../output/accept-text.ts';
 import { planEdits } from '../../project/plan-edits.ts';
 import { acceptable, referableRecords } from '../../workspaces/accept.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 import { planAll, progressFor } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 

@@ -5,10 +5,11 @@ import { jsonText } from '../../output/json-text.ts';
 import { driftGithub } from '../../output/plan-github.ts';
 import { driftMarkdown } from '../../output/plan-markdown.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { stateToRead } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
-import { type PlanFormat, planAll, progressFor, stateToRead } from './planning.ts';
+import { type PlanFormat, planAll, progressFor } from './planning.ts';
 
 export interface DriftOptions extends SelectionFlags, PlatformFlags {
   readonly output: PlanFormat;

@@ -17,10 +17,10 @@ import {
   secretsFile,
 } from '../../workspaces/export/project-files.ts';
 import { refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 import { packagePath } from '../package-files.ts';
 import { editorSettings, gitIgnore } from './init-settings.ts';
 import { progressFor } from './planning.ts';

@@ -5,6 +5,7 @@ import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import {
   type AnyRecord,
   isReadable,
@@ -14,7 +15,6 @@ import {
 } from '../../workspaces/readable.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
 export interface GetOptions extends PlatformFlags {

@@ -4,12 +4,12 @@ import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidRows, readRows } from '../../workspaces/import-rows.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import { checkRows, recordRows, type TakingRows } from '../../workspaces/take-in-rows.ts';
+import { withSession } from '../../workspaces/with-session.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { readTextOf } from '../given-ids.ts';
-import { openWorkspace } from '../open-workspace.ts';
-import { withSession } from '../with-session.ts';
 
 export interface ImportOptions extends LockFlags, PlatformFlags {
   readonly from?: string;
@@ -32,7 +32,7 @@ export async function importRecord(
   const { workspaceId } = opened.workspace;
   // Here, so that its secrets are known before the platform says anything that might show one.
   const { resources } = await opened.declared('offline');
-  const outcome = await withSession(opened, { operation: 'import', flags: options }, ({ session, client }) =>
+  const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
     takeIn({ address, id, kind, client, workspaceId, session, now: context.now }),
   );
   context.terminal.out(
@@ -50,21 +50,17 @@ export async function importFile(context: Context, file: string, options: Import
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   const { resources } = await opened.declared('offline');
-  const fresh = await withSession(
-    opened,
-    { operation: 'import', flags: options },
-    async ({ session, client }) => {
-      const concurrency = opened.concurrency(options);
-      const taking: TakingRows = { session, client, kinds, workspaceId, concurrency, now: context.now };
-      const checked = await checkRows(rows, taking);
-      const wrong = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
-      if (wrong.length > 0) {
-        throw new InvalidRows(wrong.map((each) => ({ severity: 'error', code: 'bad-row', file, ...each })));
-      }
-      await recordRows(checked.fresh, taking);
-      return checked.fresh;
-    },
-  );
+  const fresh = await withSession(opened, { operation: 'import', options }, async ({ session, client }) => {
+    const concurrency = opened.concurrency(options);
+    const taking: TakingRows = { session, client, kinds, workspaceId, concurrency, now: context.now };
+    const checked = await checkRows(rows, taking);
+    const wrong = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
+    if (wrong.length > 0) {
+      throw new InvalidRows(wrong.map((each) => ({ severity: 'error', code: 'bad-row', file, ...each })));
+    }
+    await recordRows(checked.fresh, taking);
+    return checked.fresh;
+  });
   const held = rows.length - fresh.length;
   const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already.`;
   context.terminal.out(`${fresh.length} taken under management.${more} Plan to see how they differ.\n`);

@@ -1,6 +1,7 @@
-export const gitIgnore = `# Secrets and saved plans stay here.
+export const gitIgnore = `# Secrets and saved plans stay here, and so do the keys of an emulator's data files.
 secrets/
 *.plan
+*.key
 .env
 
 # The state is the only memory of the ids that the platform gave, and holds no secret: keep it in Git,

@@ -2,10 +2,10 @@ import { kinds } from '../../kinds/index.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { lookAtOrphans, type OrphanStatus } from '../../workspaces/orphans.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 
 export interface OrphansOptions extends PlatformFlags {
   readonly output: 'text' | 'json';

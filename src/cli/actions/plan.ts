@@ -1,19 +1,12 @@
 import { sealed } from '../../engine/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { changesIn, stateToRead } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
 import { writePrivateFile } from '../private-file.ts';
-import {
-  changesIn,
-  type PlanFormat,
-  planAll,
-  progressFor,
-  rendered,
-  stateToRead,
-  strictCode,
-} from './planning.ts';
+import { type PlanFormat, planAll, progressFor, rendered, strictCode } from './planning.ts';
 
 export interface PlanOptions extends PlanFlags {
   readonly output: PlanFormat;

@@ -12,20 +12,20 @@ import {
 } from '../../output/recover-text.ts';
 import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
 import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Remains } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
+import { freshState, type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts';
 import type { Match } from '../../workspaces/recover/matches.ts';
 import { restore } from '../../workspaces/recover/memory.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
-import { InvalidManifests } from '../invalid-manifests.ts';
-import { freshState, type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 import { progressFor } from './planning.ts';
 
 export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags {

@@ -7,9 +7,9 @@ import { fold } from '../../state/fold.ts';
 import { pushState } from '../../state/push.ts';
 import { openSession, type StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
 export interface PushFlags extends LockFlags {

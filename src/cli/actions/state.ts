@@ -4,9 +4,9 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
 export interface StateOutput {

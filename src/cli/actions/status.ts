@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { stateToRead } from '../../workspaces/planning.ts';
 import { isSettled, type ResourceStatus, statusOf } from '../../workspaces/status.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags } from '../flags.ts';
-import { openWorkspace } from '../open-workspace.ts';
-import { planAll, progressFor, stateToRead } from './planning.ts';
+import { planAll, progressFor } from './planning.ts';
 
 export interface StatusOptions extends SelectionFlags, PlatformFlags {
   readonly output: 'text' | 'json';

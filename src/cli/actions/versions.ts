@@ -13,12 +13,12 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { planEdits } from '../../project/plan-edits.ts';
 import type { State } from '../../state/state.ts';
 import { referableRecords } from '../../workspaces/accept.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+import { stateToRead } from '../../workspaces/planning.ts';
 import { valuesOfVersion } from '../../workspaces/rollback.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { type OpenWorkspace, openWorkspace } from '../open-workspace.ts';
 import { unknownInState } from '../unknown-in-state.ts';
-import { stateToRead } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 export interface VersionsOptions extends PlatformFlags {

@@ -3,8 +3,8 @@ import { plural } from '../../output/action-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-files.ts';
+import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
-import type { OpenWorkspace } from '../open-workspace.ts';
 import { approve } from './confirm.ts';
 
 export interface WriteBackOptions {

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import type { Context } from './context.ts';
+import type { RunContext } from './run-context.ts';
 
 /** Two CI jobs that keep a state in Git do not see each other's lock: said when it looks like that. */
-export async function warnOfStateInGit({ env, log }: Context, file: string): Promise<void> {
+export async function warnOfStateInGit(
+  { env, log }: Pick<RunContext, 'env' | 'log'>,
+  file: string,
+): Promise<void> {
   if (env.CI === undefined || env.CI === '' || env.CI === 'false') return;
   if (await isTracked(file)) {
     log.warn(

@@ -1,13 +1,13 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { openSession, type StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
-import type { LockFlags, PlatformFlags } from './flags.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
+import type { LockOptions, PlatformOptions } from './run-options.ts';
 
 export interface SessionWanted {
   /** For the lock, e.g. `apply`. */
   readonly operation: string;
-  readonly flags: LockFlags & PlatformFlags;
+  readonly options: LockOptions & PlatformOptions;
   /** What a first state begins with; something new where absent. */
   readonly fresh?: FreshState | undefined;
 }
@@ -20,15 +20,15 @@ export interface Writable {
 /** Does work that changes the state and reaches the platform. Both are closed whatever comes of it, the state first. */
 export async function withSession<T>(
   opened: OpenWorkspace,
-  { operation, flags, fresh }: SessionWanted,
+  { operation, options, fresh }: SessionWanted,
   work: (writable: Writable) => Promise<T>,
 ): Promise<T> {
   // Before the lock: where no request could be sent, none is taken.
-  const client = opened.connect(flags);
+  const client = opened.connect(options);
   try {
     const session = await openSession(
       opened.store,
-      opened.sessionOptions(operation, flags.lockTimeout, fresh),
+      opened.sessionOptions(operation, options.lockTimeout, fresh),
     );
     try {
       return await work({ session, client });

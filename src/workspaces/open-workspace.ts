@@ -8,6 +8,7 @@ import { createClient } from '../platform/http-client.ts';
 import { createTransport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
 import { everythingWrong } from '../project/everything-wrong.ts';
+import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadDesired } from '../project/load-desired.ts';
 import { loadProject, PROJECT_FILE } from '../project/load-project.ts';
@@ -21,20 +22,19 @@ import type { LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
-import type { Context } from './context.ts';
-import type { PlatformFlags } from './flags.ts';
-import { InvalidManifests } from './invalid-manifests.ts';
+import type { RunContext } from './run-context.ts';
+import type { PlatformOptions } from './run-options.ts';
 
 /** A project with one of its workspaces selected, and the means to reach its manifests, its state and its platform. */
 export class OpenWorkspace {
   readonly project: Project;
   readonly workspace: WorkspaceConfig;
   readonly store: StateStore;
-  readonly #context: Context;
+  readonly #context: RunContext;
   /** For what the platform says: there a short secret is struck out too. */
   readonly #platformRedactor = new Redactor();
 
-  constructor(context: Context, project: Project, workspace: WorkspaceConfig) {
+  constructor(context: RunContext, project: Project, workspace: WorkspaceConfig) {
     this.#context = context;
     this.project = project;
     this.workspace = workspace;
@@ -99,22 +99,22 @@ export class OpenWorkspace {
   }
 
   /** How many requests may run at once. */
-  concurrency(flags: PlatformFlags): number {
-    return flags.concurrency ?? this.project.limits.concurrency;
+  concurrency(options: PlatformOptions): number {
+    return options.concurrency ?? this.project.limits.concurrency;
   }
 
   /** A client of the platform. To be closed. */
-  connect(flags: PlatformFlags): PlatformClient {
+  connect(options: PlatformOptions): PlatformClient {
     const { log, interrupts } = this.#context;
     const { limits } = this.project;
     this.#keep(this.workspace.apiKey);
     const transport = createTransport({
       baseUrl: this.workspace.baseUrl,
       apiKey: this.workspace.apiKey,
-      concurrency: this.concurrency(flags),
+      concurrency: this.concurrency(options),
       requestsPerSecond: limits.requestsPerSecond,
       timeoutSeconds: limits.timeoutSeconds,
-      maxWaitSeconds: flags.maxWait,
+      maxWaitSeconds: options.maxWait,
       signal: interrupts.requests,
       redact: (text) => this.#platformRedactor.redact(text),
       onNotice: (text) => log.info(text),
@@ -168,7 +168,7 @@ const SHORTEST_REDACTED = 8;
 
 /** Opens the project of the context's folder with the workspace that flags and environment select. */
 export async function openWorkspace(
-  context: Context,
+  context: RunContext,
   { requireKey }: { readonly requireKey: boolean },
 ): Promise<OpenWorkspace> {
   const { cwd, env } = context;
@@ -182,7 +182,7 @@ export async function openWorkspace(
 /** The error with all that is wrong in the project file; the manifests have their turn when it is right. */
 async function withTheRest(
   error: InvalidProject,
-  { env, workspace: name }: Context,
+  { env, workspace: name }: RunContext,
 ): Promise<InvalidProject> {
   const diagnostics = await everythingWrong(error, { kinds, lookups, env, name });
   return new InvalidProject(
@@ -190,7 +190,7 @@ async function withTheRest(
   );
 }
 
-function userName(env: Context['env']): string {
+function userName(env: RunContext['env']): string {
   try {
     return userInfo().username;
   } catch {

@@ -1,0 +1,33 @@
+import type { FailPoint } from '../state/backends/local.ts';
+import type { Redactor } from '../values/redactor.ts';
+
+/** Whom a run tells what it does, in sentences. */
+export interface RunLog {
+  warn(message: string): void;
+  info(message: string): void;
+  debug(message: string): void;
+}
+
+/** What ends a run before its end. */
+export interface RunSignals {
+  /** Once aborted nothing new is begun. Its reason is the name of the signal. */
+  readonly stop: AbortSignal;
+  /** Once aborted, requests under way are given up. */
+  readonly requests: AbortSignal;
+}
+
+/** What a run gets from whoever starts it: the command line, the watch loop, or a program that uses voxform as a library. */
+export interface RunContext {
+  /** Absolute path of the folder to work in. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The workspace asked for; the environment's or the project's own choice where absent. */
+  readonly workspace: string | undefined;
+  readonly log: RunLog;
+  readonly interrupts: RunSignals;
+  /** Learns every secret that the run reads. */
+  readonly redactor: Redactor;
+  now(): Date;
+  /** Where a test makes the run die. */
+  readonly failPoint: ((name: FailPoint) => void) | undefined;
+}

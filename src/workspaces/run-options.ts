@@ -1,0 +1,32 @@
+/** What narrows a run. */
+export interface SelectionOptions {
+  /** Addresses; with what they refer to. */
+  readonly target?: readonly string[];
+  readonly selector?: Readonly<Record<string, string>>;
+}
+
+/** How the platform is spoken to. */
+export interface PlatformOptions {
+  /** Requests at once; `limits.concurrency` where absent. */
+  readonly concurrency?: number;
+  /** Seconds: the longest pause that the platform may ask for. */
+  readonly maxWait?: number;
+}
+
+/** How a plan is made. */
+export interface PlanningOptions extends SelectionOptions, PlatformOptions {
+  readonly refresh: boolean;
+  readonly allowReplace?: readonly string[];
+  readonly allowRecreate?: boolean;
+}
+
+export interface LockOptions {
+  /** Seconds to wait for another run that holds the state. */
+  readonly lockTimeout: number;
+}
+
+/** The guards that are lifted. */
+export interface GuardOptions {
+  readonly allowLargeChange?: boolean;
+  readonly allowOwnerChange?: boolean;
+}
