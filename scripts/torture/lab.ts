@@ -46,10 +46,18 @@ export class Lab implements AsyncDisposable {
   /** Hears of every request before the platform does anything about it. */
   hook: RequestHook = () => undefined;
   readonly #built: string;
+  /** Where the platform keeps its file. */
+  readonly #elsewhere: string;
   readonly #counted = new Set<string>();
 
-  private constructor({ built, figures }: Bench, emulator: Emulator, root: string) {
+  private constructor(
+    { built, figures }: Bench,
+    emulator: Emulator,
+    folders: { root: string; elsewhere: string },
+  ) {
+    const { root, elsewhere } = folders;
     this.#built = built;
+    this.#elsewhere = elsewhere;
     this.figures = figures;
     this.emulator = emulator;
     this.root = root;
@@ -59,8 +67,14 @@ export class Lab implements AsyncDisposable {
   static async open(bench: Bench, options: LabOptions = {}): Promise<Lab> {
     const { seed = 'lab', manifests = '', project, ...rest } = options;
     const root = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));
-    const emulator = await startEmulator({ seed, ...rest, onRequest: (request) => lab.hook(request) });
-    const lab: Lab = new Lab(bench, emulator, root);
+    const elsewhere = mkdtempSync(path.join(tmpdir(), 'voxform-torture-platform-'));
+    const emulator = await startEmulator({
+      seed,
+      ...rest,
+      dataFile: path.join(elsewhere, 'data.json'),
+      onRequest: (request) => lab.hook(request),
+    });
+    const lab: Lab = new Lab(bench, emulator, { root, elsewhere });
     lab.write('voxform.yaml', projectFile(emulator, project));
     lab.write('manifests/all.yaml', manifests);
     return lab;
@@ -157,7 +171,9 @@ export class Lab implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#countRecords();
     await this.emulator.close();
-    rmSync(this.root, { recursive: true, force: true });
+    // By now the platform's file holds all that it was ever sent.
+    for (const secret of this.#secretsInFiles()) this.figures.wrong('secrets seen', `${secret} at the end`);
+    for (const folder of [this.root, this.#elsewhere]) rmSync(folder, { recursive: true, force: true });
   }
 
   #spawn(command: readonly [string, ...string[]], { env, extraPipes }: RunOptions): Running {
@@ -170,7 +186,9 @@ export class Lab implements AsyncDisposable {
   }
 
   #secretsInFiles(): string[] {
-    const files = readdirSync(this.root, { recursive: true, withFileTypes: true });
+    const files = [this.root, this.#elsewhere].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, withFileTypes: true }),
+    );
     return files
       .filter((file) => file.isFile())
       .flatMap((file) =>

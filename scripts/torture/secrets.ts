@@ -14,6 +14,20 @@ export function secretsIn(text: string): string[] {
 }
 
 function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  return [secret, encodeURIComponent(secret), bytes.toString('base64'), bytes.toString('hex')];
+  const hex = Buffer.from(secret).toString('hex');
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return [
+    secret,
+    inJson,
+    encodeURIComponent(secret),
+    hex,
+    ...[0, 1, 2].map((offset) => base64At(secret, offset)),
+  ];
+}
+
+/** The text in base64 as it stands in that of something longer, without the characters that its neighbours decide. */
+function base64At(text: string, offset: number): string {
+  const bytes = Buffer.from(text);
+  const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+  return whole.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }

@@ -2,9 +2,12 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
+import { isObject } from '../values/json.ts';
+import { openKey, SEALED_FORMAT_VERSION, seal, sealedText, unseal } from './sealing.ts';
 import { storedSchemas } from './stored-records.ts';
 import type { World, WorldData } from './world.ts';
 
+/** Of the content; one that is not sealed, as it once was written, has it in the file itself. */
 const FORMAT_VERSION = 1;
 /** Pause between two writes of the file, in milliseconds: many changes in a row cost few writes. */
 const PAUSE = 100;
@@ -25,19 +28,33 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
   }),
 });
 
-/** The world kept in a file, or undefined where there is no such file. Throws a UserError for a file that is none of ours. */
+/**
+ * The world kept in a file, sealed or not; undefined where there is no such file. Changes nothing.
+ * @throws UserError for a file that is none of ours, and for a seal that cannot be opened.
+ */
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
   const text = await readText(path);
   if (text === undefined) return undefined;
-  let content: unknown;
+  const content = parsed(text, path);
+  if (!isObject(content) || content.format_version !== SEALED_FORMAT_VERSION) {
+    return fitting(dataFile, content, path);
+  }
+  const opened = await unseal(fitting(sealedText, content, path), path);
+  return fitting(dataFile, parsed(opened, path), path);
+}
+
+function parsed(text: string, path: string): unknown {
   try {
-    content = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw damaged(path, 'it is not JSON');
   }
-  const parsed = dataFile.safeParse(content);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
+}
+
+function fitting<T>(schema: z.ZodType<T>, content: unknown, path: string): T {
+  const checked = schema.safeParse(content);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
   throw damaged(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it does not fit'}`);
 }
 
@@ -57,12 +74,13 @@ function damaged(path: string, why: string): UserError {
 }
 
 /**
- * Keeps a world in a file. Changes are gathered and written shortly after; `close` writes what is still open, and rejects with
+ * Keeps a world in a file, sealed with the key beside it. Changes are gathered and written shortly after; `close` writes what is still open, and rejects with
  * a UserError when the last write failed.
  */
 export class DataFile {
   readonly #path: string;
   readonly #world: World;
+  readonly #key: Buffer;
   readonly #closing = new AbortController();
   #isDirty = false;
   #writing: Promise<void> | undefined;
@@ -70,14 +88,15 @@ export class DataFile {
 
   /** Writes the world as it is, so that a path that cannot be written shows at once, and then after each change. */
   static async open(path: string, world: World): Promise<DataFile> {
-    const file = new DataFile(path, world);
+    const file = new DataFile(path, world, await openKey(path));
     await file.#write();
     return file;
   }
 
-  private constructor(path: string, world: World) {
+  private constructor(path: string, world: World, key: Buffer) {
     this.#path = path;
     this.#world = world;
+    this.#key = key;
     world.onWrite = () => this.#noteChange();
   }
 
@@ -107,9 +126,9 @@ export class DataFile {
   }
 
   async #write(): Promise<void> {
-    const text = `${JSON.stringify({ format_version: FORMAT_VERSION, ...this.#world.toData() }, null, 1)}\n`;
+    const content = JSON.stringify({ format_version: FORMAT_VERSION, ...this.#world.toData() });
     try {
-      await writeAtomically(this.#path, text);
+      await writeAtomically(this.#path, `${JSON.stringify(seal(content, this.#key), null, 1)}\n`);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new UserError(`cannot write the emulator's data file ${this.#path}: ${why}`, { cause: error });

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadWorldData } from '../../src/emulator/data-file.ts';
 import { IdsAndClock } from '../../src/emulator/ids-and-clock.ts';
 import { mergePatch } from '../../src/emulator/merge-patch.ts';
 import { DEFAULT_WORKSPACE_ID, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
@@ -89,18 +90,20 @@ describe('a data file', () => {
     expect(emulator.dashboard.holdsApiKey(String(first?.id), KEY)).toBe(true);
   });
 
-  it('is for its owner alone, holds no provider key, and leaves nothing beside it', async () => {
+  it('is for its owner alone, holds no provider key, and leaves nothing but its key beside it', async () => {
     const { data, texts, requests } = await play({ dataFile: path });
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(await readdir(folder)).toEqual(['world.json']);
-    const everything = (await readFile(path, 'utf8')) + JSON.stringify([data, texts, requests]);
-    expect(everything).not.toContain(KEY);
+    expect(await readdir(folder)).toEqual(['world.json', 'world.json.key']);
+    for (const name of await readdir(folder)) {
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    }
+    expect(JSON.stringify([await loadWorldData(path), data, texts, requests])).not.toContain(KEY);
   });
 
   it('is written while the emulator runs', async () => {
     await using emulator = await startEmulator({ dataFile: path });
     const id = await newAgent(emulator);
-    await expect.poll(() => readFile(path, 'utf8').catch(() => ''), { timeout: 30_000 }).toContain(id);
+    const kept = async () => (await loadWorldData(path))?.records.agents.map((agent) => agent.id);
+    await expect.poll(kept, { timeout: 30_000 }).toEqual([id]);
   });
 
   it('that cannot be written is told at the start', async () => {
@@ -120,7 +123,8 @@ describe('a data file', () => {
   it.each([
     ['{"format_version":1', 'half a file'],
     ['[]', 'another shape'],
-    ['{"format_version":2}', 'a newer format'],
+    ['{"format_version":2}', 'a sealed file without its content'],
+    ['{"format_version":3}', 'a newer format'],
     ['', 'an empty file'],
   ])('%j is refused and left as it is: %s', async (text) => {
     await writeFile(path, text);

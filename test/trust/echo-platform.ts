@@ -23,6 +23,7 @@ export class EchoPlatform {
   readonly url: string;
   misbehave: Misbehaviour | undefined;
   readonly #close: () => Promise<void>;
+  #closed: Promise<void> | undefined;
 
   static async start(dataFile: string): Promise<EchoPlatform> {
     const emulator = await startEmulator({ seed: 'echo', dataFile });
@@ -49,7 +50,8 @@ export class EchoPlatform {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#close();
+    this.#closed ??= this.#close();
+    await this.#closed;
   }
 }
 

@@ -10,9 +10,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { loadWorldData } from '../../src/emulator/data-file.ts';
 import { EchoPlatform } from './echo-platform.ts';
 import { type CommandResult, command } from './in-process.ts';
-import { API_KEY, leakIn, type Planted, places } from './planted-secrets.ts';
+import { API_KEY, leakIn, places } from './planted-secrets.ts';
+
+const DATA_FILE = 'data.json';
 
 const MANIFESTS = `apiVersion: voxform/v1
 kind: Agent
@@ -71,7 +74,7 @@ export class SecretWorkspace implements AsyncDisposable {
 
   static async open({ few = false }: { readonly few?: boolean } = {}): Promise<SecretWorkspace> {
     const elsewhere = mkdtempSync(path.join(tmpdir(), 'voxform-platform-'));
-    const platform = await EchoPlatform.start(path.join(elsewhere, 'data.json'));
+    const platform = await EchoPlatform.start(path.join(elsewhere, DATA_FILE));
     const workspace = new SecretWorkspace(platform, elsewhere);
     if (few) workspace.write({ 'manifests/all.yaml': FEW });
     return workspace;
@@ -116,25 +119,22 @@ workspaces:
 
   /** Everything under the project that voxform wrote, by path. */
   written(): Map<string, string> {
-    const found = new Map<string, string>();
-    for (const name of readdirSync(this.root, { recursive: true, encoding: 'utf8' })) {
-      const file = path.join(this.root, name);
-      if (/^(secrets|manifests)\b/.test(name) || !statSync(file).isFile()) continue;
-      found.set(name, readFileSync(file, 'utf8'));
-    }
-    return found;
+    return new Map([...contentsOf(this.root)].filter(([name]) => !/^(secrets|manifests)\b/.test(name)));
   }
 
-  /** The platform's own file: what a webhook or a prompt holds it must keep, but no key. */
-  platformFile(): string {
-    return readFileSync(path.join(this.#elsewhere, 'data.json'), 'utf8');
+  /** The world as the platform keeps it in its file: all that it was sent. */
+  async platformKeeps(): Promise<string> {
+    await this.platform[Symbol.asyncDispose]();
+    return JSON.stringify(await loadWorldData(path.join(this.#elsewhere, DATA_FILE)));
   }
 
-  /** Where a secret stands in any file that was written. */
-  leaksInFiles(): string[] {
+  /** Ends the platform, and says where a secret stands in any file that was written, its own and what lies beside that included. */
+  async leaksInFiles(): Promise<string[]> {
+    await this.platform[Symbol.asyncDispose]();
     const leaks = [...this.written()].flatMap(([name, text]) => told(name, leakIn(text)));
-    const keys: readonly Planted[] = [API_KEY, places.llmKey];
-    return [...leaks, ...told("the platform's file", leakIn(this.platformFile(), keys))];
+    const kept = contentsOf(this.#elsewhere);
+    if (!kept.has(DATA_FILE)) throw new Error('the platform wrote no file');
+    return [...leaks, ...[...kept].flatMap(([name, text]) => told(`the platform's ${name}`, leakIn(text)))];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -142,6 +142,16 @@ workspaces:
     rmSync(this.root, { recursive: true, force: true });
     rmSync(this.#elsewhere, { recursive: true, force: true });
   }
+}
+
+/** All files of a folder, by path. */
+function contentsOf(folder: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const file = path.join(folder, name);
+    if (statSync(file).isFile()) found.set(name, readFileSync(file, 'utf8'));
+  }
+  return found;
 }
 
 function told(where: string, leak: string | undefined): string[] {
