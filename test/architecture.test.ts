@@ -53,6 +53,7 @@ const pure = [
   'order',
   'plan',
   'plan-document',
+  'routes',
   'saved-plan',
   'scope',
   'wording',

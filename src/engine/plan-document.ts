@@ -45,6 +45,18 @@ export const plannedChange = z
   })
   .describe('One field that differs.');
 
+export const plannedRoute = z
+  .strictObject({
+    kind: z.string(),
+    id: z.string().nullable().describe('Of the record that leads here; null where it is yet to be created.'),
+    address: z.string().nullable().describe('Where that record is managed; null where it is not.'),
+    label: z.string().describe('What people know it by, e.g. `+12025550120 (Front desk)`.'),
+    ways: z.array(z.string()).describe('How it leads here now, e.g. `inbound`.'),
+    coming: z.array(z.string()).optional().describe('Ways that a step by hand in this plan adds.'),
+    leaving: z.array(z.string()).optional().describe('Ways that a step by hand in this plan takes away.'),
+  })
+  .describe('A record that leads to another one, e.g. a phone number to an agent.');
+
 export const plannedResource = z
   .strictObject({
     address: z.string(),
@@ -81,6 +93,12 @@ export const plannedResource = z
       .optional()
       .describe('What a person should know of the record, a clause each.'),
     released: z.array(z.string()).optional().describe('Fields that left the manifest.'),
+    routes: z
+      .array(plannedRoute)
+      .optional()
+      .describe(
+        'What leads to a record that changes, as the platform showed it; absent where nobody looked.',
+      ),
     observed_digest: z.string().optional().describe('Of the record that the plan saw.'),
   })
   .describe('What is to happen to one resource.');
@@ -138,5 +156,6 @@ export const writes: ReadonlySet<Action> = new Set(['create', 'update', 'replace
 
 export type PlannedChange = Immutable<z.infer<typeof plannedChange>>;
 export type PlannedResource = Immutable<z.infer<typeof plannedResource>>;
+export type PlannedRoute = Immutable<z.infer<typeof plannedRoute>>;
 export type PlanDocument = Immutable<z.infer<typeof planDocument>>;
 export type PlanWarning = PlanDocument['warnings'][number];

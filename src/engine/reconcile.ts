@@ -4,14 +4,16 @@ import type { PlatformClient } from '../platform/client.ts';
 import type { Guards } from '../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
-import { type Binding, bindResources, kindOf } from './bind.ts';
+import { type Binding, bindResources, kindOf, recordKey } from './bind.ts';
 import { leavesOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { textsToMask } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
 import { makePlan, type Plan } from './plan.ts';
 import type { ObserveOptions } from './read.ts';
+import { readRoutes } from './read-routes.ts';
 import type { ReadProgress } from './report.ts';
+import { withRoutes } from './routes.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
 /** What voxform is asked to bring about, and with what. */
@@ -30,6 +32,8 @@ export interface Reconciling {
   readonly allowRecreate: boolean;
   readonly allowReplace: readonly Address[];
   readonly version: string;
+  /** Says of each record that changes what leads to it; lists what that needs where something changes. */
+  readonly routes?: boolean;
   now(): Date;
   onProgress?(progress: ReadProgress): void;
 }
@@ -81,7 +85,24 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     guards: input.guards,
     version: input.version,
   });
-  return { plan, observing, observedAt, fingerprints };
+  const told = input.routes ? await routed(plan, observing) : plan;
+  return { plan: told, observing, observedAt, fingerprints };
+}
+
+async function routed(plan: Plan, options: ObserveOptions): Promise<Plan> {
+  const { lists, warnings } = await readRoutes(plan.document, plan.observed.lists, options);
+  const addresses = new Map(
+    [...options.state.resources].map(([address, { id }]) => [recordKey(kindOf(address), id), address]),
+  );
+  for (const { address, kind, id } of plan.document.resources) {
+    if (id !== null) addresses.set(recordKey(kind, id), address);
+  }
+  const document = withRoutes(plan.document, {
+    kinds: options.kinds,
+    lists,
+    addressOf: (kind, id) => addresses.get(recordKey(kind, id)),
+  });
+  return { ...plan, document: { ...document, warnings: [...document.warnings, ...warnings] } };
 }
 
 function observeOptions(input: Reconciling): ObserveOptions {

@@ -18,6 +18,8 @@ export interface Kind extends KindSchema {
   /** Either `list`, where the platform can list the records, or `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;
   get?(client: PlatformClient, id: string): Promise<ShownRecord>;
+  /** How records of this kind lead to others; only for a kind that can be listed. */
+  readonly routes?: Routes;
   /** The natural key of a shown record; present exactly where `naturalKey` is. */
   recordKey?(record: ShownRecord): string;
   /**
@@ -53,6 +55,16 @@ export interface Kind extends KindSchema {
   isOwner?(record: ShownRecord, role?: Json): boolean;
   /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
   notice?(record: ShownRecord): string | undefined;
+}
+
+/** Whoever changes a record wants to know what leads to it, e.g. on which numbers callers will hear the difference. */
+export interface Routes {
+  /** What people call such a record, e.g. `number`. */
+  readonly noun: string;
+  /** The fields that hold the id of what it leads to, each with its word for people, e.g. `inbound`. Their `refersTo` says of which kind. */
+  readonly ways: Readonly<Record<LeafPath, string>>;
+  /** What tells a person which record it is. */
+  label(record: ShownRecord): string;
 }
 
 /** How published versions are read. Neither may write. */

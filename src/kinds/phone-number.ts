@@ -30,6 +30,12 @@ export const phoneNumber: Kind = {
     typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
   recordKey: (record) => digitsOf(record.number),
   list: (client) => client.numbers.list(),
+  routes: {
+    noun: 'number',
+    ways: { inbound_agent_id: 'inbound', outbound_agent_id: 'outbound' },
+    label: ({ nickname, number }) =>
+      typeof nickname === 'string' && nickname !== '' ? `${String(number)} (${nickname})` : String(number),
+  },
   label: ({ nickname, number }) => String(nickname ?? number),
   create: (client, body) => client.numbers.create(body as NumberRequest),
 

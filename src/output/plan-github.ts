@@ -2,6 +2,7 @@ import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/pla
 import { actionWords, byAction, plural, shownActions } from './action-words.ts';
 import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
+import { routeRemarks } from './route-words.ts';
 
 /** How many fields are named before the rest is counted. */
 const namedFields = 5;
@@ -53,7 +54,8 @@ function annotation(resource: PlannedResource): string {
   if (source === null) return '';
   const level: AnnotationLevel = needsPerson(resource) || action === 'replace' ? 'warning' : 'notice';
   const fields = action === 'create' ? undefined : fieldsOf(changes);
-  const message = [reason, fields ?? '', ...steps].filter((text) => text !== '').join('; ');
+  const routes = routeRemarks(resource, { verbose: false });
+  const message = [reason, fields ?? '', ...routes, ...steps].filter((text) => text !== '').join('; ');
   return githubCommand(
     level,
     {

@@ -2,6 +2,7 @@ import type { PlannedResource } from '../engine/plan-document.ts';
 import { plural } from './action-words.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+import { routeRemarks, sentenceOf } from './route-words.ts';
 
 /** How a resource is called in a table and over its fields. */
 export interface RowWords {
@@ -37,6 +38,7 @@ export function details(
       .filter((text) => text !== '')
       .map(markdownText)
       .join('; '),
+    ...routeRemarks(resource, { verbose: true }).map((remark) => markdownText(sentenceOf(remark))),
     ...notices.map((notice) => `Note: ${markdownText(notice)}`),
     ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
     ...(lines.length === 0 ? [] : [fenced('diff', lines)]),

@@ -1,6 +1,7 @@
 import type { Action, PlannedResource } from '../engine/plan-document.ts';
 import { type FieldViewOptions, fieldViews } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
+import { routeRemarks } from './route-words.ts';
 import type { Format, Style } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { visible } from './visible.ts';
@@ -68,6 +69,7 @@ function renderResource(
     ...(says && reason !== '' ? [remark(reason)] : []),
     ...renderFields(fieldViews(resource, views), style, detailIndent),
     ...(released.length > 0 ? [remark(`no longer managed: ${released.join(', ')}`)] : []),
+    ...routeRemarks(resource, views).map(remark),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
     ...steps.map((step) => style.prose(step, { indent: detailIndent, lead: '[ ] ' })),
   ].join('\n');

@@ -67,6 +67,7 @@ export function planWorkspace(planning: Planning): Promise<Planned> {
     allowRecreate: options.allowRecreate ?? false,
     allowReplace: options.allowReplace ?? [],
     guards: opened.project.guards,
+    routes: options.routes ?? false,
   });
 }
 

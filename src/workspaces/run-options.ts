@@ -18,6 +18,8 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly refresh: boolean;
   readonly allowReplace?: readonly string[];
   readonly allowRecreate?: boolean;
+  /** Says of each record that changes what leads to it. */
+  readonly routes?: boolean;
 }
 
 export interface LockOptions {

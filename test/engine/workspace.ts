@@ -26,6 +26,7 @@ export type PlanOptions = Partial<
     Reconciling,
     | 'selection'
     | 'refresh'
+    | 'routes'
     | 'allowRecreate'
     | 'allowReplace'
     | 'guards'

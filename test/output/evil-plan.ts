@@ -16,6 +16,9 @@ export function evilPlan(): PlanDocument {
         steps: [evil],
         released: [evil],
         unverified: [evil],
+        routes: [
+          { kind: evil, id: evil, address: evil, label: evil, ways: [evil], coming: [evil], leaving: [evil] },
+        ],
         changes: [
           change(evil, { after: evil }),
           change('a', { before: evil, after: `${evil}!` }),

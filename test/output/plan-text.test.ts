@@ -67,6 +67,7 @@ describe('a plan as text', () => {
               | + Thank the caller, and say goodbye by name.
             tts_config.speed:                         (unknown) -> "1.1"
             # no longer managed: tts_config.emotion
+            # reached by +4930999999 (Main) inbound and outbound, +4930123 inbound
             # its draft is newer than its published version 2
 
         ~ WorkspaceUser/ben  (adopted)  01JUSER0000000000000000002

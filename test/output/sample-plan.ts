@@ -111,6 +111,22 @@ export const richPlan = plan(
       reason: "the manifest changed, and so did the platform: someone else's change is overwritten",
       notices: ['its draft is newer than its published version 2'],
       released: ['tts_config.emotion'],
+      routes: [
+        {
+          kind: 'PhoneNumber',
+          id: '01JNUMBER00000000000000001',
+          address: 'PhoneNumber/main',
+          label: '+4930999999 (Main)',
+          ways: ['inbound', 'outbound'],
+        },
+        {
+          kind: 'PhoneNumber',
+          id: '01JNUMBER00000000000000002',
+          address: null,
+          label: '+4930123',
+          ways: ['inbound'],
+        },
+      ],
       unverified: ['knowledge_base_config.chunks_to_retrieve'],
       changes: [
         change('knowledge_base_config.chunks_to_retrieve', { before: 3, after: 5, verified: false }),

@@ -52,7 +52,7 @@ export async function applyChanges(
     };
     const planned =
       saved === undefined
-        ? await planWorkspace({ ...surroundings, desired: resources })
+        ? await planWorkspace({ ...surroundings, desired: resources, options: { ...options, routes: true } })
         : await resume({ ...commonInput(surroundings), saved, secret: opened.secretNamed() });
     progress.clear();
     return approveAndApply(context, { opened, session, planned, options });

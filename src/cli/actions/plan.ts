@@ -27,7 +27,7 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
       client,
       progress,
       desired: resources,
-      flags: options,
+      flags: { ...options, routes: true },
     });
     const document = sealed(planned.plan.document);
     if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));

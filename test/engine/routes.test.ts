@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { parseSavedPlan, sealed } from '../../src/engine/saved-plan.ts';
+import { agent, number, ref } from './resources.ts';
+import { actionsIn, at, outcomes, VERSION, Workspace } from './workspace.ts';
+
+const talking = (temperature: number) => agent('a', { llm_config: { temperature } });
+
+/** An applied agent, and as many numbers as asked for that no manifest declares, each leading to it inbound. */
+async function reached(numbers: number): Promise<{ w: Workspace; id: string; linked: string[] }> {
+  const w = await Workspace.open();
+  await w.apply([talking(0.1), agent('other')]);
+  const id = (await w.state()).resources.get('Agent/a')?.id ?? '';
+  const linked: string[] = [];
+  for (let index = 0; index < numbers; index++) {
+    const created = await w.client.numbers.create({
+      number: `+4930${100 + index}`,
+      nickname: `Desk ${index}`,
+    });
+    w.emulator.dashboard.linkNumber(created.id, { inbound_agent_id: id });
+    linked.push(created.id);
+  }
+  w.emulator.clearRequests();
+  return { w, id, linked };
+}
+
+function listings(w: Workspace): string[] {
+  return w.emulator.requests.flatMap(({ path }) => (/^\/api\/v1\/numbers\b/.test(path) ? [path] : []));
+}
+
+describe('what leads to a record that changes', () => {
+  it('is read from every page of the list, once, and told with its ways', async () => {
+    const { w, id, linked } = await reached(101);
+    w.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: id, outbound_agent_id: id });
+    const plan = await w.plan([talking(0.2), agent('other')], { routes: true });
+    const { routes = [] } = at(plan, 'Agent/a');
+    expect(routes).toHaveLength(101);
+    expect(routes[0]).toEqual({
+      kind: 'PhoneNumber',
+      id: linked[0],
+      address: null,
+      label: '+4930100 (Desk 0)',
+      ways: ['inbound', 'outbound'],
+    });
+    expect(at(plan, 'Agent/other')).not.toHaveProperty('routes');
+    expect(listings(w)).toHaveLength(2);
+    expect(new Set(listings(w)).size).toBe(2);
+    expect(w.emulator.requests, 'two agents and two pages').toHaveLength(4);
+  });
+
+  it('costs nothing where nothing changes, and where nobody asks', async () => {
+    const { w } = await reached(1);
+    await w.plan([talking(0.1), agent('other')], { routes: true });
+    await w.plan([talking(0.2), agent('other')]);
+    await w.plan([talking(0.1), agent('other'), agent('new')], { routes: true });
+    expect(listings(w)).toEqual([]);
+  });
+
+  it('is taken from the list that the plan read anyway', async () => {
+    const { w, linked } = await reached(1);
+    const desired = [
+      talking(0.2),
+      agent('other'),
+      number('desk', { number: '+4930100', nickname: 'Desk 0' }),
+    ];
+    const plan = await w.plan(desired, { routes: true });
+    expect(at(plan, 'Agent/a').routes).toMatchObject([{ id: linked[0], address: 'PhoneNumber/desk' }]);
+    expect(listings(w)).toHaveLength(1);
+  });
+
+  it('tells which links the plan asks a person to move', async () => {
+    const { w, linked } = await reached(1);
+    const desired = [
+      talking(0.1),
+      agent('other'),
+      number('desk', { number: '+4930100', inbound_agent_id: ref('Agent/other') }),
+      number('new', { number: '+4930999', inbound_agent_id: ref('Agent/other') }),
+    ];
+    const plan = await w.plan(desired, { routes: true });
+    const desk = { id: linked[0], address: 'PhoneNumber/desk' };
+    expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop' });
+    expect(at(plan, 'Agent/a').routes).toMatchObject([{ ...desk, ways: ['inbound'], leaving: ['inbound'] }]);
+    expect(at(plan, 'Agent/other').routes).toMatchObject([
+      { ...desk, ways: [], coming: ['inbound'] },
+      { id: null, address: 'PhoneNumber/new', label: '+4930999', ways: [], coming: ['inbound'] },
+    ]);
+  });
+
+  it.each([
+    {
+      reason: 'no refresh was wanted',
+      options: { refresh: false },
+      fault: undefined,
+      message: 'which numbers lead to what changes is not known: without a refresh they are not read',
+      requests: 0,
+    },
+    {
+      reason: 'the list is refused',
+      options: {},
+      fault: 403,
+      message:
+        'which numbers lead to what changes is not known: they could not be read (GET /api/v1/numbers?per_page=100: answered 403)',
+      requests: 1,
+    },
+  ])('is not guessed where $reason', async ({ options, fault, message, requests }) => {
+    const { w } = await reached(1);
+    if (fault !== undefined) {
+      w.emulator.faults.add({ match: { method: 'GET', path: '/api/v1/numbers' }, fault: { status: fault } });
+    }
+    const plan = await w.plan([talking(0.2), agent('other')], { routes: true, ...options });
+    expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
+    expect(at(plan, 'Agent/a')).not.toHaveProperty('routes');
+    expect(plan.warnings).toEqual([{ address: null, message }]);
+    expect(listings(w)).toHaveLength(requests);
+  });
+
+  it('is no reason to refuse a saved plan, and is not read again for it', async () => {
+    const { w, linked } = await reached(1);
+    const plan = await w.plan([talking(0.2), agent('other')], { routes: true });
+    const saved = parseSavedPlan(JSON.stringify(sealed(plan)), { file: 'p.json', version: VERSION });
+    expect(at(saved, 'Agent/a').routes).toHaveLength(1);
+    w.emulator.dashboard.linkNumber(linked[0] ?? '', { inbound_agent_id: null });
+    w.emulator.clearRequests();
+    expect(outcomes(await w.applySaved(saved))).toEqual({ 'Agent/a': 'done' });
+    expect(listings(w)).toEqual([]);
+    expect(actionsIn(await w.plan([talking(0.2), agent('other')], { routes: true }))).toEqual([]);
+  });
+});
