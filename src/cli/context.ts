@@ -5,6 +5,8 @@ import type { Terminal } from './terminal.ts';
 
 /** What every command gets beside its own arguments and flags. */
 export interface Context extends RunContext {
+  /** All that the command line names, each once. With several of them `workspace` is absent. */
+  readonly workspaces: readonly string[];
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly terminal: Terminal;
@@ -16,4 +18,4 @@ export interface Context extends RunContext {
 export type Action = (context: Context) => Promise<number>;
 
 /** Puts a command's action into the frame that sets its context up and turns its errors into messages and exit codes. */
-export type Start = (action: Action) => Promise<void>;
+export type Start = (action: Action, takes?: { readonly severalWorkspaces: true }) => Promise<void>;

@@ -11,6 +11,10 @@ export type SelectionFlags = SelectionOptions;
 export type PlatformFlags = PlatformOptions;
 export type LockFlags = LockOptions;
 
+export interface WorkspacesFlags {
+  readonly allWorkspaces?: boolean;
+}
+
 /** The flags of plan and apply. */
 export interface PlanFlags extends PlanningOptions {
   readonly strict?: boolean;
@@ -86,6 +90,16 @@ export function address(text: string): string {
 /** For arguments and flags that may stand there several times. */
 export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), address(text)];
+}
+
+/** For flags with any text that may stand there several times. */
+export function collectText(text: string, earlier: readonly string[] | undefined): string[] {
+  return [...(earlier ?? []), text];
+}
+
+/** For a command that takes several workspaces. */
+export function withWorkspaces(command: Command): Command {
+  return command.option('--all-workspaces', 'every workspace of the project, in one report');
 }
 
 function parseLabels(

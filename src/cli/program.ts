@@ -18,11 +18,13 @@ import { defineStatus } from './commands/status.ts';
 import { defineValidate } from './commands/validate.ts';
 import { defineRollback, defineVersions } from './commands/versions.ts';
 import type { Start } from './context.ts';
+import { collectText } from './flags.ts';
 
 /** The flags that every command takes, before its name or after it. */
 export interface GlobalFlags {
   readonly chdir?: string;
-  readonly workspace?: string;
+  /** Several where the command takes them. */
+  readonly workspace?: readonly string[];
   readonly color: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
@@ -57,7 +59,11 @@ export function createProgram(start: Start): Command {
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .option('-C, --chdir <dir>', 'work in this folder')
-    .option('-w, --workspace <name>', 'the workspace (default: VOXFORM_WORKSPACE, default_workspace)')
+    .option(
+      '-w, --workspace <name>',
+      'the workspace (default: VOXFORM_WORKSPACE, default_workspace); several for commands that take several',
+      collectText,
+    )
     .option('--no-color', 'no colours; NO_COLOR does the same')
     .option('-q, --quiet', 'no progress and no remarks')
     .option('-v, --verbose', 'also what is unchanged, and every request')

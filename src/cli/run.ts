@@ -34,9 +34,9 @@ export interface Host {
 export async function run(host: Host): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
-  const program = createProgram(async (action) => {
+  const program = createProgram(async (action, takes) => {
     exitCode = await perform(
-      action,
+      takes?.severalWorkspaces ? action : forOneWorkspace(action),
       host,
       contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
     );
@@ -86,6 +86,17 @@ async function perform(action: Action, host: Host, context: Context): Promise<nu
   }
 }
 
+function forOneWorkspace(action: Action): Action {
+  return async (context) => {
+    const { workspaces } = context;
+    if (workspaces.length < 2) return action(context);
+    throw new UserError(`this command is for one workspace, and ${workspaces.join(' and ')} are named`, {
+      hint: 'Run it once for each of them. plan, drift, status, validate and diff take several.',
+      exitCode: ExitCode.usage,
+    });
+  };
+}
+
 function redacting(redactor: Redactor): (text: string) => string {
   return (text) => redactor.redact(text);
 }
@@ -99,10 +110,13 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   const terminal = new Terminal({ ...host, color: flags.color, redactor });
   const quiet = flags.quiet ?? false;
   const verbose = flags.verbose ?? false;
+  const workspaces = [...new Set(flags.workspace)];
+  const [workspace, ...more] = workspaces;
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
     env: ownOf(host.env),
-    workspace: flags.workspace,
+    workspace: more.length === 0 ? workspace : undefined,
+    workspaces,
     quiet,
     verbose,
     terminal,

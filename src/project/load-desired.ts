@@ -15,7 +15,7 @@ import { isObject } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, Project, WorkspaceConfig } from './project.ts';
-import { readDeclarations } from './read-declarations.ts';
+import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
 
 export interface LoadOptions {
   readonly project: Project;
@@ -27,6 +27,8 @@ export interface LoadOptions {
   readonly mode: 'offline' | 'offline-with-secrets' | 'live';
   /** Texts that files are taken to have instead of their own, by real path: to see what they would declare. */
   readonly drafts?: ReadonlyMap<string, string> | undefined;
+  /** What the files declare, where they were read before, for another workspace of the project. */
+  readonly declarations?: ReadDeclarations | undefined;
 }
 
 /** Specs that are checked before other work, such as answers of the platform, gets a turn. */
@@ -38,7 +40,7 @@ const SPECS_A_TURN = 128;
  */
 export async function loadDesired(options: LoadOptions): Promise<Desired> {
   const { project, workspace, lookups } = options;
-  const read = await readDeclarations(project, options);
+  const read = options.declarations ?? (await readDeclarations(project, options));
   const { unique, findings: duplicates } = duplicateAddresses(read.declarations);
   const overlays = new Overlays(options);
   const offline = inputsFor({ ...options, mode: 'offline' });

@@ -13,6 +13,7 @@ import { InvalidProject } from '../project/invalid-project.ts';
 import { loadDesired } from '../project/load-desired.ts';
 import { loadProject, PROJECT_FILE } from '../project/load-project.ts';
 import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
+import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { createStore } from '../state/create-store.ts';
 import { newSalt } from '../state/fingerprint.ts';
@@ -25,6 +26,12 @@ import { VERSION } from '../version.ts';
 import type { RunContext } from './run-context.ts';
 import type { PlatformOptions } from './run-options.ts';
 
+interface Opening {
+  readonly project: Project;
+  readonly workspace: WorkspaceConfig;
+  readonly declarations?: () => Promise<ReadDeclarations>;
+}
+
 /** A project with one of its workspaces selected, and the means to reach its manifests, its state and its platform. */
 export class OpenWorkspace {
   readonly project: Project;
@@ -33,9 +40,12 @@ export class OpenWorkspace {
   readonly #context: RunContext;
   /** For what the platform says: there a short secret is struck out too. */
   readonly #platformRedactor = new Redactor();
+  readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
 
-  constructor(context: RunContext, project: Project, workspace: WorkspaceConfig) {
+  /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
+  constructor(context: RunContext, { project, workspace, declarations }: Opening) {
     this.#context = context;
+    this.#declarations = declarations;
     this.project = project;
     this.workspace = workspace;
     this.store = createStore(workspace.state, {
@@ -65,7 +75,8 @@ export class OpenWorkspace {
   async declared(mode: 'live' | 'offline'): Promise<Desired> {
     const { project, workspace } = this;
     const { env } = this.#context;
-    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode });
+    const declarations = await this.#declarations?.();
+    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, declarations });
     for (const { spec } of desired.resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }
@@ -171,12 +182,21 @@ export async function openWorkspace(
   context: RunContext,
   { requireKey }: { readonly requireKey: boolean },
 ): Promise<OpenWorkspace> {
+  const { env } = context;
+  const project = await openProject(context);
+  const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
+  return new OpenWorkspace(context, { project, workspace });
+}
+
+/**
+ * The project of the context's folder.
+ * @throws InvalidProject with all that is wrong in its file.
+ */
+export function openProject(context: RunContext): Promise<Project> {
   const { cwd, env } = context;
-  const project = await loadProject({ cwd, env }).catch(async (error: unknown) => {
+  return loadProject({ cwd, env }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
   });
-  const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
-  return new OpenWorkspace(context, project, workspace);
 }
 
 /** The error with all that is wrong in the project file; the manifests have their turn when it is right. */
