@@ -15,6 +15,7 @@ export const wrongPlatformCases: readonly Case[] = [
   { group: GROUP, name: '200 MB to a read and to a create', run: floods },
   { group: GROUP, name: '401 in mid-run', short: true, run: keyRunsOut },
   { group: GROUP, name: '404 for a recorded id', run: oneGone },
+  { group: GROUP, name: '404 for a record that is there', run: wronglyGone },
   { group: GROUP, name: '404 for every recorded id', run: allGone },
   { group: GROUP, name: 'a record of another workspace', run: foreignRecord },
   { group: GROUP, name: 'a users endpoint that refuses the workspace', run: usersRefused },
@@ -140,6 +141,24 @@ async function oneGone(bench: Bench): Promise<void> {
   assert.match(resource?.reason ?? '', new RegExp(`its record ${id} is gone`));
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 3);
+}
+
+/** The platform insists, so another is created: the first must not be forgotten. */
+async function wronglyGone(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
+  lab.hook = ({ method, path }) =>
+    method === 'GET' && path.endsWith(id) ? { status: 404, body: { message: 'not found' } } : undefined;
+  succeeded(await lab.run('apply', '--auto-approve'));
+  lab.hook = () => undefined;
+  assert.equal(lab.emulator.world.agents.size, 4);
+  await lab.check('after a record was wrongly called gone');
+  const { orphans } = await lab.state();
+  assert.deepEqual(
+    orphans.map((orphan) => [orphan.id, orphan.reason]),
+    [[id, 'gone']],
+  );
+  await converges(lab);
 }
 
 async function allGone(bench: Bench): Promise<void> {

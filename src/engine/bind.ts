@@ -51,10 +51,14 @@ export function bindResources(
   return bindings;
 }
 
-/** A record that was replaced is not wanted back; any other that the address had is. */
+/** A record that another took the place of is not wanted back; any other that the address had is. */
 function releasedBy({ address, kind }: Resource, { orphans }: State): Orphan | undefined {
   return orphans.findLast(
-    (orphan) => orphan.address === address && orphan.kind === kind && orphan.reason !== 'replaced',
+    (orphan) =>
+      orphan.address === address &&
+      orphan.kind === kind &&
+      orphan.reason !== 'replaced' &&
+      orphan.reason !== 'gone',
   );
 }
 

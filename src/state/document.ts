@@ -40,10 +40,14 @@ export const orphan = z
     kind: z.string(),
     id: z.string().min(1),
     address: z.string().describe('The address it was managed under.'),
-    reason: z.enum(['forgotten', 'replaced', 'removed']),
+    reason: z
+      .enum(['forgotten', 'replaced', 'removed', 'gone'])
+      .describe(
+        'Why it is managed no longer: no manifest declares it, another took its place, a person released it, or the platform said that it was not there.',
+      ),
     since: z.string().describe('ISO 8601.'),
   })
-  .describe('A record that voxform no longer manages and that still exists, as far as is known.');
+  .describe('A record that voxform no longer manages and that may still exist.');
 
 export const stateDocument = z
   .strictObject({

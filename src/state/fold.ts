@@ -76,7 +76,7 @@ export class FoldedState implements State {
         this.#undo(event.address);
         return;
       case 'saved':
-        this.#save(event);
+        this.#save(event, at);
         return;
       case 'forgotten':
         this.#resources.delete(event.address);
@@ -125,12 +125,17 @@ export class FoldedState implements State {
     else this.#pending.set(address, open.before);
   }
 
-  #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>): void {
+  #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>, at: string): void {
+    const before = this.#resources.get(address);
     this.#resources.set(address, entry);
     // Saving the record that an unanswered create was to replace says nothing about the new one.
     if (this.#pending.get(address)?.replaces !== entry.id) this.#pending.delete(address);
     this.#open.delete(address);
     if (orphan !== undefined) this.#addOrphan(orphan);
+    // An id that makes way is never dropped: what the platform calls gone may be there after all.
+    if (before !== undefined && before.id !== entry.id && before.id !== orphan?.id) {
+      this.#addOrphan({ kind: kindOf(address), id: before.id, address, reason: 'gone', since: at });
+    }
     if (this.#orphans.delete(recordKey(kindOf(address), entry.id))) this.#orphanList = undefined;
   }
 

@@ -13,7 +13,10 @@ export const journalEvent = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('updating'), address: z.string(), paths: z.array(z.string()) }),
   /** The write certainly did not happen: what stood before it stands. */
   z.strictObject({ type: z.literal('not-done'), address: z.string() }),
-  /** The resource stands so now; ends a `creating` or `updating`, adopts, or corrects the bookkeeping. */
+  /**
+   * The resource stands so now; ends a `creating` or `updating`, adopts, or corrects the bookkeeping. Another id than before
+   * means that the platform called the earlier record gone, unless `orphan` says what became of it.
+   */
   z.strictObject({
     type: z.literal('saved'),
     address: z.string(),

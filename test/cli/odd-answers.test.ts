@@ -77,6 +77,24 @@ describe('an answer that cannot be believed', () => {
     expect(stdout).toContain('no longer looks as it did');
     expect(workspace.emulator.world.agents.size).toBe(1);
   });
+
+  it('that a record is gone, given again and again, does not lose its id', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+    await workspace.run('apply', '--auto-approve');
+    const [old] = workspace.emulator.world.agents.keys();
+    workspace.emulator.faults.add({
+      match: { method: 'GET', path: `/api/v1/agents/${old}` },
+      times: 2,
+      fault: { status: 404, body: {} },
+    });
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect(workspace.emulator.world.agents.size).toBe(2);
+    const { stdout } = await workspace.run('orphans', '--check', '--output', 'json');
+    expect(JSON.parse(stdout)).toMatchObject([
+      { kind: 'Agent', id: old, address: 'Agent/day', reason: 'gone', exists: true },
+    ]);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
 });
 
 describe('a first run', () => {

@@ -36,7 +36,7 @@ describe('what only a person can do', () => {
     expect(outcomes(await w.apply(desired))).toEqual({ 'WorkspaceUser/ada': 'done' });
     const state = await w.state();
     expect(state.resources.get('WorkspaceUser/ada')?.id).toBe(again.id);
-    expect(state.orphans, 'a record that is gone is nothing to delete').toEqual([]);
+    expect(state.orphans).toMatchObject([{ id, reason: 'gone' }]);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 

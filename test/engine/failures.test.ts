@@ -99,6 +99,7 @@ describe('a create whose answer was lost', () => {
       const [address = ''] = desired.map((each) => each.address);
       const records = what === 'an agent' ? w.emulator.world.agents : w.emulator.world.numbers;
       await w.apply(desired);
+      const old = (await w.state()).resources.get(address)?.id;
       records.clear();
       w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
       await w.apply(desired);
@@ -106,7 +107,8 @@ describe('a create whose answer was lost', () => {
       if (what === 'an agent') expect(await w.import(address, id)).toBe('taken');
       await w.apply(desired);
       const state = await w.state();
-      expect([state.resources.get(address)?.id, state.pending.size, state.orphans]).toEqual([id, 0, []]);
+      expect([state.resources.get(address)?.id, state.pending.size]).toEqual([id, 0]);
+      expect(state.orphans).toMatchObject([{ id: old, address, reason: 'gone' }]);
       expect(actionsIn(await w.plan(desired))).toEqual([]);
     },
   );
@@ -293,9 +295,13 @@ describe('records that are gone', () => {
       'create Agent/b',
       'create Webhook/h',
     ]);
+    const ids = [...(await w.state()).resources.values()].map(({ id }) => id);
     await w.apply(desired, { allowRecreate: true });
     expect(actionsIn(await w.plan(desired))).toEqual([]);
-    expect((await w.state()).orphans, 'what is gone is no orphan').toEqual([]);
+    const { orphans } = await w.state();
+    expect(orphans.map(({ id, reason }) => [id, reason]).sort()).toEqual(
+      ids.map((id) => [id, 'gone']).sort(),
+    );
   });
 
   it('are created again, one by one', async () => {

@@ -54,6 +54,16 @@ const whole: JournalEvent = { type: 'saved', address, entry: full };
 
 const cases: readonly Case[] = [
   {
+    reason: 'a record that makes way for another without a word was called gone, and stays listed',
+    events: [saved('1'), saved('2')],
+    expected: { resources: { [address]: entry('2') }, orphans: [orphan('1', 'gone')] },
+  },
+  {
+    reason: 'one that was called gone and is taken in again is no orphan',
+    events: [saved('1'), saved('2'), { ...saved('1'), address: 'Agent/b' } as JournalEvent],
+    expected: { orphans: [] },
+  },
+  {
     reason: 'a create without an outcome is pending',
     events: [{ type: 'creating', address, pending: pending() }],
     expected: { pending: { [address]: pending() }, resources: {} },
@@ -311,6 +321,12 @@ describe('fold', () => {
         }),
         fc.record({ type: fc.constant('not-done' as const), address: someAddress }),
         fc.record({ type: fc.constant('renamed' as const), from: someAddress, to: someAddress }),
+        // Created again, because the platform called the record gone: with an id that nobody had before.
+        fc.record({
+          type: fc.constant('saved' as const),
+          address: fc.constantFrom('Agent/a', 'Agent/b'),
+          entry: fc.uuid().map((id) => entry(id)),
+        }),
       ),
       { maxLength: 30 },
     );
@@ -319,7 +335,8 @@ describe('fold', () => {
         const start = documentAfter(saved('1'), { type: 'saved', address: 'Agent/b', entry: entry('2') });
         const state = fold(start, entriesOf(events));
         const ids = [...state.resources.values(), ...state.orphans].map(({ id }) => id);
-        expect(ids.sort()).toEqual(['1', '2']);
+        const given = events.flatMap((event) => (event.type === 'saved' ? [event.entry.id] : []));
+        expect(ids.sort()).toEqual(['1', '2', ...given].sort());
       }),
     );
   });

@@ -40,13 +40,14 @@ describe('before the first write', () => {
   it('creates a single record again that somebody deleted', async () => {
     await using bench = await testBench({ manifests: [agent('a'), agent('b'), agent('c')] });
     await bench.apply();
-    bench.emulator.dashboard.remove('agents', await idOf(bench, 'Agent/b'));
+    const id = await idOf(bench, 'Agent/b');
+    bench.emulator.dashboard.remove('agents', id);
     const planned = plannedAt(await bench.plan(), 'Agent/b');
     expect(planned).toMatchObject({ action: 'create', reason: expect.stringContaining('gone') });
     expect(plannedAt(await bench.drift(), 'Agent/b').action).not.toBe('noop');
     await bench.apply();
     expect(new Set(Object.values(actionsOf(await bench.plan())))).toEqual(new Set(['noop']));
-    expect((await bench.state()).orphans).toEqual([]);
+    expect((await bench.state()).orphans).toMatchObject([{ id, address: 'Agent/b', reason: 'gone' }]);
   });
 
   it.each([

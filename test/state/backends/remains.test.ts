@@ -133,7 +133,7 @@ describe('what remains', () => {
     expect((await told(path))['Agent/a']?.[0]).toBe('id-of-another');
     const [newest] = await storeAt(path).remains();
     expect([...(newest?.pending.keys() ?? [])]).toEqual(['Agent/c']);
-    expect(newest?.orphans).toEqual([orphan]);
+    expect(newest?.orphans).toMatchObject([{ id: 'id-a', address: 'Agent/a', reason: 'gone' }, orphan]);
     expect(newest?.workspaceId).toBe('W1');
   });
 
