@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type { Action, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
 import type { Json } from '../values/json.ts';
+import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
 import { visible, visibleLines } from './visible.ts';
@@ -59,7 +60,10 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
   return resource.changes.map((planned) => {
     const change = turns ? turned(planned) : planned;
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
-    const notes = turns ? driftNotes(change) : planNotes(change, body, resource.action);
+    const notes = [
+      ...(turns ? driftNotes(change) : planNotes(change, body, resource.action)),
+      ...variableNotesOf(change),
+    ];
     return { path: visible(change.path), body, notes };
   });
 }
@@ -107,7 +111,8 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
   const from = before === undefined ? undefined : long(before);
   const to = after === undefined ? undefined : long(after);
   if (from !== undefined && to !== undefined && comparable(from, to)) {
-    const lines = diffTexts(from.text, to.text, { whole: options.verbose });
+    const prose = typeof before === 'string' && typeof after === 'string';
+    const lines = diffTexts(from.text, to.text, { whole: options.verbose, prose });
     if (lines.length > 0) return { form: 'diff', lines };
   }
   const was = before === undefined ? (isNew ? undefined : '(unknown)') : brief(before, options.verbose);
@@ -169,6 +174,12 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
   const isKnown = body.form !== 'value' && !(body.form === 'change' && body.before === '(unknown)');
   if (!change.verified && !change.sensitive && isKnown) said.push('unverified');
   return said;
+}
+
+/** Of a text that is not secret. */
+function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] {
+  if (sensitive || typeof before !== 'string' || typeof after !== 'string') return [];
+  return variableNotes(before, after).map(visible);
 }
 
 function driftNotes({ cause }: PlannedChange): string[] {

@@ -1,4 +1,5 @@
 import type { FieldBody, FieldView } from './field-view.ts';
+import { bracketed } from './prompt-diff/bracketed.ts';
 import type { Format, Style } from './style.ts';
 import type { DiffLine } from './text-diff.ts';
 import { breakText, displayWidth, pad } from './text-width.ts';
@@ -59,9 +60,12 @@ interface BlockLine {
   readonly sign: string;
   readonly text: string;
   readonly format: Format;
+  /** Parts of the text that have a format of their own. */
+  readonly parts?: readonly { readonly text: string; readonly format: Format }[];
 }
 
-function blockOf(body: FieldBody, { added, removed, dim }: Style): BlockLine[] {
+function blockOf(body: FieldBody, style: Style): BlockLine[] {
+  const { added, removed, dim } = style;
   switch (body.form) {
     case 'value':
       return [{ sign: '', text: body.after, format: String }];
@@ -78,23 +82,24 @@ function blockOf(body: FieldBody, { added, removed, dim }: Style): BlockLine[] {
         ...(body.more === 0 ? [] : [{ sign: '', text: `… ${body.more} more lines`, format: dim }]),
       ];
     case 'diff':
-      return body.lines.map((line) => diffLine(line, { added, removed, dim }));
+      return body.lines.map((line) => diffLine(line, style));
     default:
       return body satisfies never;
   }
 }
 
-function diffLine(
-  { sign, text }: DiffLine,
-  { added, removed, dim }: Pick<Style, 'added' | 'removed' | 'dim'>,
-): BlockLine {
+function diffLine(line: DiffLine, style: Style): BlockLine {
+  const { sign, text } = line;
+  const { added, removed, addedWords, removedWords, dim } = style;
   switch (sign) {
     case '+':
-      return { sign: '+ ', text, format: added };
+      return changedLine(line, style, { sign: '+ ', kept: added, changed: addedWords });
     case '-':
-      return { sign: '- ', text, format: removed };
+      return changedLine(line, style, { sign: '- ', kept: removed, changed: removedWords });
     case '@':
       return { sign: '', text: `@@ ${text} @@`, format: dim };
+    case '~':
+      return { sign: '~ ', text, format: dim };
     case ' ':
       return { sign: '  ', text, format: String };
     default:
@@ -102,11 +107,38 @@ function diffLine(
   }
 }
 
-function renderBlockLine({ sign, text, format }: BlockLine, { style, margin }: Layout): string[] {
+/** With words marked: by colour where there is one, else by brackets. */
+function changedLine(
+  line: DiffLine,
+  { color }: Style,
+  { sign, kept, changed }: { readonly sign: string; readonly kept: Format; readonly changed: Format },
+): BlockLine {
+  if (!color || line.words === undefined) return { sign, text: bracketed(line), format: kept };
+  const parts = line.words.map((word) => ({ text: word.text, format: word.changed ? changed : kept }));
+  return { sign, text: line.text, format: kept, parts };
+}
+
+function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, margin }: Layout): string[] {
   const room = Math.max(20, style.width - margin.length - 4 - sign.length);
-  return breakText(text, room).map((part, index) => {
+  let done = 0;
+  return breakText(text, room).map((piece, index) => {
     const bar = style.dim(index === 0 ? '|' : ':');
-    const content = `${index === 0 ? sign : ' '.repeat(sign.length)}${part}`.trimEnd();
-    return `${margin}  ${bar} ${format(content)}`.trimEnd();
+    const lead = index === 0 ? sign : ' '.repeat(sign.length);
+    const [start, end] = [done, done + piece.length];
+    done = end;
+    if (parts === undefined) return `${margin}  ${bar} ${format(`${lead}${piece}`.trimEnd())}`.trimEnd();
+    return `${margin}  ${bar} ${format(lead)}${formatted(parts, start, end)}`.trimEnd();
   });
+}
+
+/** What lies between two places of a text, each part in its format. */
+function formatted(parts: NonNullable<BlockLine['parts']>, start: number, end: number): string {
+  let at = 0;
+  return parts
+    .map(({ text, format }) => {
+      const shown = text.slice(Math.max(0, start - at), Math.max(0, end - at));
+      at += text.length;
+      return format(shown);
+    })
+    .join('');
 }

@@ -2,7 +2,9 @@ import type { PlannedResource } from '../engine/plan-document.ts';
 import { plural } from './action-words.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+import { bracketed } from './prompt-diff/bracketed.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
+import type { DiffLine } from './text-diff.ts';
 
 /** How a resource is called in a table and over its fields. */
 export interface RowWords {
@@ -75,12 +77,16 @@ function diffOf({ path, body, notes }: FieldView): string[] {
     case 'diff':
       return [
         ...(body.lines[0]?.sign === '@' ? [] : [`@@ ${path} @@`]),
-        ...body.lines.map(({ sign, text }) =>
-          sign === '@' ? `@@ ${path}, ${text} @@` : `${sign} ${text}`.trimEnd(),
-        ),
+        ...body.lines.map((line) => lineOf(line, path)),
         ...said,
       ];
     default:
       return body satisfies never;
   }
+}
+
+function lineOf(line: DiffLine, path: string): string {
+  const { sign, text } = line;
+  if (sign === '@') return `@@ ${path}, ${text} @@`;
+  return sign === '~' ? `# ${text}` : `${sign} ${bracketed(line)}`.trimEnd();
 }

@@ -20,6 +20,9 @@ export interface Style {
   readonly error: Format;
   readonly added: Format;
   readonly removed: Format;
+  /** The words of a line that are new, or gone. */
+  readonly addedWords: Format;
+  readonly removedWords: Format;
   readonly action: Readonly<Record<Action, Format>>;
   /** Sentences as lines that fit the width, with everything unsafe for a terminal escaped. */
   prose(text: string, layout?: ProseLayout): string;
@@ -41,7 +44,7 @@ export interface StyleOptions {
 
 /** A style whose functions give the text back as it is where `color` is false. */
 export function createStyle({ color, width }: StyleOptions): Style {
-  const { bold, dim, green, yellow, red, magenta, cyan, blue } = formats(color);
+  const { bold, dim, green, yellow, red, magenta, cyan, blue, underline } = formats(color);
   return {
     color,
     width,
@@ -52,6 +55,8 @@ export function createStyle({ color, width }: StyleOptions): Style {
     error: red,
     added: green,
     removed: red,
+    addedWords: (text) => bold(underline(green(text))),
+    removedWords: (text) => bold(underline(red(text))),
     action: {
       create: green,
       update: yellow,
@@ -77,7 +82,7 @@ export function createStyle({ color, width }: StyleOptions): Style {
 /** Nothing is nothing in any colour. */
 function formats(
   color: boolean,
-): Record<'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'magenta' | 'cyan' | 'blue', Format> {
+): Record<'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'magenta' | 'cyan' | 'blue' | 'underline', Format> {
   const colors = picocolors.createColors(color);
   const careful =
     (format: Format): Format =>
@@ -92,6 +97,7 @@ function formats(
     magenta: careful(colors.magenta),
     cyan: careful(colors.cyan),
     blue: careful(colors.blue),
+    underline: careful(colors.underline),
   };
 }
 

@@ -1,82 +1,202 @@
-import { structuredPatch } from 'diff';
+import { isHeading, sectionsOf } from './prompt-diff/headings.ts';
+import { alignLines, type Range, type Stretch } from './prompt-diff/line-alignment.ts';
+import { aroundChanges } from './prompt-diff/long-lines.ts';
+import { markWords, type Word } from './prompt-diff/word-marks.ts';
 import { visible, visibleLines } from './visible.ts';
 
 export interface DiffLine {
-  /** `@` marks the line that says where the following ones are. */
-  readonly sign: '-' | '+' | ' ' | '@';
+  /** `@` marks the line that says where the following ones are, `~` one that says what is not shown. */
+  readonly sign: '-' | '+' | ' ' | '@' | '~';
   /** Safe to show. */
   readonly text: string;
+  /** The text in parts, where some of its words changed and others did not. */
+  readonly words?: readonly Word[];
+}
+
+export interface TextDiffOptions {
+  /** Shows long lines and differences in white space as they are. */
+  readonly whole?: boolean;
+  /** For people rather than for programs: Markdown, in which white space seldom means anything. */
+  readonly prose?: boolean;
 }
 
 const contextLines = 2;
-/** Beyond this many differing lines a minimal diff says no more than the two texts do, and takes long to find. */
-const maxEdits = 1000;
-/** In characters: a single line longer than this is shown around the place where it differs. */
-const longLine = 200;
-const aroundDifference = 60;
 
-/** The lines in which two texts differ, with two lines around them. Empty where the texts are the same. */
-export function diffTexts(before: string, after: string, { whole = false } = {}): DiffLine[] {
+/**
+ * The lines in which two texts differ, with up to two lines around them. Empty where the texts are the same. Of prose each part says
+ * under which headings it stands, and lines that differ in white space alone are only counted.
+ */
+export function diffTexts(
+  before: string,
+  after: string,
+  { whole = false, prose = false }: TextDiffOptions = {},
+): DiffLine[] {
   if (before === after) return [];
-  const patch = structuredPatch('', '', `${before}\n`, `${after}\n`, undefined, undefined, {
-    context: contextLines,
-    maxEditLength: maxEdits,
-  });
-  if (patch === undefined) {
+  const old = before.split('\n');
+  const now = after.split('\n');
+  const stretches = alignLines(old, now, { foldSpace: prose && !whole });
+  if (stretches === undefined) {
     return [...signed('-', visibleLines(before)), ...signed('+', visibleLines(after))];
   }
-  return patch.hunks.flatMap((hunk) => {
-    const all = hunk.lines.map((line): DiffLine => ({ sign: signOf(line), text: line.slice(1) }));
-    const start = all.findIndex((line) => !isBlank(line));
-    const lines = all.slice(start, all.findLastIndex((line) => !isBlank(line)) + 1);
-    const place: DiffLine[] =
-      hunk.oldStart <= 1 && patch.hunks.length === 1
-        ? []
-        : [{ sign: '@', text: `line ${hunk.newStart + start}` }];
-    return [
-      ...place,
-      ...(whole ? lines : shortened(lines)).map(({ sign, text }) => ({ sign, text: visible(text) })),
-    ];
-  });
+  const sections = prose ? sectionsOf(now) : now.map(() => none);
+  const texts: Texts = { old, now, sections, whole, fold: prose && !whole };
+  const parts = partsOf(stretches, texts);
+  const [only] = parts;
+  const needsPlace = parts.length > 1 || (only !== undefined && only.line > 1);
+  const folded = texts.fold ? foldedLines(stretches, texts) : 0;
+  return [
+    ...parts.flatMap((part) => rendered(part, { ...texts, needsPlace })),
+    ...(folded === 0 ? [] : [{ sign: '~' as const, text: spaceRemark(folded) }]),
+  ];
+}
+
+const none: readonly string[] = [];
+
+interface Texts {
+  readonly old: readonly string[];
+  readonly now: readonly string[];
+  /** Of each line of the new text. */
+  readonly sections: readonly (readonly string[])[];
+  readonly whole: boolean;
+  readonly fold: boolean;
+}
+
+/** Changes close to each other under the same headings, with the lines around them. */
+interface Part {
+  /** Of the new text, from 1: where the part begins. */
+  readonly line: number;
+  readonly section: readonly string[];
+  readonly stretches: readonly Stretch[];
+}
+
+function partsOf(stretches: readonly Stretch[], texts: Texts): Part[] {
+  const parts: Part[] = [];
+  let open: { section: readonly string[]; from: number; to: number } | undefined;
+  const close = () => {
+    if (open === undefined) return;
+    const shown = withoutBlankRims(stretches.slice(open.from, open.to), texts);
+    parts.push({ line: firstLine(shown) + 1, section: open.section, stretches: shown });
+  };
+  for (const [index, stretch] of stretches.entries()) {
+    if (stretch.type !== 'changed' || isFolded(stretch, texts)) continue;
+    const section = sectionOf(stretch, texts);
+    const inSection = (at: number) => belongs(stretches[at], section, texts);
+    let from = index;
+    const floor = open?.to ?? 0;
+    while (from > Math.max(floor, index - contextLines) && inSection(from - 1)) from--;
+    let to = index + 1;
+    while (to < stretches.length && to <= index + contextLines && inSection(to)) to++;
+    if (open?.section === section && from <= open.to) open.to = to;
+    else {
+      close();
+      open = { section, from, to };
+    }
+  }
+  close();
+  return parts;
+}
+
+function belongs(stretch: Stretch | undefined, section: readonly string[], { sections }: Texts): boolean {
+  return stretch?.type === 'same' && sections[stretch.after] === section;
+}
+
+/** That of the heading which the change begins with, where it begins with one; else where it stands. */
+function sectionOf(
+  { after }: Extract<Stretch, { type: 'changed' }>,
+  { now, sections }: Texts,
+): readonly string[] {
+  const firstWords = range(after).find((line) => now[line]?.trim() !== '');
+  if (firstWords !== undefined && isHeading(now[firstWords] ?? '')) return sections[firstWords] ?? none;
+  return sections[Math.max(0, after.start - 1)] ?? none;
+}
+
+function isFolded(
+  { before, after }: Extract<Stretch, { type: 'changed' }>,
+  { old, now, fold }: Texts,
+): boolean {
+  return (
+    fold &&
+    range(before).every((line) => old[line]?.trim() === '') &&
+    range(after).every((line) => now[line]?.trim() === '')
+  );
+}
+
+function foldedLines(stretches: readonly Stretch[], texts: Texts): number {
+  return stretches.reduce((sum, stretch) => {
+    if (stretch.type === 'same') return sum + (stretch.exact ? 0 : 1);
+    if (!isFolded(stretch, texts)) return sum;
+    return sum + Math.max(range(stretch.before).length, range(stretch.after).length);
+  }, 0);
+}
+
+function spaceRemark(count: number): string {
+  return count === 1 ? '1 line differs only in white space' : `${count} lines differ only in white space`;
 }
 
 /** Blank lines at the rim of what is shown tell nothing. */
-function isBlank({ sign, text }: DiffLine): boolean {
-  return sign === ' ' && text.trim() === '';
+function withoutBlankRims(stretches: readonly Stretch[], { now }: Texts): readonly Stretch[] {
+  const tells = (stretch: Stretch) => stretch.type === 'changed' || now[stretch.after]?.trim() !== '';
+  return stretches.slice(stretches.findIndex(tells), stretches.findLastIndex(tells) + 1);
 }
 
-/** Where one long line became another, both without most of what they share. */
-function shortened(lines: readonly DiffLine[]): readonly DiffLine[] {
-  return lines.map((line, index) => {
-    if (line.text.length <= longLine) return line;
-    const next = lines[index + 1];
-    const previous = lines[index - 1];
-    const other =
-      line.sign === '-' && next?.sign === '+'
-        ? next
-        : line.sign === '+' && previous?.sign === '-'
-          ? previous
-          : undefined;
-    if (other !== undefined) return { sign: line.sign, text: aroundChange(line.text, other.text) };
-    return line.sign === ' ' ? { sign: ' ', text: `${line.text.slice(0, longLine)}…` } : line;
-  });
+function firstLine([first]: readonly Stretch[]): number {
+  if (first === undefined) return 0;
+  return first.type === 'same' ? first.after : first.after.start;
 }
 
-function aroundChange(text: string, other: string): string {
-  const limit = Math.min(text.length, other.length);
-  let start = 0;
-  while (start < limit && text[start] === other[start]) start++;
-  let end = 0;
-  while (end < limit - start && text[text.length - 1 - end] === other[other.length - 1 - end]) end++;
-  const from = Math.max(0, start - aroundDifference);
-  const to = Math.min(text.length, text.length - end + aroundDifference);
-  return `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
+function rendered(part: Part, texts: Texts & { readonly needsPlace: boolean }): DiffLine[] {
+  const stretches = texts.needsPlace ? withoutHeading(part.stretches, texts) : part.stretches;
+  const lines = stretches.flatMap((stretch) =>
+    stretch.type === 'same' ? [sameLine(stretch.after, texts)] : changedLines(stretch, texts),
+  );
+  if (!texts.needsPlace) return lines;
+  const place = part.section.length === 0 ? '' : `${part.section.map(visible).join(' > ')}, `;
+  return [{ sign: '@', text: `${place}line ${firstLine(stretches) + 1}` }, ...lines];
+}
+
+/** The place names the heading already. */
+function withoutHeading(stretches: readonly Stretch[], texts: Texts): readonly Stretch[] {
+  const [first] = stretches;
+  const isNamed =
+    first?.type === 'same' && texts.sections[first.after] !== none && isHeading(texts.now[first.after] ?? '');
+  return isNamed ? withoutBlankRims(stretches.slice(1), texts) : stretches;
+}
+
+function sameLine(index: number, { now, whole }: Texts): DiffLine {
+  const text = now[index] ?? '';
+  return {
+    sign: ' ',
+    text: visible(whole ? text : (aroundChanges([{ text, changed: false }])[0]?.text ?? '')),
+  };
+}
+
+function changedLines(
+  { before, after }: Extract<Stretch, { type: 'changed' }>,
+  { old, now, whole }: Texts,
+): DiffLine[] {
+  const [went, came] = [
+    range(before).map((line) => old[line] ?? ''),
+    range(after).map((line) => now[line] ?? ''),
+  ];
+  const [wentWords, cameWords] = markWords(went, came);
+  const line = (sign: '-' | '+', text: string, words: readonly Word[] | undefined): DiffLine => {
+    if (words === undefined) return { sign, text: visible(text) };
+    const shown = (whole ? words : aroundChanges(words)).map((word) => ({
+      ...word,
+      text: visible(word.text),
+    }));
+    return { sign, text: shown.map((word) => word.text).join(''), words: shown };
+  };
+  return [
+    ...went.map((text, index) => line('-', text, wentWords[index])),
+    ...came.map((text, index) => line('+', text, cameWords[index])),
+  ];
+}
+
+function range({ start, end }: Range): number[] {
+  return Array.from({ length: end - start }, (_, index) => start + index);
 }
 
 function signed(sign: '-' | '+', texts: readonly string[]): DiffLine[] {
   return texts.map((text) => ({ sign, text }));
-}
-
-function signOf(line: string): '-' | '+' | ' ' {
-  return line.startsWith('-') ? '-' : line.startsWith('+') ? '+' : ' ';
 }

@@ -55,14 +55,10 @@ describe('a plan as text', () => {
               | + https://eu.models.example.com/deployments/support
             llm_config.temperature:                   0.7 -> 0.2  (drifted)
             prompt_config.prompt:  (overwrites someone else's change)
-              | @@ line 4 @@
-              |   ## Opening hours
+              | @@ Opening hours, line 5 @@
               | - Monday to Friday, 9 to 17.
               | + Monday to Saturday, 9 to 18.
-              |
-              |   ## Refunds
-              | @@ line 11 @@
-              |   ## Closing
+              | @@ Closing, line 12 @@
               | - Thank the caller.
               | + Thank the caller, and say goodbye by name.
             tts_config.speed:                         (unknown) -> "1.1"

@@ -90,7 +90,7 @@ describe('a diff of texts', () => {
 
   it('of one long line shows it where it differs', () => {
     const start = 'word '.repeat(100);
-    const [went, came] = diffTexts(`${start}old${start}`, `${start}new${start}`);
+    const [went, came] = diffTexts(`${start}old ${start}`, `${start}new ${start}`);
     expect(went?.text).toMatch(/^….{60}old.{60}…$/);
     expect(came?.text).toMatch(/^….{60}new.{60}…$/);
   });
