@@ -117,7 +117,12 @@ function resolved(
       path,
       withReferences(
         value,
-        (reference) => lookUp(reference, input.observed.lookups) ?? decisions.get(reference.address)?.id,
+        (reference) =>
+          lookUp(reference, input.observed.lookups) ??
+          (input.bindings.has(reference.address)
+            ? decisions.get(reference.address)?.id
+            : // Left out of this run: what is remembered of it is all there is.
+              input.state.resources.get(reference.address)?.id),
       ),
     ]),
   );
@@ -125,8 +130,11 @@ function resolved(
     if (ruleOf(kind, path).manual) continue;
     for (const { address } of references(value)) {
       const action = decisions.get(address)?.planned.action;
-      if (action !== undefined && !writes.has(action))
+      if (action !== undefined && !writes.has(action)) {
         missing.add(`${address} has no record yet: see there.`);
+      } else if (input.declared.has(address) && !input.bindings.has(address)) {
+        missing.add(`${address} has no record yet, and is left out of this run.`);
+      }
     }
   }
   return { leaves, missing: [...missing].sort() };

@@ -9,15 +9,17 @@ export interface Selection {
   readonly targets: readonly Address[];
   /** Labels that a resource must have, all of them. */
   readonly labels: Readonly<Record<string, string>>;
+  /** True: the targets by themselves, and nothing that they refer to. */
+  readonly alone?: boolean;
 }
 
 /**
- * The addresses that a run is about: those selected, with everything that they refer to; undefined for all. A target may be a
+ * The addresses that a run is about: those selected, with everything that they refer to unless they are meant alone; undefined for all. A target may be a
  * name that a resource had before. What the state knows and no manifest declares has no labels: only a target reaches it.
  * @throws UserError for a target that neither the manifests nor the state know, and for labels that nothing has.
  */
 export function scopeOf(
-  { targets, labels }: Selection,
+  { targets, labels, alone = false }: Selection,
   { resources, state }: { readonly resources: readonly Resource[]; readonly state: State },
 ): ReadonlySet<Address> | undefined {
   const wanted = Object.entries(labels);
@@ -48,7 +50,7 @@ export function scopeOf(
     if (scope.has(address)) continue;
     scope.add(address);
     const resource = declared.get(address);
-    if (resource !== undefined) open.push(...dependenciesOf(resource, addresses));
+    if (resource !== undefined && !alone) open.push(...dependenciesOf(resource, addresses));
   }
   return scope;
 }

@@ -40,6 +40,21 @@ describe('what only a person can do', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
+  it('waits for what a run leaves out, and knows it by the state once it is there', async () => {
+    const w = await Workspace.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    const desired = [agent('a'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
+    const selection = { targets: ['WorkspaceUser/ada'], labels: {}, alone: true };
+    const plan = await w.plan(desired, { selection });
+    expect(actionsIn(plan)).toEqual(['manual WorkspaceUser/ada']);
+    expect(at(plan, 'WorkspaceUser/ada').steps).toEqual([
+      'Agent/a has no record yet, and is left out of this run.',
+    ]);
+    await w.apply(desired, { selection: { ...selection, targets: ['Agent/a'] } });
+    expect(outcomes(await w.apply(desired, { selection }))).toEqual({ 'WorkspaceUser/ada': 'done' });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
   it('waits for a knowledge base and whatever refers to the agent waits with it', async () => {
     const w = await Workspace.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });

@@ -26,6 +26,11 @@ describe('what a run is about', () => {
     expect(scope([])).toBeUndefined();
   });
 
+  it('is a target by itself where targets are meant alone', () => {
+    const selection = { targets: ['PhoneNumber/n'], labels: {}, alone: true };
+    expect([...(scopeOf(selection, { resources, state }) ?? [])]).toEqual(['PhoneNumber/n']);
+  });
+
   it.each([
     { reason: 'a target alone', targets: ['Agent/a'], addresses: ['Agent/a'] },
     {
