@@ -17,15 +17,27 @@ export function unixTimeText(value: unknown, zone: TimeZone): string {
   return Number.isNaN(date.getTime()) ? String(value) : dateText(date, zone);
 }
 
+/**
+ * How many digits the minor unit of a currency has in ISO 4217, where they are not two. Intl does not say: it has what people write in
+ * daily life, which for IQD, HUF and others is none at all.
+ */
+const MINOR_DIGITS: ReadonlyMap<string, number> = new Map([
+  ...digitsOf(0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'),
+  ...digitsOf(3, 'BHD IQD JOD KWD LYD OMR TND'),
+  ...digitsOf(4, 'CLF UYW'),
+]);
+
+function digitsOf(digits: number, codes: string): [string, number][] {
+  return codes.split(' ').map((code) => [code, digits]);
+}
+
 /** An amount in minor units of its currency, in major ones: `12.50 EUR`. What is no amount, as it is. */
 export function amountText(value: unknown, currency: unknown): string {
   if (typeof value !== 'number' || typeof currency !== 'string' || !/^[a-z]{3}$/i.test(currency)) {
     return plainText(value);
   }
   const code = currency.toUpperCase();
-  const digits =
-    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions()
-      .maximumFractionDigits ?? 2;
+  const digits = MINOR_DIGITS.get(code) ?? 2;
   return `${(value / 10 ** digits).toFixed(digits)} ${code}`;
 }
 
