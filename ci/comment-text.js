@@ -1,0 +1,70 @@
+// @ts-check
+
+/** Characters kept free for closing what a cut leaves open, and for saying so. */
+const RESERVE = 300;
+
+/**
+ * The hidden line by which a plan's comment is found again: one for each project folder and workspace.
+ * @param {string} project
+ * @param {string} workspace
+ */
+export function markerOf(project, workspace) {
+  // encodeURIComponent leaves no `>`, so that no name ends the HTML comment.
+  return `<!-- voxform plan ${encodeURIComponent(project)} ${encodeURIComponent(workspace)} -->`;
+}
+
+/**
+ * The text of a comment of at most `limit` characters. A text that is too long is cut at the end of a line, with
+ * what is open there closed.
+ * @param {{ marker: string, text: string, footer: string, limit: number }} parts
+ */
+export function commentText({ marker, text, footer, limit }) {
+  const room = limit - marker.length - footer.length - 4;
+  if (text.length <= room) return `${marker}\n${text.trimEnd()}\n\n${footer}\n`;
+  const rough = text.slice(0, room - RESERVE);
+  const end = rough.lastIndexOf('\n');
+  const kept = (end > 0 ? rough.slice(0, end) : rough).toWellFormed();
+  const note = `_Cut here: a comment holds at most ${limit.toLocaleString('en')} characters. The job has all of it._`;
+  return `${marker}\n${kept}\n${closing(kept)}\n${note}\n\n${footer}\n`;
+}
+
+/**
+ * The same text with no line that GitLab would take for a command such as /merge. Lines of code are none to GitLab.
+ * @param {string} text
+ */
+export function withoutQuickActions(text) {
+  const fence = new Fence();
+  return text
+    .split('\n')
+    .map((line) => (fence.takes(line) ? line : line.replace(/^(\s*)\//, '$1&#47;')))
+    .join('\n');
+}
+
+/** @param {string} text */
+function closing(text) {
+  const fence = new Fence();
+  let folds = 0;
+  for (const line of text.split('\n')) {
+    if (fence.takes(line)) continue;
+    if (line.startsWith('<details>')) folds++;
+    if (line.startsWith('</details>')) folds--;
+  }
+  return `${fence.open === undefined ? '' : `${fence.open}\n`}${'\n</details>\n'.repeat(Math.max(0, folds))}`;
+}
+
+/** Tells, line by line, whether it is within a fenced block, the fences included. */
+class Fence {
+  /** @type {string | undefined} */
+  open;
+
+  /** @param {string} line */
+  takes(line) {
+    const [, run = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+    if (this.open === undefined) {
+      if (run !== '' && !(run.startsWith('`') && rest.includes('`'))) this.open = run;
+      return this.open !== undefined;
+    }
+    if (run.startsWith(this.open) && rest.trim() === '') this.open = undefined;
+    return true;
+  }
+}

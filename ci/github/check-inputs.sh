@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Checks the inputs of the action, masks the key, and names the artifact. Says what is wrong without repeating it: an input
+# may hold anything, a workflow command too.
+set -euo pipefail
+
+fail() {
+  printf '::error title=voxform::%s\n' "$1"
+  exit 1
+}
+
+is_boolean() { [[ $1 == true || $1 == false ]]; }
+
+# A path inside the repository that no program takes for a flag.
+is_path() { [[ $1 =~ ^[A-Za-z0-9._][A-Za-z0-9._/-]*$ && ! /$1/ =~ /\.\./ ]]; }
+
+if [[ -n $INPUT_API_KEY ]]; then
+  [[ $INPUT_API_KEY != *$'\n'* && $INPUT_API_KEY != *$'\r'* ]] || fail 'api-key must be one line'
+  printf '::add-mask::%s\n' "${INPUT_API_KEY//%/%25}"
+fi
+
+[[ $INPUT_MODE =~ ^(validate|plan|apply)$ ]] || fail 'mode must be validate, plan or apply'
+[[ $INPUT_WORKSPACE =~ ^([A-Za-z0-9][A-Za-z0-9._-]{0,99})?$ ]] ||
+  fail 'workspace must be letters, digits, dots, dashes and underscores'
+is_path "$INPUT_WORKING_DIRECTORY" || fail 'working-directory must be a folder inside the repository'
+is_path "$INPUT_PLAN_FILE" || fail 'plan-file must be a path inside working-directory'
+is_path "$INPUT_STATE_PATH" || fail 'state-path must be a path inside working-directory'
+[[ $INPUT_VOXFORM =~ ^(source|path|[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)$ ]] ||
+  fail 'voxform must be source, path, or an exact version such as 1.2.3'
+[[ $INPUT_PLAN_RUN_ID =~ ^[0-9]*$ ]] || fail 'plan-run-id must be the id of a run'
+[[ $INPUT_RETENTION_DAYS =~ ^[1-9][0-9]?$ ]] || fail 'retention-days must be 1 to 99'
+is_boolean "$INPUT_COMMENT" || fail 'comment must be true or false'
+is_boolean "$INPUT_COMMIT_STATE" || fail 'commit-state must be true or false'
+while IFS= read -r flag; do
+  [[ -z $flag || $flag =~ ^--[a-z] ]] || fail 'flags must be one a line, each beginning with --'
+done <<<"$INPUT_FLAGS"
+[[ $PLAN_COMMIT =~ ^[0-9a-f]{40,64}$ ]] || fail 'the commit of this run is not known'
+cd -- "$INPUT_WORKING_DIRECTORY" || fail 'working-directory does not exist: check the repository out first'
+
+# No name of a folder has a plus, so that two projects never share a name.
+prefix="voxform-plan-${INPUT_WORKSPACE:-default}"
+[[ $INPUT_WORKING_DIRECTORY == . ]] || prefix+="-${INPUT_WORKING_DIRECTORY//\//+}"
+{
+  printf 'artifact-prefix=%s\n' "$prefix"
+  printf 'artifact=%s-%s\n' "$prefix" "$PLAN_COMMIT"
+} >>"$GITHUB_OUTPUT"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Puts `voxform` on the path: from this action's own sources and lock file, from the registry in one exact version, or not at all.
+set -euo pipefail
+
+quiet=(--ignore-scripts --no-audit --no-fund --loglevel=error)
+bin="$RUNNER_TEMP/voxform-bin"
+
+case $INPUT_VOXFORM in
+path)
+  command -v voxform >/dev/null || {
+    echo '::error title=voxform::there is no voxform on the path of this runner'
+    exit 1
+  }
+  ;;
+source)
+  # Several steps of one job may use the action: what the first one put on the path is there.
+  [[ ! -x $bin/voxform ]] || exit 0
+  (cd "$ACTION_PATH" && npm ci --omit=dev "${quiet[@]}")
+  mkdir -p "$bin"
+  printf '#!/bin/sh\nexec node "%s/src/main.ts" "$@"\n' "$ACTION_PATH" >"$bin/voxform"
+  chmod +x "$bin/voxform"
+  echo "$bin" >>"$GITHUB_PATH"
+  ;;
+*)
+  npm install --global --prefix "$RUNNER_TEMP/voxform" "${quiet[@]}" "voxform@$INPUT_VOXFORM"
+  echo "$RUNNER_TEMP/voxform/bin" >>"$GITHUB_PATH"
+  ;;
+esac
