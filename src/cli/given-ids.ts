@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
 import { UserError } from '../problems/user-error.ts';
 import type { KnownId } from '../workspaces/discover.ts';
 import type { Context } from './context.ts';
+import { dateOrMoment } from './dates.ts';
 
 /** The flags of commands that look for everything in a workspace. */
 export interface DiscoveryFlags {
@@ -32,11 +32,7 @@ export function withDiscovery(command: Command): Command {
 export const ALL_CALLS = new Date(0);
 
 function parseDate(text: string): Date {
-  const time = Date.parse(text);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(time)) {
-    throw new InvalidArgumentError('Expected a date such as 2026-01-31.');
-  }
-  return new Date(time);
+  return new Date(dateOrMoment(text));
 }
 
 /** The ids that the flags name. Throws `UserError` for a file that cannot be read. */

@@ -58,9 +58,11 @@ describe('get', () => {
     [['get', 'versions'], 64, 'which agent'],
     [['get', 'users', '--outcome', 'x'], 64, 'calls alone'],
     [['get', 'agents', 'Agent/nobody'], 1, 'the state has no Agent/nobody'],
-    [['get', 'agents', '01NOTHERE0000000000000000A'], 1, '404'],
+    [['get', 'agents', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
     [['get', 'numbers', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
-    [['get', 'calls', '--from', '2026-02-02', '--to', '2026-02-01'], 1, 'date_to'],
+    [['get', 'calls', '--from', '2026-02-02', '--to', '2026-02-01'], 64, 'lies before'],
+    [['get', 'calls', '--to', '2026-02-31'], 64, 'Expected a date'],
+    [['get', 'webhooks'], 0, 'the API cannot list them'],
   ])('%j says what is wrong', async (args, expected, message) => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run(...args);

@@ -14,6 +14,7 @@ import {
   readables,
 } from '../../workspaces/readable.ts';
 import type { Context } from '../context.ts';
+import { isReversed } from '../dates.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
@@ -34,7 +35,7 @@ interface Wanted {
 
 export async function get(context: Context, { what, id }: Wanted, options: GetOptions): Promise<number> {
   const name = readableNamed(what);
-  refuseStrayFilters(name, options);
+  checkFilters(name, options);
   const opened = await openWorkspace(context, { requireKey: true });
   const client = opened.connect(options);
   try {
@@ -84,11 +85,31 @@ async function one(
   client: PlatformClient,
   { name, id }: { name: string; id: string },
 ): Promise<AnyRecord> {
-  if (readable.get !== undefined) return readable.get(client, id);
+  if (readable.get !== undefined) return foundOr(readable.get(client, id), { name, id });
   for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
   throw new UserError(`there is no ${id} among the ${name} of this workspace`, {
     hint: `voxform get ${name} lists them.`,
   });
+}
+
+/** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
+async function foundOr(
+  record: Promise<AnyRecord>,
+  { name, id }: { name: string; id: string },
+): Promise<AnyRecord> {
+  try {
+    return await record;
+  } catch (cause) {
+    if (!isGone(cause)) throw cause;
+    throw new UserError(`there is no ${id} among the ${name} of this workspace`, {
+      hint: 'Check the id, and that the workspace is the right one.',
+      cause,
+    });
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof PlatformError && error.status === 404;
 }
 
 async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
@@ -106,7 +127,7 @@ async function* eachOf(
       const record = await readable.get?.(client, id);
       if (record !== undefined) yield record;
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.status !== 404) throw error;
+      if (!isGone(error)) throw error;
     }
   }
 }
@@ -134,7 +155,14 @@ async function print(
     if (count >= limit || terminal.isLeft || interrupts.stop.aborted) break;
   }
   await terminal.outWhenReady(writer.end());
-  if (count === 0 && output === 'table') log.info(`There are no ${name}.`);
+  if (count === 0 && output === 'table') log.info(noneOf(name));
+}
+
+function noneOf(name: ReadableName): string {
+  const { list, ofRecord }: Readable = readables[name];
+  return list === undefined && !ofRecord
+    ? `The state has no ${name}, and the API cannot list them: name one by its id.`
+    : `There are no ${name}.`;
 }
 
 /** The id that an address has in the state; what is no address is an id already. */
@@ -160,7 +188,10 @@ function readableNamed(name: string): ReadableName {
   );
 }
 
-function refuseStrayFilters(name: ReadableName, { from, to, agent, outcome }: GetOptions): void {
+function checkFilters(name: ReadableName, { from, to, agent, outcome }: GetOptions): void {
+  if (from !== undefined && to !== undefined && isReversed(from, to)) {
+    throw usage(`--to ${to} lies before --from ${from}`, 'Exchange the two.');
+  }
   if (name === 'calls' || [from, to, agent, outcome].every((filter) => filter === undefined)) return;
   throw usage(
     '--from, --to, --agent and --outcome narrow calls alone',

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { GetOptions } from '../actions/get.ts';
 import type { Start } from '../context.ts';
+import { dateOrMoment } from '../dates.ts';
 import { positiveInteger, withPlatform } from '../flags.ts';
 
 export function defineGet(program: Command, start: Start): void {
@@ -21,8 +22,8 @@ export function defineGet(program: Command, start: Start): void {
     )
     .option('--limit <n>', 'at most so many records', positiveInteger)
     .option('--utc', 'times of a table in UTC (default: local time)')
-    .option('--from <date>', 'calls from this day or moment on')
-    .option('--to <date>', 'calls up to this day or moment')
+    .option('--from <date>', 'calls from this day or moment on', dateOrMoment)
+    .option('--to <date>', 'calls up to this day or moment', dateOrMoment)
     .option('--agent <agent>', 'calls of this agent, by id or by address')
     .option('--outcome <outcome>', 'calls with this session_outcome')
     .action((what: string, id: string | undefined, options: GetOptions) =>
