@@ -37,6 +37,16 @@ const damages: readonly Damage[] = [
     says: /is damaged: at pending/,
   },
   {
+    name: 'an address twice in the state file',
+    damaged: (text) => text.replace('"Agent/b"', '"Agent/a"'),
+    says: /is damaged: line \d+ has the key "Agent\/a" a second time/,
+  },
+  {
+    name: 'a reserved key in the state file',
+    damaged: (text) => text.replace('"Agent/b"', '"__proto__"'),
+    says: /is damaged: line \d+ has the key "__proto__"/,
+  },
+  {
     name: 'a state of a newer format',
     damaged: (text) => text.replace('"format_version": 1', '"format_version": 2'),
     says: /in format 2; this voxform reads format 1.*Upgrade voxform/,

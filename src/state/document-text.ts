@@ -2,6 +2,7 @@ import { UserError } from '../problems/user-error.ts';
 import { isObject, type Json, sortKeys } from '../values/json.ts';
 import { STATE_FORMAT_VERSION, type StateDocument, stateDocument } from './document.ts';
 import { LostState } from './lost-state.ts';
+import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 
 /** The document as it is written: sorted keys, two spaces, a final newline. */
 export function stateText(document: StateDocument): string {
@@ -20,8 +21,9 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
   let value: unknown;
+  let text: string;
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (/^(<<<<<<<|>>>>>>>) /m.test(text)) throw damaged('it holds an unresolved merge conflict');
     value = JSON.parse(text);
   } catch (error) {
@@ -38,6 +40,12 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
       { hint: 'Upgrade voxform.' },
     );
   }
+  const misplaced = misplacedKey(text);
+  if (misplaced !== undefined) {
+    throw new LostState(`the state ${name} is damaged: ${clauseOf(misplaced)}`, {
+      hint: `If it was edited by hand, take out there what is wrong. Otherwise: ${hint}`,
+    });
+  }
   let parsed: ReturnType<typeof stateDocument.safeParse>;
   try {
     parsed = stateDocument.safeParse(value);
@@ -48,4 +56,10 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
   const issue = parsed.error.issues[0];
   const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
   throw damaged(`at ${place}: ${issue?.message ?? 'unexpected content'}`);
+}
+
+function clauseOf({ key, line, problem }: MisplacedKey): string {
+  return problem === 'twice'
+    ? `line ${line} has the key ${JSON.stringify(key)} a second time, and one of the two would be lost`
+    : `line ${line} has the key ${JSON.stringify(key)}, and what stands under it would be lost`;
 }

@@ -1,0 +1,79 @@
+/** Objects that stand deeper hold values of records, in which a platform may have any key. */
+const ENTRY_LEVELS = 4;
+
+/** A key with which parsing drops what stands under it, or under its namesake, without a word. */
+export interface MisplacedKey {
+  readonly key: string;
+  /** From 1. */
+  readonly line: number;
+  readonly problem: 'twice' | 'reserved';
+}
+
+/**
+ * The first key of a JSON text that its object has twice, or that is `__proto__` among the state's own entries; undefined
+ * where there is none. The text must be JSON. Costs about a quarter of what reading the state costs without it.
+ */
+export function misplacedKey(text: string): MisplacedKey | undefined {
+  /** The keys so far of each object that is open, undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  let isKeyNext = false;
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case '"': {
+        const end = endOfString(text, at);
+        const keys = open.at(-1);
+        if (isKeyNext && keys !== undefined) {
+          const key = keyBetween(text, at, end);
+          const isReserved = key === '__proto__' && open.length <= ENTRY_LEVELS;
+          if (isReserved || keys.has(key)) {
+            return { key, line: lineOf(text, at), problem: isReserved ? 'reserved' : 'twice' };
+          }
+          keys.add(key);
+        }
+        isKeyNext = false;
+        at = end;
+        break;
+      }
+      case ',':
+        isKeyNext = open.at(-1) !== undefined;
+        break;
+      case '{':
+        open.push(new Set());
+        isKeyNext = true;
+        break;
+      case '[':
+        open.push(undefined);
+        isKeyNext = false;
+        break;
+      case '}':
+      case ']':
+        open.pop();
+        isKeyNext = false;
+        break;
+      default:
+    }
+  }
+  return undefined;
+}
+
+/** Where the quote is that ends the string which begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === '\\') first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+function keyBetween(text: string, start: number, end: number): string {
+  const written = text.slice(start + 1, end);
+  return written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written;
+}
+
+function lineOf(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length;
+}
