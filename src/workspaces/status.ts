@@ -20,6 +20,8 @@ export interface ResourceStatus {
   readonly address: Address;
   readonly id: string | null;
   readonly status: Standing;
+  /** True where its draft is newer than its published version, whatever else is to be said of it. */
+  readonly unpublished: boolean;
   /** Why, in a clause; empty where all is well. */
   readonly detail: string;
 }
@@ -30,6 +32,7 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
     address: resource.address,
     id: resource.id,
     status: standingOf(resource),
+    unpublished: resource.notices !== undefined && resource.notices.length > 0,
     detail: detailOf(resource),
   }));
 }
@@ -61,11 +64,16 @@ function standingOf({ action, changes, notices = [], unverified = [] }: PlannedR
   }
 }
 
-function detailOf({ action, changes, reason, notices = [], unverified = [] }: PlannedResource): string {
-  if (action === 'noop') {
-    if (notices.length > 0) return notices.join('; ');
-    return unverified.length > 0 ? `not shown by the platform: ${unverified.length} fields` : '';
-  }
-  if (action !== 'update') return reason;
-  return changes.map(({ path }) => path).join(', ');
+function detailOf(resource: PlannedResource): string {
+  const { action, notices = [], unverified = [] } = resource;
+  const said = whatDiffers(resource);
+  const parts = said === '' ? notices : [said, ...notices];
+  if (action === 'noop' && parts.length === 0 && unverified.length > 0)
+    return `not shown by the platform: ${unverified.length} fields`;
+  return parts.join('; ');
+}
+
+function whatDiffers({ action, changes, reason }: PlannedResource): string {
+  if (action === 'noop') return '';
+  return action === 'update' ? changes.map(({ path }) => path).join(', ') : reason;
 }

@@ -58,6 +58,10 @@ describe('status', () => {
     expect(late.code).toBe(1);
     expect(late.stderr).toContain('not everything was published');
     const agent = [...workspace.emulator.world.agents.values()][0];
+    workspace.emulator.dashboard.edit('agents', agent?.id ?? '', { prompt_config: { prompt: 'Be rude.' } });
+    const drifted = await workspace.run('status', '--wait-published', '--timeout', '0');
+    expect(drifted.code).toBe(1);
+    expect(drifted.stdout).toMatch(/drifted +prompt_config\.prompt; never published/);
     workspace.emulator.dashboard.publishAgent(agent?.id ?? '');
     expect((await workspace.run('status', '--wait-published', '--timeout', '0')).code).toBe(0);
   });
