@@ -18,6 +18,8 @@ const floors = [
   'workspaces',
   'output',
   'operator',
+  'library',
+  'library.ts',
   'cli',
   'main.ts',
 ];

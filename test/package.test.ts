@@ -76,6 +76,55 @@ describe('the packed command, installed in an empty folder', () => {
   });
 });
 
+describe('the package, imported by a program', () => {
+  const tarball = path.join(folder, `voxform-${VERSION}.tgz`);
+  const tool = (name: string) => path.join(root, 'node_modules', '.bin', name);
+
+  it('is found by every resolver that takes modules', async () => {
+    const [lint, types] = await Promise.all([
+      succeed(tool('publint'), ['run', tarball, '--strict']),
+      succeed(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii']),
+    ]);
+    expect(lint).toContain('All good!');
+    expect(types).toMatch(/from ESM\): OK[\s\S]*bundler: OK/);
+  });
+
+  it('has the types that its page shows, and does what they say', async () => {
+    writeFileSync(path.join(folder, 'program.ts'), PROGRAM);
+    const options = { strict: true, exactOptionalPropertyTypes: true, module: 'nodenext', target: 'es2024' };
+    const types = { types: ['node'], typeRoots: [path.join(root, 'node_modules', '@types')] };
+    const settings = { compilerOptions: { ...options, ...types }, files: ['program.ts'] };
+    writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    await succeed(tool('tsc'), ['-p', 'tsconfig.json']);
+    expect(await succeed(process.execPath, ['program.js'])).toBe('UserError ok\n');
+  });
+});
+
+/** Uses everything that is exported; where there is no project it must fail in the way that is documented. */
+const PROGRAM = `
+import { apply, drift, InvalidManifests, InvalidProject, loadProject, plan, PlatformError, readPlan, UserError, VERSION } from 'voxform';
+import type { Applied, Diagnostic, LogEntry, PlanDocument, Planned } from 'voxform';
+
+export async function converge(cwd: string, signal: AbortSignal): Promise<Applied> {
+  const messages: LogEntry[] = [];
+  const project = await loadProject({ cwd, env: {}, workspace: 'staging', log: (entry) => messages.push(entry) });
+  const planned: Planned = await plan(project, { signal, target: ['Agent/a'], onProgress: ({ done, total }) => done + total });
+  const document: PlanDocument = planned.document;
+  const again = readPlan(project, JSON.stringify(document));
+  const creates: number = again.document.summary.create;
+  if ((await drift(project)).drifted && creates > 0) throw new Error(VERSION);
+  const action: 'create' | 'update' | undefined = document.resources.map((each) => each.action).find((each) => each === 'create');
+  return apply(again, { signal, lockTimeout: 10, onEvent: (event) => console.log(event.address, action) });
+}
+
+converge('.', new AbortController().signal).catch((error: unknown) => {
+  const diagnostics: readonly Diagnostic[] =
+    error instanceof InvalidManifests || error instanceof InvalidProject ? error.diagnostics : [];
+  const isExpected = error instanceof UserError && error.hint !== undefined && !(error instanceof PlatformError);
+  console.log((error as Error).name, isExpected && diagnostics.length === 0 ? 'ok' : error);
+});
+`;
+
 describe('the packed command on an older Node', () => {
   const older = nodesOnPath().filter((file) => file !== process.execPath);
 

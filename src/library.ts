@@ -1,0 +1,23 @@
+/*
+ * What a program gets that imports voxform. Everything else in this package is its own affair and may change at any time.
+ */
+
+export type {
+  Action,
+  PlanDocument,
+  PlannedChange,
+  PlannedResource,
+  PlanWarning,
+} from './engine/plan-document.ts';
+export type { ApplyEvent, ReadProgress, ResourceResult } from './engine/report.ts';
+export { loadProject } from './library/load-project.ts';
+export type { CallOptions, LoadOptions, LogEntry, Project } from './library/project.ts';
+export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
+export { apply, drift, plan, readPlan } from './library/runs.ts';
+export type { ApplyDocument } from './output/apply-json.ts';
+export { PlatformError } from './platform/errors.ts';
+export type { Diagnostic } from './problems/diagnostic.ts';
+export { UserError } from './problems/user-error.ts';
+export { InvalidManifests } from './project/invalid-manifests.ts';
+export { InvalidProject } from './project/invalid-project.ts';
+export { VERSION } from './version.ts';

@@ -1,0 +1,96 @@
+import path from 'node:path';
+import { InvalidManifests } from '../project/invalid-manifests.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
+import { Redactor } from '../values/redactor.ts';
+import { type OpenWorkspace, openWorkspace } from '../workspaces/open-workspace.ts';
+import type { RunContext } from '../workspaces/run-context.ts';
+import type { CallOptions, LoadOptions, LogEntry, Project } from './project.ts';
+
+const loadedWith = new WeakMap<Project, LoadOptions>();
+
+/** The project, whose calls are then made with the options that it was loaded with. */
+export function remember(project: Project, options: LoadOptions): Project {
+  loadedWith.set(project, options);
+  return project;
+}
+
+/** One call under way. */
+export interface Call {
+  readonly context: RunContext;
+  readonly opened: OpenWorkspace;
+  /** To be called before the first write: from then on requests under way come to their end. */
+  beginWriting(): void;
+}
+
+/** Does work in a project: errors name no secret, and an abort rejects with the signal's own reason. */
+export function calling<T>(
+  project: Project,
+  { signal }: CallOptions,
+  work: (call: Call) => Promise<T>,
+): Promise<T> {
+  const options = loadedWith.get(project);
+  if (options === undefined) throw new TypeError('not a project of loadProject');
+  const { context, shielded, beginWriting } = contextOf(options, signal);
+  return shielded(async () =>
+    work({ context, opened: await openWorkspace(context, { requireKey: true }), beginWriting }),
+  );
+}
+
+export interface Frame {
+  readonly context: RunContext;
+  beginWriting(): void;
+  shielded<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function contextOf(
+  { cwd, env = {}, workspace, log }: LoadOptions,
+  signal: AbortSignal | undefined,
+): Frame {
+  const redactor = new Redactor();
+  const requests = new AbortController();
+  const giveUp = (): void => requests.abort(signal?.reason);
+  const say = (level: LogEntry['level']) => (message: string) =>
+    log?.({ level, message: redactor.redact(message) });
+  return {
+    context: {
+      cwd: path.resolve(cwd),
+      env: Object.assign(Object.create(null) as Record<string, string | undefined>, env),
+      workspace,
+      log: { warn: say('warning'), info: say('info'), debug: say('debug') },
+      interrupts: { stop: signal ?? new AbortController().signal, requests: requests.signal },
+      redactor,
+      now: () => new Date(),
+      failPoint: undefined,
+    },
+    beginWriting: () => signal?.removeEventListener('abort', giveUp),
+    async shielded(work) {
+      signal?.throwIfAborted();
+      signal?.addEventListener('abort', giveUp, { once: true });
+      try {
+        return await work();
+      } catch (error) {
+        if (requests.signal.aborted) throw signal?.reason;
+        throw withoutSecrets(error, (text) => redactor.redact(text));
+      } finally {
+        signal?.removeEventListener('abort', giveUp);
+      }
+    },
+  };
+}
+
+/** The error with secrets struck out of all that it says, and of what lies behind it. */
+function withoutSecrets(error: unknown, redact: (text: string) => string): unknown {
+  if (error instanceof InvalidManifests || error instanceof InvalidProject) {
+    const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));
+    return error instanceof InvalidProject
+      ? new InvalidProject(diagnostics)
+      : new InvalidManifests(diagnostics);
+  }
+  const seen = new Set<unknown>();
+  for (let next = error; next instanceof Error && !seen.has(next); next = next.cause) {
+    seen.add(next);
+    next.message = redact(next.message);
+    if (next.stack !== undefined) next.stack = redact(next.stack);
+  }
+  return error;
+}

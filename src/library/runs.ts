@@ -1,0 +1,160 @@
+import { driftOf, hasDrift } from '../engine/drift.ts';
+import type { Plan } from '../engine/plan.ts';
+import type { PlanDocument } from '../engine/plan-document.ts';
+import type { ApplyEvent, ReadProgress } from '../engine/report.ts';
+import { resume } from '../engine/resume.ts';
+import { parseSavedPlan, sealed } from '../engine/saved-plan.ts';
+import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
+import { VERSION } from '../version.ts';
+import { carryOut, refuseTrippedGuards } from '../workspaces/carry-out.ts';
+import { changesIn, commonInput, planWorkspace, stateToRead } from '../workspaces/planning.ts';
+import type { GuardOptions, PlanningOptions, SelectionOptions } from '../workspaces/run-options.ts';
+import { withSession } from '../workspaces/with-session.ts';
+import { calling } from './calls.ts';
+import type { CallOptions, Project } from './project.ts';
+
+export interface ReadOptions extends CallOptions, SelectionOptions {
+  /** Requests at once; `limits.concurrency` of the project where absent. */
+  readonly concurrency?: number;
+  /** Seconds: the longest pause that the platform may ask for. */
+  readonly maxWait?: number;
+  onProgress?(progress: ReadProgress): void;
+}
+
+export interface PlanOptions extends ReadOptions {
+  /** False: recorded records are not read, and the state stands in for them. True where absent. */
+  readonly refresh?: boolean;
+  /** Addresses of resources that may be replaced. */
+  readonly allowReplace?: readonly string[];
+  /** Create everything again although every recorded record is gone. */
+  readonly allowRecreate?: boolean;
+}
+
+export interface ApplyOptions extends CallOptions, GuardOptions {
+  readonly concurrency?: number;
+  readonly maxWait?: number;
+  /** Seconds to wait for another run that holds the state; 0 where absent. */
+  readonly lockTimeout?: number;
+  /** After a failure: go on with what does not depend on it (where absent), or start nothing new. */
+  readonly onError?: 'continue' | 'stop';
+  onProgress?(progress: ReadProgress): void;
+  onEvent?(event: ApplyEvent): void;
+}
+
+/** A plan that can be applied. */
+export interface Planned {
+  readonly project: Project;
+  /** The plan as data, without secrets: what `voxform plan --output json` prints. */
+  readonly document: PlanDocument;
+  /** How many resources an apply would write. What is manual, blocked or unknown does not count. */
+  readonly changes: number;
+}
+
+export interface Applied {
+  /** The plan with what became of each resource: what `voxform apply --output json` prints. */
+  readonly document: ApplyDocument;
+  /** True where everything that was to be written is done. */
+  readonly complete: boolean;
+  /** True where the signal ended it early. */
+  readonly interrupted: boolean;
+}
+
+export interface Drift {
+  /** What an apply would restore. */
+  readonly document: PlanDocument;
+  readonly drifted: boolean;
+}
+
+/**
+ * What an apply would do. Reads the platform; takes no lock and writes nothing.
+ * @throws UserError, InvalidProject, InvalidManifests, PlatformError
+ */
+export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
+  const made = await planned(project, options, { routes: true });
+  const document = sealed(made.document);
+  return { project, document, changes: changesIn(document) };
+}
+
+/**
+ * A plan that was kept as JSON text, by `voxform plan --out` or by a program.
+ * @throws UserError where it is none, of a newer version, or edited.
+ */
+export function readPlan(project: Project, text: string): Planned {
+  const document = parseSavedPlan(text, { file: 'the plan', version: VERSION });
+  return { project, document, changes: changesIn(document) };
+}
+
+/**
+ * Carries a plan out, exactly as it is or not at all: it is refused before the first write when the state moved on, a record
+ * that it would change no longer looks as it did, a secret is another one, or a guard stops it. Nobody is asked. A resource
+ * that fails is in the result, not an exception.
+ * @throws UserError, InvalidProject, PlatformError
+ */
+export async function apply(
+  { project, document: given }: Planned,
+  { lockTimeout = 0, onError = 'continue', ...options }: ApplyOptions = {},
+): Promise<Applied> {
+  // Through the check of saved plans: a document that a program changed is no longer the one that was seen.
+  const { document: saved } = readPlan(project, JSON.stringify(given));
+  return calling(project, options, ({ context, opened, beginWriting }) => {
+    refuseTrippedGuards(saved, options);
+    const wanted = { operation: 'apply', options: { ...options, lockTimeout }, fresh: saved.state };
+    return withSession(opened, wanted, async ({ session, client }) => {
+      const { now } = context;
+      const surroundings = { opened, state: session.state, client, options, now, ...progressOf(options) };
+      const resumed = await resume({
+        ...commonInput(surroundings),
+        saved,
+        secret: opened.secretNamed(),
+      });
+      beginWriting();
+      const report = await carryOut(context, {
+        opened,
+        session,
+        planned: resumed,
+        onError,
+        onEvent: (event) => options.onEvent?.(event),
+      });
+      return {
+        document: applyJson(report),
+        complete: [...report.results.values()].every(({ status }) => status === 'done'),
+        interrupted: report.interrupted !== undefined,
+      };
+    });
+  });
+}
+
+/**
+ * What changed on the platform since the last apply. Writes nothing.
+ * @throws UserError, InvalidProject, InvalidManifests, PlatformError
+ */
+export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
+  const document = driftOf(await planned(project, options, { allowRecreate: true }));
+  return { document, drifted: hasDrift(document) };
+}
+
+function planned(project: Project, options: PlanOptions, settings: Partial<PlanningOptions>): Promise<Plan> {
+  return calling(project, options, async ({ context, opened }) => {
+    const { resources } = await opened.desired();
+    const state = await stateToRead(context, opened);
+    const client = opened.connect(options);
+    try {
+      const made = await planWorkspace({
+        opened,
+        state,
+        client,
+        desired: resources,
+        options: { refresh: true, ...options, ...settings },
+        now: context.now,
+        ...progressOf(options),
+      });
+      return made.plan;
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+function progressOf({ onProgress }: Pick<ReadOptions, 'onProgress'>): Pick<ReadOptions, 'onProgress'> {
+  return onProgress === undefined ? {} : { onProgress };
+}

@@ -1,0 +1,177 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import {
+  apply,
+  drift,
+  InvalidManifests,
+  type LogEntry,
+  loadProject,
+  PlatformError,
+  type Project,
+  plan,
+  readPlan,
+  UserError,
+} from '../../src/library.ts';
+import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
+
+const KEY = 'key-that-nobody-may-see';
+const LLM_KEY = 'sk-another-that-nobody-may-see';
+
+const NUMBER = `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: front-desk }
+spec: { number: "+12025550120" }
+`;
+
+interface Setting extends AsyncDisposable {
+  readonly emulator: Emulator;
+  readonly folder: Folder;
+  readonly project: Project;
+  readonly log: LogEntry[];
+  readonly writes: () => number;
+}
+
+async function setting(files: Readonly<Record<string, string>> = {}): Promise<Setting> {
+  const emulator = await startEmulator({ seed: 1, apiKey: KEY });
+  const folder = await temporaryFolder({
+    'voxform.yaml': projectFile(emulator),
+    'manifests/agents.yaml': `${agentManifest('day')}  llm_config: { api_key: { $secret: LLM_KEY } }\n---\n${agentManifest('night')}`,
+    ...files,
+  });
+  const log: LogEntry[] = [];
+  const project = await loadProject({
+    cwd: folder.root,
+    env: { VOXFORM_API_KEY: KEY, LLM_KEY },
+    log: (entry) => log.push(entry),
+  });
+  return {
+    emulator,
+    folder,
+    project,
+    log,
+    writes: () => emulator.requests.filter(({ method }) => method !== 'GET').length,
+    async [Symbol.asyncDispose]() {
+      await emulator.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => expect.unreachable('it should have failed'),
+    (error: unknown) => error,
+  );
+}
+
+describe('a program that uses voxform', () => {
+  it('plans, applies what it planned, and finds nothing to do then', async () => {
+    await using given = await setting();
+    const { project, emulator, log } = given;
+    const reads: number[] = [];
+    const planned = await plan(project, { onProgress: ({ done }) => reads.push(done) });
+    expect(planned.document.summary).toMatchObject({ create: 2 });
+    expect([planned.changes, given.writes()]).toEqual([2, 0]);
+
+    const events: string[] = [];
+    const applied = await apply(planned, {
+      onEvent: (event) => events.push(`${event.type} ${event.address}`),
+    });
+    expect(applied).toMatchObject({ complete: true, interrupted: false });
+    expect(applied.document.resources.map(({ result }) => result)).toEqual(['done', 'done']);
+    expect(events.sort()).toEqual([
+      'finished Agent/day',
+      'finished Agent/night',
+      'started Agent/day',
+      'started Agent/night',
+    ]);
+    expect(given.writes()).toBe(2);
+
+    expect((await plan(project)).changes).toBe(0);
+    expect(await drift(project)).toMatchObject({ drifted: false });
+    const id = String(applied.document.resources[0]?.id);
+    emulator.dashboard.edit('agents', id, { name: 'Someone else' });
+    const found = await drift(project, { target: ['Agent/day'] });
+    expect(found.drifted).toBe(true);
+    expect(found.document.resources).toHaveLength(1);
+    for (const value of [project, planned, applied, found, log, emulator.requests.length]) {
+      expect(`${inspect(value, { depth: 20, showHidden: true })}${JSON.stringify(value)}`).not.toMatch(
+        /nobody-may-see/,
+      );
+    }
+    expect(log.some(({ level, message }) => level === 'debug' && message.startsWith('POST '))).toBe(true);
+  });
+
+  it('applies a plan that it kept as text, unless it was edited or the state moved on', async () => {
+    await using given = await setting();
+    const { project } = given;
+    const text = JSON.stringify((await plan(project)).document);
+    const kept = readPlan(project, text);
+    const edited = { ...kept, document: { ...kept.document, workspace: 'other' } };
+    expect(await failureOf(apply(edited))).toMatchObject({ name: 'UserError' });
+    expect(given.writes()).toBe(0);
+    expect((await apply(kept)).complete).toBe(true);
+    expect(await failureOf(apply(kept))).toMatchObject({ message: expect.stringContaining('moved on') });
+    expect(given.writes()).toBe(2);
+  });
+
+  it('stops at a guard before the first write', async () => {
+    await using given = await setting();
+    const { project, folder } = given;
+    await folder.write(
+      'voxform.yaml',
+      projectFile(given.emulator, 'guards: { min_resources: 1, max_changed_percent: 10 }\n'),
+    );
+    await apply(await plan(project));
+    await folder.write('manifests/agents.yaml', agentManifest('day', 'Be brief.'));
+    const planned = await plan(project);
+    const before = given.writes();
+    expect(await failureOf(apply(planned))).toMatchObject({
+      hint: expect.stringContaining('--allow-large-change'),
+    });
+    expect(given.writes()).toBe(before);
+    expect((await apply(planned, { allowLargeChange: true })).complete).toBe(true);
+  });
+
+  it('gives diagnostics with places, and errors that name no secret', async () => {
+    await using given = await setting({
+      'manifests/more.yaml': agentManifest('day').replace('name: day', 'nam: day'),
+    });
+    const wrong = await failureOf(plan(given.project));
+    expect(wrong).toBeInstanceOf(InvalidManifests);
+    expect(wrong instanceof InvalidManifests && wrong.diagnostics[0]).toMatchObject({
+      file: 'manifests/more.yaml',
+      line: 3,
+    });
+    expect(await failureOf(loadProject({ cwd: `${given.folder.root}/manifests` }))).toBeInstanceOf(UserError);
+    const keyless = await loadProject({ cwd: given.folder.root });
+    expect(await failureOf(plan(keyless))).toMatchObject({ message: expect.stringContaining('API key') });
+    await given.folder.write('manifests/more.yaml', NUMBER);
+    const env = { VOXFORM_API_KEY: 'a-wrong-key-that-nobody-may-see', LLM_KEY };
+    const refused = await loadProject({ cwd: given.folder.root, env });
+    const error = await failureOf(plan(refused));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(/nobody-may-see/);
+  });
+
+  it('ends a call when its signal says so', async () => {
+    await using given = await setting();
+    const { project } = given;
+    const controller = new AbortController();
+    const planned = await plan(project);
+    const reason = new Error('enough');
+    const begun = apply(planned, {
+      concurrency: 1,
+      signal: controller.signal,
+      onEvent: (event) => event.type === 'started' && controller.abort(reason),
+    });
+    const applied = await begun;
+    expect(applied).toMatchObject({ complete: false, interrupted: true });
+    expect(applied.document.resources.map(({ result }) => result)).toEqual(['done', 'skipped']);
+    expect(await failureOf(plan(project, { signal: controller.signal }))).toBe(reason);
+    expect((await apply(await plan(project))).complete).toBe(true);
+    expect(given.writes()).toBe(2);
+  });
+});
