@@ -4,15 +4,19 @@ import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { webhooksFrom } from './notify-schema.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
+import { windowsFrom } from './watch-schema.ts';
 import { readSettings, type WorkspaceSettings } from './workspace-settings.ts';
 
 export interface ProjectContext {
   /** Real path of the project folder. */
   readonly root: string;
+  /** What `state.path` and `secrets_dir` are relative to. */
+  readonly localRoot: string;
   /** Relative to the root. */
   readonly file: string;
   readonly env: Environment;
@@ -38,7 +42,7 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   const problems = [
     ...inForms,
     ...issues.flatMap((issue) => problemsOfIssue(issue, checked)),
-    ...(document === undefined ? [] : crossChecks(document, raw, context.root)),
+    ...(document === undefined ? [] : crossChecks(document, raw, context.localRoot)),
   ];
   const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
     return {
@@ -54,11 +58,11 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
 
 type Settings = ReadonlyMap<string, WorkspaceSettings>;
 
-function settingsOf(raw: Json, { root, env }: ProjectContext): Settings {
+function settingsOf(raw: Json, context: ProjectContext): Settings {
   const settings = new Map<string, WorkspaceSettings>();
   if (!isObject(raw) || !isObject(raw.workspaces)) return settings;
   for (const [name, workspace] of Object.entries(raw.workspaces)) {
-    if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, root, env));
+    if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, context));
   }
   return settings;
 }
@@ -99,7 +103,11 @@ function crossChecks({ workspaces, default_workspace }: ProjectDocument, raw: Js
   return problems;
 }
 
-function projectFrom(document: ProjectDocument, settings: Settings, { root, file }: ProjectContext): Project {
+function projectFrom(
+  document: ProjectDocument,
+  settings: Settings,
+  { root, localRoot, file }: ProjectContext,
+): Project {
   const { manifests, default_workspace, defaults, limits = {}, guards = {} } = document;
   const workspaces: Record<string, WorkspaceConfig> = {};
   for (const [name, workspace] of Object.entries(document.workspaces)) {
@@ -115,10 +123,11 @@ function projectFrom(document: ProjectDocument, settings: Settings, { root, file
       vars,
       patches: (patches ?? {}) as Readonly<Record<string, JsonObject>>,
       skip: skip ?? [],
-      secretsDir: secrets_dir === undefined ? undefined : path.resolve(root, secrets_dir),
+      secretsDir: secrets_dir === undefined ? undefined : path.resolve(localRoot, secrets_dir),
       state: {
         backend: 'local',
-        path: state?.path === undefined ? defaultStatePath(root, name) : path.resolve(root, state.path),
+        path:
+          state?.path === undefined ? defaultStatePath(localRoot, name) : path.resolve(localRoot, state.path),
       },
       unset,
     };
@@ -139,5 +148,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, { root, file
       maxChangedPercent: guards.max_changed_percent ?? defaultGuards.maxChangedPercent,
       minResources: guards.min_resources ?? defaultGuards.minResources,
     },
+    windows: windowsFrom(document.watch),
+    webhooks: webhooksFrom(document.notify),
   };
 }

@@ -20,6 +20,8 @@ export interface LoadProjectOptions {
   /** The project folder. */
   readonly cwd: string;
   readonly env: Environment;
+  /** What `state.path` and `secrets_dir` are relative to; the project folder where absent. */
+  readonly localRoot?: string | undefined;
 }
 
 /**
@@ -27,11 +29,11 @@ export interface LoadProjectOptions {
  * @throws InvalidProject with everything that is wrong in the file.
  * @throws UserError where there is neither.
  */
-export async function loadProject({ cwd, env }: LoadProjectOptions): Promise<Project> {
+export async function loadProject({ cwd, env, localRoot }: LoadProjectOptions): Promise<Project> {
   const root = realFolder(cwd);
   const file = path.join(root, PROJECT_FILE);
   const read = readTextFile(file, root);
-  if ('text' in read) return parseProject(read.text, root, env);
+  if ('text' in read) return parseProject(read.text, { root, env, localRoot });
   if (existsSync(file)) {
     throw new InvalidProject([{ severity: 'error', file: PROJECT_FILE, ...read.problem }]);
   }
@@ -52,12 +54,14 @@ export async function loadProject({ cwd, env }: LoadProjectOptions): Promise<Pro
         patches: {},
         skip: [],
         secretsDir: undefined,
-        state: { backend: 'local', path: defaultStatePath(root, 'default') },
+        state: { backend: 'local', path: defaultStatePath(localRoot ?? root, 'default') },
       },
     },
     defaults: {},
     limits: defaultLimits,
     guards: defaultGuards,
+    windows: [],
+    webhooks: [],
   };
 }
 
@@ -80,14 +84,19 @@ function noProject(root: string): UserError {
   });
 }
 
+export interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
+  /** The project folder, a real path. */
+  readonly root: string;
+}
+
 /**
  * The project that a `voxform.yaml` of this text makes of a folder.
- * @param root a real path.
  * @throws InvalidProject
  */
-export function parseProject(text: string, root: string, env: Environment): Project {
+export function parseProject(text: string, { root, env, localRoot = root }: ProjectPlace): Project {
   const { value, findings } = onlyDocument(text);
-  const checked = value === undefined ? undefined : checkProject(value, { root, env, file: PROJECT_FILE });
+  const checked =
+    value === undefined ? undefined : checkProject(value, { root, localRoot, env, file: PROJECT_FILE });
   const all = [...findings, ...(checked?.findings ?? [])];
   if (checked?.project === undefined || all.length > 0) {
     throw new InvalidProject(

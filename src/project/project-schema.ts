@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { notifySchema } from './notify-schema.ts';
+import { watchSchema } from './watch-schema.ts';
 
 /** The value forms that a setting may be written in, for the checks and for the JSON Schema. */
 export const settingForms = z.registry<{ readonly forms: readonly ('$env' | '$secret' | 'any')[] }>();
@@ -125,6 +127,8 @@ export const projectSchema = z.strictObject({
     .optional(),
   limits: limitsSchema.optional(),
   guards: guardsSchema.optional(),
+  watch: watchSchema.optional(),
+  notify: notifySchema.optional(),
 });
 
 export type ProjectDocument = z.infer<typeof projectSchema>;

@@ -2,6 +2,8 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret, Value } from '../values/value.ts';
+import type { Webhook } from './notify-schema.ts';
+import type { ApplyWindow } from './watch-schema.ts';
 
 /** A `voxform.yaml`, checked. What it takes from the environment is read in, as far as it is set. */
 export interface Project {
@@ -16,6 +18,10 @@ export interface Project {
   readonly defaults: Readonly<Record<string, JsonObject>>;
   readonly limits: Limits;
   readonly guards: Guards;
+  /** When watch may apply; at any time where there are none. */
+  readonly windows: readonly ApplyWindow[];
+  /** Whom watch tells of what happens. */
+  readonly webhooks: readonly Webhook[];
 }
 
 export interface WorkspaceConfig {

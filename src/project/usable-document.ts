@@ -28,7 +28,10 @@ export function usableDocument(raw: unknown): ProjectDocument | undefined {
 function mend(root: unknown, issue: z.core.$ZodIssue): void {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
-  for (const each of wrong) put(root, each, standIn(each));
+  const [top] = path;
+  // Left out whole: nothing else in the file depends on it.
+  if (top === 'watch' || top === 'notify') put(root, [top], undefined);
+  else for (const each of wrong) put(root, each, standIn(each));
 }
 
 function standIn(path: DocumentPath): unknown {

@@ -23,10 +23,18 @@ export interface WorkspaceSettings {
 /** Passes every check of the schema, so that a setting with a problem of its own, or without a value yet, has no second one. */
 export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
-/** @param root the project folder, a real path. */
-export function readSettings(raw: JsonObject, root: string, env: Environment): WorkspaceSettings {
+export interface SettingsPlace {
+  /** The project folder, a real path. */
+  readonly root: string;
+  /** What `secrets_dir` is relative to. */
+  readonly localRoot: string;
+  readonly env: Environment;
+}
+
+export function readSettings(raw: JsonObject, { root, localRoot, env }: SettingsPlace): WorkspaceSettings {
   const problems: Problem[] = [];
-  const secretsDir = typeof raw.secrets_dir === 'string' ? path.resolve(root, raw.secrets_dir) : undefined;
+  const secretsDir =
+    typeof raw.secrets_dir === 'string' ? path.resolve(localRoot, raw.secrets_dir) : undefined;
   const inputs = new Inputs({ root, env, secretsDir, vars: {}, mustBeSet: false });
   const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
   const plain: Record<string, Json> = { ...raw };

@@ -257,6 +257,8 @@ describe('a project file that is right', () => {
       defaults: {},
       limits: { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 },
       guards: { maxChangedPercent: 50, minResources: 10 },
+      windows: [],
+      webhooks: [],
     });
     expect(workspaces.test).toMatchObject({
       name: 'test',

@@ -1,0 +1,31 @@
+import { Cron } from 'croner';
+import type { ApplyWindow } from '../project/watch-schema.ts';
+
+/** Whether changes may be applied now, and else when they may next. */
+export type WindowState =
+  | { readonly open: true }
+  | { readonly open: false; readonly opensAt: Date | undefined };
+
+/**
+ * How the windows stand at a time. Without any, it is always open. A window lasts as long as it says, whatever the clocks do
+ * meanwhile.
+ */
+export function windowState(windows: readonly ApplyWindow[], now: Date): WindowState {
+  if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return { open: true };
+  const openings = windows.flatMap((window) => opening(window, now) ?? []);
+  const first = Math.min(...openings.map((date) => date.getTime()));
+  return { open: false, opensAt: Number.isFinite(first) ? new Date(first) : undefined };
+}
+
+/** True where an opening lies no further back than the window lasts. */
+function isOpen(window: ApplyWindow, now: Date): boolean {
+  // The expression counts in whole seconds and looks for what comes after a time, not at it.
+  const since = new Date(now.getTime() - window.seconds * 1000);
+  const opened = opening(window, since);
+  return opened !== undefined && opened.getTime() <= now.getTime();
+}
+
+/** The first opening after a time. */
+function opening({ cron, timeZone }: ApplyWindow, after: Date): Date | undefined {
+  return new Cron(cron, { mode: '5-part', timezone: timeZone, paused: true }).nextRun(after) ?? undefined;
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { didYouMean } from '../problems/suggest.ts';
+import { isObject, type JsonObject } from '../values/json.ts';
+
+export const notifyEvents = ['changes', 'failure', 'drift'] as const;
+
+/** What a webhook can be told of. */
+export type NotifyEvent = (typeof notifyEvents)[number];
+
+/** What a template may have between `{{` and `}}`. */
+export const placeholders = [
+  'event',
+  'text',
+  'workspace',
+  'workspace_id',
+  'mode',
+  'result',
+  'run',
+  'time',
+  'commit',
+  'changed',
+  'failed',
+  'drifted',
+  'resources',
+  'error',
+] as const;
+
+export type Placeholder = (typeof placeholders)[number];
+
+const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
+
+const secretName = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'expected the name of a secret' });
+const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' });
+const secretForm = z.strictObject({ $secret: secretName.describe('Name of the secret.') });
+const envForm = z.strictObject({ $env: variableName.describe('Name of the environment variable.') });
+
+const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: NAME }';
+
+const template = z
+  .record(z.string(), z.json())
+  .describe(
+    `Body that is sent, with {{${placeholders.join('}}, {{')}}} in its texts; { text: "{{text}}" } and more if left out.`,
+  )
+  .superRefine((value, context) => {
+    for (const { name, path } of placeholdersIn(value)) {
+      if ((placeholders as readonly string[]).includes(name)) continue;
+      const near = didYouMean(name, placeholders) || `; there are ${placeholders.join(', ')}`;
+      context.addIssue({ code: 'custom', message: `unknown placeholder {{${name}}}${near}`, path });
+    }
+  });
+
+const webhookSchema = z
+  .strictObject({
+    url: z
+      .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm, secretForm], { error: NOT_A_URL })
+      .describe('Where it is sent. A URL that is secret itself belongs into { $secret: NAME }.'),
+    secret_header: z
+      .strictObject({
+        name: z
+          .string()
+          .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
+          .describe('Name of the header, such as Authorization.'),
+        value: z
+          .union([secretForm, envForm], {
+            error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+          })
+          .describe('Its value, as { $secret: NAME } or { $env: NAME }.'),
+      })
+      .describe('A header by which the receiver knows who sends.')
+      .optional(),
+    on: z
+      .array(z.enum(notifyEvents))
+      .min(1)
+      .describe('What it is told of: changes, failure, drift; all of them if left out.')
+      .optional(),
+    template: template.optional(),
+  })
+  .describe('A webhook that watch calls.');
+
+export const notifySchema = z.array(webhookSchema).describe('Whom watch tells of what happens.');
+
+/** A text of the project file, or where to find it. */
+export type Findable = string | { readonly variable: string } | { readonly secret: string };
+
+export interface Webhook {
+  readonly url: Findable;
+  readonly secretHeader: { readonly name: string; readonly value: Findable } | undefined;
+  readonly on: readonly NotifyEvent[];
+  readonly template: JsonObject | undefined;
+}
+
+/** What the project file says of webhooks, in the form in which the program uses it. */
+export function webhooksFrom(notify: z.infer<typeof notifySchema> | undefined): readonly Webhook[] {
+  return (notify ?? []).map(({ url, secret_header, on, template }) => ({
+    url: findable(url),
+    secretHeader: secret_header && { name: secret_header.name, value: findable(secret_header.value) },
+    on: on ?? notifyEvents,
+    template: template as JsonObject | undefined,
+  }));
+}
+
+function findable(written: string | { readonly $env: string } | { readonly $secret: string }): Findable {
+  if (typeof written === 'string') return written;
+  return '$env' in written ? { variable: written.$env } : { secret: written.$secret };
+}
+
+/** The text with each placeholder replaced. */
+export function fillPlaceholders(text: string, textOf: (name: Placeholder) => string): string {
+  return text.replace(PLACEHOLDER, (_, name: string) => textOf(name.trim() as Placeholder));
+}
+
+function* placeholdersIn(
+  value: unknown,
+  path: readonly (string | number)[] = [],
+): Generator<{ readonly name: string; readonly path: (string | number)[] }> {
+  if (typeof value === 'string') {
+    for (const [, name = ''] of value.matchAll(PLACEHOLDER)) yield { name: name.trim(), path: [...path] };
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) yield* placeholdersIn(item, [...path, index]);
+  } else if (isObject(value)) {
+    for (const [key, item] of Object.entries(value)) yield* placeholdersIn(item, [...path, key]);
+  }
+}

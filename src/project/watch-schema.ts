@@ -1,0 +1,83 @@
+import { Cron } from 'croner';
+import { z } from 'zod';
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
+const DURATION = /^(\d{1,6}(?:\.\d{1,3})?)([smhd])$/;
+
+/** Seconds of `30m` or `6h`. */
+export function durationSeconds(text: string): number {
+  const [, number = '', unit = 's'] = DURATION.exec(text) ?? [];
+  return Number(number) * SECONDS[unit as keyof typeof SECONDS];
+}
+
+const windowSchema = z
+  .strictObject({
+    cron: z
+      .string()
+      .describe('When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".')
+      .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
+      .refine((text) => !isCron(text) || everFires(text), { error: 'no such day ever comes' }),
+    time_zone: z
+      .string()
+      .describe('Time zone of the cron expression, such as Europe/Berlin; UTC if left out.')
+      .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
+      .optional(),
+    duration: z
+      .string()
+      .regex(DURATION, { error: 'expected a duration such as 30m or 6h' })
+      .refine((text) => !DURATION.test(text) || durationSeconds(text) > 0, {
+        error: 'expected more than no time',
+      })
+      .describe('How long the window stays open, such as 30m or 6h.'),
+  })
+  .describe('A time in which watch may apply.');
+
+export const watchSchema = z
+  .strictObject({
+    windows: z
+      .array(windowSchema)
+      .min(1)
+      .describe('When watch may apply; outside of all of them it only reports. At any time if left out.')
+      .optional(),
+  })
+  .describe('How watch works.');
+
+/** A time in which changes may be applied. */
+export interface ApplyWindow {
+  readonly cron: string;
+  /** IANA name. */
+  readonly timeZone: string;
+  readonly seconds: number;
+}
+
+/** What the project file says of windows, in the form in which the program uses it. */
+export function windowsFrom(watch: z.infer<typeof watchSchema> | undefined): readonly ApplyWindow[] {
+  return (watch?.windows ?? []).map(({ cron, time_zone, duration }) => ({
+    cron,
+    timeZone: time_zone ?? 'UTC',
+    seconds: durationSeconds(duration),
+  }));
+}
+
+/** Seconds and years, which some dialects of cron have, would make the same text mean something else elsewhere. */
+function isCron(text: string): boolean {
+  try {
+    new Cron(text, { mode: '5-part', paused: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function everFires(text: string): boolean {
+  return new Cron(text, { mode: '5-part', paused: true }).nextRun(new Date(0)) !== null;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

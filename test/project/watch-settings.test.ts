@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidProject } from '../../src/project/invalid-project.ts';
+import { loadProject } from '../../src/project/load-project.ts';
+import { lineOf, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
+
+async function load(more: string) {
+  using folder = new TemporaryProject({ 'voxform.yaml': PLAIN_PROJECT + more });
+  return await loadProject({ cwd: folder.root, env: {} });
+}
+
+async function problemsOf(more: string): Promise<string[]> {
+  try {
+    await load(more);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidProject)) throw error;
+    return error.diagnostics.map((each) => lineOf(each).replace(/^voxform.yaml:\d+:\d+ /, ''));
+  }
+}
+
+const hook = (text: string): string => `notify:\n  - ${text}\n`;
+
+describe('what a project file says for watch', () => {
+  it('has windows, with UTC where no time zone is named', async () => {
+    const { windows } = await load(
+      'watch: { windows: [{ cron: "0 22 * * 1-5", time_zone: Europe/Berlin, duration: 6h }, { cron: "@daily", duration: 90s }] }\n',
+    );
+    expect(windows).toEqual([
+      { cron: '0 22 * * 1-5', timeZone: 'Europe/Berlin', seconds: 21_600 },
+      { cron: '@daily', timeZone: 'UTC', seconds: 90 },
+    ]);
+  });
+
+  it('has webhooks, which are told of everything where they do not say of what', async () => {
+    const { webhooks } = await load(`notify:
+  - url: https://hooks.example.com/a
+  - url: { $secret: HOOK }
+    secret_header: { name: X-Token, value: { $env: TOKEN } }
+    on: [drift]
+    template: { text: "{{workspace}}: {{ text }}", n: 1 }
+`);
+    expect(webhooks).toEqual([
+      {
+        url: 'https://hooks.example.com/a',
+        secretHeader: undefined,
+        on: ['changes', 'failure', 'drift'],
+        template: undefined,
+      },
+      {
+        url: { secret: 'HOOK' },
+        secretHeader: { name: 'X-Token', value: { variable: 'TOKEN' } },
+        on: ['drift'],
+        template: { text: '{{workspace}}: {{ text }}', n: 1 },
+      },
+    ]);
+  });
+
+  it.each([
+    ['watch: { window: [] }\n', 'watch.window unknown-field unknown field "window"; did you mean "windows"?'],
+    [
+      'watch: { windows: [{ cron: "every night", duration: 6h }] }\n',
+      'watch.windows[0].cron bad-format cron: expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"',
+    ],
+    [
+      'watch: { windows: [{ cron: "0 0 22 * * 1", duration: 6h }] }\n',
+      'watch.windows[0].cron bad-format cron: expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"',
+    ],
+    [
+      'watch: { windows: [{ cron: "0 0 31 2 *", duration: 6h }] }\n',
+      'watch.windows[0].cron bad-format cron: no such day ever comes',
+    ],
+    [
+      'watch: { windows: [{ cron: "@daily", time_zone: Berlin, duration: 6h }] }\n',
+      'watch.windows[0].time_zone bad-format time_zone: expected the name of a time zone, such as Europe/Berlin',
+    ],
+    [
+      'watch: { windows: [{ cron: "@daily", duration: 6 hours }] }\n',
+      'watch.windows[0].duration bad-format duration: expected a duration such as 30m or 6h, is "6 hours"',
+    ],
+    [
+      'watch: { windows: [{ cron: "@daily", duration: 0s }] }\n',
+      'watch.windows[0].duration bad-format duration: expected more than no time',
+    ],
+    [
+      hook('{ url: "ftp://x.example" }'),
+      'notify[0].url bad-format url: expected an http or https URL, { $env: NAME } or { $secret: NAME }, is "ftp://x.example"',
+    ],
+    [
+      hook('{ url: "https://x.example", secret_header: { name: Authorization, value: plain } }'),
+      'notify[0].secret_header.value wrong-type value: must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+    ],
+    [
+      hook('{ url: "https://x.example", secret_header: { name: "A B", value: { $env: X } } }'),
+      'notify[0].secret_header.name bad-format name: expected the name of a header, is "A B"',
+    ],
+    [
+      hook('{ url: "https://x.example", on: [change] }'),
+      'notify[0].on[0] not-allowed on[0] must be one of "changes", "failure", "drift", is "change"; did you mean "changes"?',
+    ],
+    [
+      hook('{ url: "https://x.example", template: { a: { b: ["{{worspace}}"] } } }'),
+      'notify[0].template.a.b[0] bad-format b[0]: unknown placeholder {{worspace}}; did you mean "workspace"?',
+    ],
+  ])('says what is wrong: %s', async (more, expected) => {
+    expect(await problemsOf(more)).toEqual([expected]);
+  });
+});
