@@ -2,10 +2,11 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Declaration } from '../manifests/declaration.ts';
+import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import type { Finding } from '../manifests/finding.ts';
-import { parseDocuments } from '../manifests/parse-documents.ts';
+import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Project } from './project.ts';
 
@@ -19,6 +20,8 @@ export interface ReadDeclarations {
 export interface ReadOptions extends KnownNames {
   /** Texts that files are taken to have instead of their own, by real path. */
   readonly drafts?: ReadonlyMap<string, string> | undefined;
+  /** Asked before a file is parsed. */
+  readonly cache?: DocumentCache | undefined;
 }
 
 /** Files that are read before other work, such as answers of the platform, gets a turn. */
@@ -68,8 +71,8 @@ interface TextFile {
   readonly text: string;
 }
 
-function readDocuments({ file, text }: TextFile, known: KnownNames, into: Collected): void {
-  const { documents, problems } = parseDocuments(text);
+function readDocuments({ file, text }: TextFile, known: ReadOptions, into: Collected): void {
+  const { documents, problems } = parsedFile(text, known.cache);
   for (const problem of problems) into.findings.push({ severity: 'error', file, ...problem });
   if (documents.length === 0 && problems.length === 0) {
     into.findings.push({
@@ -100,4 +103,14 @@ function readDocuments({ file, text }: TextFile, known: KnownNames, into: Collec
       home: { value: spec, file, document: index, base: ['spec'] },
     });
   }
+}
+
+function parsedFile(text: string, cache: DocumentCache | undefined): ParsedFile {
+  if (cache === undefined) return parseDocuments(text);
+  const key = documentKey(text);
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const parsed = parseDocuments(text);
+  cache.set(key, parsed);
+  return parsed;
 }
