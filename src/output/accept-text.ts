@@ -23,8 +23,19 @@ export interface Acceptance {
   readonly unmoved: readonly string[];
 }
 
+/** What is said of values that go into the manifests, by where they come from. */
+export interface AcceptanceWords {
+  readonly verb: string;
+  /** Where there are none. */
+  readonly nothing: string;
+}
+
 /** The diff of the files, then what stays as it is and why. */
-export function renderAcceptance({ files, accepted, refused, unmoved }: Acceptance, style: Style): string {
+export function renderAcceptance(
+  { files, accepted, refused, unmoved }: Acceptance,
+  style: Style,
+  words: AcceptanceWords,
+): string {
   const parts: string[] = [];
   if (files.length > 0) parts.push(renderFileDiffs(files, style).trimEnd());
   if (refused.length > 0) {
@@ -35,14 +46,14 @@ export function renderAcceptance({ files, accepted, refused, unmoved }: Acceptan
     parts.push([style.bold(style.warn('Cannot be written back')), ...lines].join('\n'));
   }
   for (const address of unmoved) parts.push(style.prose(`${address} has not drifted.`));
-  parts.push(style.bold(closing({ files, accepted, refused, unmoved })));
+  parts.push(style.bold(closing({ files, accepted, refused, unmoved }, words)));
   return `${parts.join('\n\n')}\n`;
 }
 
-function closing({ files, accepted, refused }: Acceptance): string {
-  if (accepted.length === 0 && refused.length === 0) return 'No drift to accept.';
+function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: AcceptanceWords): string {
+  if (accepted.length === 0 && refused.length === 0) return nothing;
   const kept = refused.length === 0 ? '' : `, ${refused.length} cannot be written back`;
-  return `Accept: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
+  return `${verb}: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
 }
 
 export interface AcceptanceDocument {

@@ -1,6 +1,7 @@
 import type { PlannedResource } from '../engine/plan-document.ts';
-import type { ApplyReport, ResourceResult } from '../engine/report.ts';
-import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
+import type { ApplyReport } from '../engine/report.ts';
+import { actionWords, pendingActions } from './action-words.ts';
+import { type Applied, appliedIn, applySummary, interruption, leftIn } from './apply-words.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -9,18 +10,9 @@ import { visible } from './visible.ts';
 /** In columns: a longer address does not push the words after the others to the right. */
 const widestAddress = 36;
 
-interface Applied {
-  readonly resource: PlannedResource;
-  readonly result: ResourceResult;
-}
-
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
 export function renderApply(report: ApplyReport, style: Style): string {
-  const of = byAction(report.plan.resources);
-  const applied = appliedActions.flatMap(of).flatMap((resource): Applied[] => {
-    const result = report.results.get(resource.address);
-    return result === undefined ? [] : [{ resource, result }];
-  });
+  const applied = appliedIn(report);
   const parts = [
     renderDone(applied, style),
     list(
@@ -35,21 +27,14 @@ export function renderApply(report: ApplyReport, style: Style): string {
     ),
     list(
       'Left to do',
-      [...pendingActions.flatMap(of), ...applied.filter(isHalfDone).map(({ resource }) => resource)].map(
-        (resource) => renderPending(resource, style),
-      ),
+      leftIn(report).map((resource) => renderPending(resource, style)),
       style.bold,
     ),
     renderWarnings(report.warnings, style, { verbose: false }),
     report.interrupted === undefined
       ? ''
-      : style.prose(
-          `Interrupted by ${report.interrupted}. What was under way was finished; run apply again for the rest.`,
-          {
-            format: style.warn,
-          },
-        ),
-    closing(report, applied, style),
+      : style.prose(interruption(report.interrupted), { format: style.warn }),
+    closing(report, style),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
@@ -89,11 +74,6 @@ function renderFailed({ resource, result }: Applied, style: Style): string[] {
   ];
 }
 
-/** Written, with something left that no endpoint writes. */
-function isHalfDone({ resource: { steps = [] }, result }: Applied): boolean {
-  return result.status === 'done' && steps.length > 0;
-}
-
 function renderPending(resource: PlannedResource, style: Style): string {
   const { address, reason, steps = [] } = resource;
   const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
@@ -105,32 +85,10 @@ function renderPending(resource: PlannedResource, style: Style): string {
   return [head, ...why, ...steps.map((step) => style.prose(step, { indent: 4, lead: '[ ] ' }))].join('\n');
 }
 
-function closing({ plan, interrupted }: ApplyReport, applied: readonly Applied[], style: Style): string {
-  const number = (holds: (entry: Applied) => boolean) => applied.filter(holds).length;
-  const failed = number(({ result }) => result.status === 'failed');
-  const done = appliedActions.map(
-    (action) =>
-      [
-        number(({ resource, result }) => resource.action === action && result.status === 'done'),
-        actionWords[action].done,
-      ] as const,
-  );
-  const said = [
-    ...done,
-    [failed, 'failed'] as const,
-    [number(({ result }) => result.status === 'skipped'), 'skipped'] as const,
-  ]
-    .filter(([count]) => count > 0)
-    .map(([count, word]) => `${count} ${word}`)
-    .join(', ');
-  const byHand = plan.summary.manual + number(isHalfDone);
-  const left = counts({ ...plan.summary, manual: byHand }, pendingActions);
-  const color = failed > 0 ? style.error : interrupted === undefined ? style.good : style.warn;
-  const texts = [
-    said === '' ? 'Nothing to apply.' : `Applied: ${said}.`,
-    ...(left === '' ? [] : [`${left}.`]),
-  ];
-  return sentences(texts, style, {
+function closing(report: ApplyReport, style: Style): string {
+  const failed = [...report.results.values()].some(({ status }) => status === 'failed');
+  const color = failed ? style.error : report.interrupted === undefined ? style.good : style.warn;
+  return sentences(applySummary(report), style, {
     format: (line) => style.bold(color(line)),
   });
 }

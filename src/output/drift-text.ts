@@ -10,7 +10,7 @@ import { type Style, sentences } from './style.ts';
 export function renderDriftText(
   drift: PlanDocument,
   style: Style,
-  { verbose = false }: PlanTextOptions = {},
+  { verbose = false, headed = false }: PlanTextOptions = {},
 ): string {
   const views = { secrets: createSecretNumbers(), verbose, towards: 'platform' as const };
   const groups = driftGroups(drift.resources);
@@ -18,7 +18,7 @@ export function renderDriftText(
     ...groups.map((group) => renderGroup(group, { style, views })),
     renderRemarks(drift, style, { verbose }),
   ].filter((part) => part !== '');
-  const heading = body.length === 0 ? [] : [renderHeading(drift, style)];
+  const heading = body.length === 0 && !headed ? [] : [renderHeading(drift, style)];
   const isClean = groups.every(({ resources }) => resources.length === 0);
   const closing = sentences(driftSummary(drift), style, { format: isClean ? style.good : style.bold });
   return `${[...heading, ...body, closing].join('\n\n')}\n`;

@@ -32,8 +32,10 @@ export interface FieldViewOptions {
   readonly secrets: SecretNumbers;
   /** Of a drift the arrow points from the manifest to the platform: that way the change went. */
   readonly towards?: 'manifest' | 'platform';
-  /** Long texts are shown whole. */
+  /** Long texts are shown whole, and differences in white space too. */
   readonly verbose: boolean;
+  /** New texts and values are shown whole, where there is room to fold them. */
+  readonly wholeTexts?: boolean;
 }
 
 /** Gives each distinct fingerprint of a secret its number, from 1, in the order in which they are asked for. */
@@ -115,21 +117,21 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
     const lines = diffTexts(from.text, to.text, { whole: options.verbose, prose });
     if (lines.length > 0) return { form: 'diff', lines };
   }
-  const was = before === undefined ? (isNew ? undefined : '(unknown)') : brief(before, options.verbose);
+  const whole = options.verbose || options.wholeTexts === true;
+  const was = before === undefined ? (isNew ? undefined : '(unknown)') : brief(before, whole);
   if (to?.isBlock) {
     const lines = visibleLines(to.text);
-    let shown = options.verbose || lines.length <= shownLines + 1 ? lines.length : shownLines;
+    let shown = whole || lines.length <= shownLines + 1 ? lines.length : shownLines;
     // A blank line at the end shows nothing.
     while (shown > 1 && shown < lines.length && lines[shown - 1]?.trim() === '') shown--;
     return {
       form: 'text',
       before: was,
-      lines: lines.slice(0, shown).map((line) => (options.verbose ? line : clipped(line))),
+      lines: lines.slice(0, shown).map((line) => (whole ? line : clipped(line))),
       more: lines.length - shown,
     };
   }
-  const becomes =
-    after === undefined ? '(not set)' : options.verbose ? valueText(after) : clipped(valueText(after));
+  const becomes = after === undefined ? '(not set)' : whole ? valueText(after) : clipped(valueText(after));
   return was === undefined
     ? { form: 'value', after: becomes }
     : { form: 'change', before: was, after: becomes };

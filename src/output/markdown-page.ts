@@ -11,13 +11,19 @@ const smallest = 100;
 
 /** Blocks of Markdown up to the limit. A block is there whole, in its shorter form, or not at all: then it is counted. */
 export class MarkdownPage {
+  readonly #limit: number;
   readonly #blocks: string[] = [];
   #length = 0;
   #omitted = 0;
 
+  /** @param limit in characters */
+  constructor(limit = MARKDOWN_LIMIT) {
+    this.#limit = limit;
+  }
+
   /** True where no block is worth making any more. */
   get isFull(): boolean {
-    return !this.#fits(' '.repeat(smallest), MARKDOWN_LIMIT);
+    return !this.#fits(' '.repeat(smallest), this.#limit);
   }
 
   omit(): void {
@@ -25,7 +31,7 @@ export class MarkdownPage {
   }
 
   add(block: string, shorter?: string): void {
-    const fitting = [block, shorter].find((text) => text !== undefined && this.#fits(text, MARKDOWN_LIMIT));
+    const fitting = [block, shorter].find((text) => text !== undefined && this.#fits(text, this.#limit));
     if (fitting === undefined) this.#omitted++;
     else if (fitting !== '') this.#push(fitting);
   }
@@ -37,7 +43,7 @@ export class MarkdownPage {
     let listed = 0;
     for (const line of lines) {
       const separator = block === '' || block.startsWith('|') || listed > 0 ? '\n' : '\n\n';
-      if (!this.#fits(block + separator + line, MARKDOWN_LIMIT * share)) break;
+      if (!this.#fits(block + separator + line, this.#limit * share)) break;
       block += separator + line;
       listed++;
     }

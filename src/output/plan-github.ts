@@ -7,36 +7,50 @@ import { routeRemarks } from './route-words.ts';
 /** How many fields are named before the rest is counted. */
 const namedFields = 5;
 
+export interface GithubOptions {
+  /** Named in the titles, where there are several. */
+  readonly workspace?: string;
+}
+
+function titles(workspace: string | undefined): (what: string) => string {
+  return (what) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
+}
+
 /**
  * Annotations for GitHub Actions, a line each: what a plan does to each declared resource, beside its manifest, and the plan's
  * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
  */
-export function planGithub(plan: PlanDocument): string {
+export function planGithub(plan: PlanDocument, { workspace }: GithubOptions = {}): string {
+  const title = titles(workspace);
   const of = byAction(plan.resources);
   const sources = new Map(plan.resources.map(({ address, source }) => [address, source]));
   const place = (address: string | null) => (address === null ? {} : (sources.get(address) ?? {}));
   return [
     ...plan.guards.map(({ flag, message }) =>
-      githubCommand('warning', { title: 'voxform: guard' }, `${message} (${flag} lifts this)`),
+      githubCommand('warning', { title: title('guard') }, `${message} (${flag} lifts this)`),
     ),
-    ...shownActions.flatMap(of).filter(needsPerson).map(annotation),
+    ...shownActions
+      .flatMap(of)
+      .filter(needsPerson)
+      .map((resource) => annotation(resource, title)),
     ...plan.warnings.map(({ address, message }) =>
-      githubCommand('warning', { ...place(address), title: 'voxform: warning' }, about(address, message)),
+      githubCommand('warning', { ...place(address), title: title('warning') }, about(address, message)),
     ),
     ...shownActions
       .flatMap(of)
       .filter((resource) => !needsPerson(resource))
-      .map(annotation),
+      .map((resource) => annotation(resource, title)),
   ].join('');
 }
 
 /** The same for what `driftOf` found: a warning for each resource that drifted or is gone. */
-export function driftGithub(drift: PlanDocument): string {
+export function driftGithub(drift: PlanDocument, { workspace }: GithubOptions = {}): string {
+  const titleOf = titles(workspace);
   return driftGroups(drift.resources)
     .flatMap(({ heading, explanation = '', resources }) =>
       resources.flatMap(({ address, source, changes }) => {
         if (source === null) return [];
-        const title = `voxform: ${heading.toLowerCase()} ${address}`;
+        const title = titleOf(`${heading.toLowerCase()} ${address}`);
         const message = fieldsOf(changes) ?? explanation;
         return [githubCommand('warning', { file: source.file, line: source.line, title }, message)];
       }),
@@ -49,7 +63,7 @@ function needsPerson({ action }: PlannedResource): boolean {
 }
 
 /** Nothing for a resource that no manifest declares. */
-function annotation(resource: PlannedResource): string {
+function annotation(resource: PlannedResource, title: (what: string) => string): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
   if (source === null) return '';
   const level: AnnotationLevel = needsPerson(resource) || action === 'replace' ? 'warning' : 'notice';
@@ -61,7 +75,7 @@ function annotation(resource: PlannedResource): string {
     {
       file: source.file,
       line: source.line,
-      title: `voxform: ${actionWords[action].heading.toLowerCase()} ${address}`,
+      title: title(`${actionWords[action].heading.toLowerCase()} ${address}`),
     },
     message,
   );

@@ -9,33 +9,46 @@ import { details, type RowWords, TABLE_HEADING, tableRow } from './resource-mark
 /** How full of warnings, then of steps, then of rows the page may be at most. */
 const bounds = { warnings: 0.15, steps: 0.45, table: 0.6 };
 
+/** Where the page is not all that a comment holds. */
+export interface MarkdownPlace {
+  /** Characters. */
+  readonly limit?: number;
+  /** Shows all of it. */
+  readonly command?: string;
+}
+
 /**
  * A plan as a comment on a pull request, of at most 65,536 characters: counts, warnings, what is to be done by hand, a table, and
  * the fields of each resource, folded.
  */
-export function planMarkdown(plan: PlanDocument): string {
+export function planMarkdown(plan: PlanDocument, place: MarkdownPlace = {}): string {
   const of = byAction(plan.resources);
   const shown = shownActions.flatMap(of);
-  const page = begun(plan, 'plan', planSummary(plan));
+  const page = begun(plan, 'plan', { place, summary: planSummary(plan) });
   const pending = shown.filter(({ steps = [] }) => steps.length > 0);
   page.addList('#### By hand', pending.flatMap(checklist), bounds.steps);
   const listed = shown.map((resource) => ({ resource, words: wordsOf(resource) }));
   addResources(page, listed, 'manifest');
-  return page.text('voxform plan');
+  return page.text(place.command ?? 'voxform plan');
 }
 
 /** The same for what `driftOf` found: each field from what the manifest says to what the platform has. */
-export function driftMarkdown(drift: PlanDocument): string {
-  const page = begun(drift, 'drift', driftSummary(drift));
+export function driftMarkdown(drift: PlanDocument, place: MarkdownPlace = {}): string {
+  const page = begun(drift, 'drift', { place, summary: driftSummary(drift) });
   const listed = driftGroups(drift.resources).flatMap(({ heading, symbol, resources }) =>
     resources.map((resource) => ({ resource, words: { symbol, action: heading.toLowerCase() } })),
   );
   addResources(page, listed, 'platform');
-  return page.text('voxform drift');
+  return page.text(place.command ?? 'voxform drift');
 }
 
-function begun(plan: PlanDocument, what: string, summary: readonly string[]): MarkdownPage {
-  const page = new MarkdownPage();
+interface Beginning {
+  readonly place: MarkdownPlace;
+  readonly summary: readonly string[];
+}
+
+function begun(plan: PlanDocument, what: string, { place, summary }: Beginning): MarkdownPage {
+  const page = new MarkdownPage(place.limit);
   const workspace = markdownCode(plan.workspace.slice(0, 100));
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   page.addList('', remarksOf(plan), bounds.warnings);

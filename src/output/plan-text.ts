@@ -9,13 +9,15 @@ import { visible } from './visible.ts';
 export interface PlanTextOptions {
   /** Lists unchanged resources, shows long texts whole, and says why of everything. */
   readonly verbose?: boolean;
+  /** Says where the plan is of even where it holds nothing. */
+  readonly headed?: boolean;
 }
 
 /** A plan for a person to read: groups by action, a line a field, what else is to be known, and a closing count. */
 export function renderPlanText(
   plan: PlanDocument,
   style: Style,
-  { verbose = false }: PlanTextOptions = {},
+  { verbose = false, headed = false }: PlanTextOptions = {},
 ): string {
   const of = byAction(plan.resources);
   const views = { secrets: createSecretNumbers(), verbose };
@@ -24,7 +26,7 @@ export function renderPlanText(
     renderUnchanged(of('noop'), style, verbose),
     renderRemarks(plan, style, { verbose }),
   ].filter((part) => part !== '');
-  const heading = body.length === 0 ? [] : [renderHeading(plan, style)];
+  const heading = body.length === 0 && !headed ? [] : [renderHeading(plan, style)];
   return `${[...heading, ...body, closing(plan, style)].join('\n\n')}\n`;
 }
 

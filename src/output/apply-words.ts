@@ -1,0 +1,59 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
+
+/** A resource that the apply was to write, with what became of it. */
+export interface Applied {
+  readonly resource: PlannedResource;
+  readonly result: ResourceResult;
+}
+
+/** What an apply was to write, in the order in which it is shown. */
+export function appliedIn({ plan, results }: ApplyReport): Applied[] {
+  return appliedActions.flatMap(byAction(plan.resources)).flatMap((resource): Applied[] => {
+    const result = results.get(resource.address);
+    return result === undefined ? [] : [{ resource, result }];
+  });
+}
+
+/** What is still to be done by a person, also of what was written. */
+export function leftIn(report: ApplyReport): PlannedResource[] {
+  const halfDone = appliedIn(report).filter(isHalfDone);
+  return [
+    ...pendingActions.flatMap(byAction(report.plan.resources)),
+    ...halfDone.map(({ resource }) => resource),
+  ];
+}
+
+/** Written, with something left that no endpoint writes. */
+function isHalfDone({ resource: { steps = [] }, result }: Applied): boolean {
+  return result.status === 'done' && steps.length > 0;
+}
+
+export function interruption(signal: string): string {
+  return `Interrupted by ${signal}. What was under way was finished; run apply again for the rest.`;
+}
+
+/** The closing sentences of an apply, e.g. `Applied: 2 created, 1 failed.` and `1 manual.` */
+export function applySummary(report: ApplyReport): string[] {
+  const applied = appliedIn(report);
+  const number = (holds: (entry: Applied) => boolean) => applied.filter(holds).length;
+  const done = appliedActions.map(
+    (action) =>
+      [
+        number(({ resource, result }) => resource.action === action && result.status === 'done'),
+        actionWords[action].done,
+      ] as const,
+  );
+  const said = [
+    ...done,
+    [number(({ result }) => result.status === 'failed'), 'failed'] as const,
+    [number(({ result }) => result.status === 'skipped'), 'skipped'] as const,
+  ]
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(', ');
+  const { summary } = report.plan;
+  const left = counts({ ...summary, manual: summary.manual + number(isHalfDone) }, pendingActions);
+  return [said === '' ? 'Nothing to apply.' : `Applied: ${said}.`, ...(left === '' ? [] : [`${left}.`])];
+}

@@ -1,0 +1,18 @@
+/** The colours of the picture, light and dark. In a page of its own it takes the page's. */
+export const graphStyle = `
+.graph{--paper:#fff;--ink:#1f2328;--faint:#59636e;--line:#afb8c1;--box:#f6f8fa;--good:#1a7f37;--change:#9a6700;--bad:#cf222e;--ask:#0969da;--odd:#8250df;font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.graph .paper{fill:var(--paper)}
+.graph .box,.graph .stack{fill:var(--box);stroke:var(--line)}
+.graph .bar{fill:var(--line)}
+.graph text{fill:var(--ink)}
+.graph .kind,.graph .note{fill:var(--faint);font-size:11px}
+.graph .name{font-weight:600}
+.graph .edge path{fill:none;stroke:var(--line);stroke-width:1.5}
+.graph .edge:hover path{stroke:var(--ink);stroke-width:2}
+.graph .mark-create .bar,.graph .mark-create .box{stroke:var(--good)}.graph .mark-create .bar{fill:var(--good)}
+.graph .mark-update .box,.graph .mark-update .bar{stroke:var(--change)}.graph .mark-update .bar{fill:var(--change)}
+.graph .mark-replace .box,.graph .mark-replace .bar,.graph .mark-unknown .box,.graph .mark-unknown .bar{stroke:var(--odd)}.graph .mark-replace .bar,.graph .mark-unknown .bar{fill:var(--odd)}
+.graph .mark-forget .box,.graph .mark-forget .bar,.graph .mark-blocked .box,.graph .mark-blocked .bar{stroke:var(--bad)}.graph .mark-forget .bar,.graph .mark-blocked .bar{fill:var(--bad)}
+.graph .mark-manual .box,.graph .mark-manual .bar,.graph .mark-adopt .box,.graph .mark-adopt .bar{stroke:var(--ask)}.graph .mark-manual .bar,.graph .mark-adopt .bar{fill:var(--ask)}
+@media (prefers-color-scheme:dark){.graph{--paper:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#4b535d;--box:#161b22;--good:#3fb950;--change:#d29922;--bad:#f85149;--ask:#4493f8;--odd:#ab7df8}}
+`;

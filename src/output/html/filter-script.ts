@@ -1,0 +1,53 @@
+/**
+ * What a page does by itself: it searches, filters, opens and closes, and opens everything for print. Items carry `data-item` with
+ * their group, checkboxes `data-filter` with the same. Without it everything is there to be read.
+ */
+export const filterScript = `
+'use strict';
+const all = (selector) => [...document.querySelectorAll(selector)];
+const search = document.querySelector('#search');
+const items = all('[data-item]');
+const texts = new Map(items.map((item) => [item, item.textContent.toLowerCase()]));
+const count = document.querySelector('#count');
+function update() {
+  const words = search.value.toLowerCase().split(/\\s+/).filter(Boolean);
+  const wanted = new Set(all('[data-filter]').filter((box) => box.checked).map((box) => box.dataset.filter));
+  let shown = 0;
+  for (const item of items) {
+    const fits = (wanted.size === 0 || wanted.has(item.dataset.item)) && words.every((word) => texts.get(item).includes(word));
+    item.hidden = !fits;
+    if (fits) shown++;
+  }
+  for (const group of all('[data-group]')) group.hidden = group.querySelector('[data-item]:not([hidden])') === null;
+  const isAll = words.length === 0 && wanted.size === 0;
+  count.textContent = isAll ? '' : shown + ' of ' + items.length + ' shown';
+}
+if (search !== null) {
+  for (const input of [search, ...all('[data-filter]')]) input.addEventListener('input', update);
+  document.addEventListener('keydown', (event) => {
+    if (event.key === '/' && event.target !== search) {
+      event.preventDefault();
+      search.focus();
+    }
+    if (event.key === 'Escape' && event.target === search) {
+      search.value = '';
+      update();
+    }
+  });
+  for (const tool of all('[data-open]')) {
+    tool.addEventListener('click', () => {
+      for (const item of items) if (!item.hidden && item.tagName === 'DETAILS') item.open = tool.dataset.open === 'yes';
+    });
+  }
+  for (const tools of all('.tools')) tools.hidden = false;
+  update();
+}
+let closed = [];
+addEventListener('beforeprint', () => {
+  closed = all('details:not([open])');
+  for (const each of closed) each.open = true;
+});
+addEventListener('afterprint', () => {
+  for (const each of closed) each.open = false;
+});
+`;

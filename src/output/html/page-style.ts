@@ -1,0 +1,63 @@
+/** How a page looks: light and dark as the reader's system is, on a phone as on a wide screen, and on paper. */
+export const pageStyle = `
+:root{color-scheme:light dark;--paper:#fff;--ink:#1f2328;--faint:#59636e;--line:#d1d9e0;--box:#f6f8fa;--good:#1a7f37;--change:#9a6700;--bad:#cf222e;--ask:#0969da;--odd:#8250df;--came:#dafbe1;--came-word:#aceebb;--went:#ffebe9;--went-word:#ffc9c4;--focus:#0969da}
+@media (prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#3d444d;--box:#151b23;--good:#3fb950;--change:#d29922;--bad:#f85149;--ask:#4493f8;--odd:#ab7df8;--came:#12261e;--came-word:#1f572c;--went:#25171c;--went-word:#7a2a2b;--focus:#4493f8}}
+*{box-sizing:border-box}
+[hidden]{display:none!important}
+body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main,header,footer{max-width:1080px;margin:0 auto;padding:0 16px}
+header{padding-top:24px}
+h1{font-size:22px;line-height:1.3;margin:0;overflow-wrap:anywhere}
+h2{font-size:16px;margin:28px 0 8px;overflow-wrap:anywhere}
+h2 small,.faint{color:var(--faint);font-weight:400;font-size:13px}
+code,pre,.mono{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+.where{color:var(--faint);margin:4px 0 12px;overflow-wrap:anywhere}
+.summary{font-size:17px;font-weight:600;margin:0 0 12px}
+:focus-visible{outline:2px solid var(--focus);outline-offset:2px;border-radius:4px}
+.tools{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:8px 0;position:sticky;top:0;background:var(--paper);z-index:1;border-bottom:1px solid var(--line)}
+.tools input[type=search]{flex:1 1 200px;min-width:0;font:inherit;padding:6px 10px;border:1px solid var(--line);border-radius:6px;background:var(--box);color:inherit}
+.tools button,.chip{font:inherit;font-size:13px;padding:4px 10px;border:1px solid var(--line);border-radius:999px;background:var(--box);color:inherit;cursor:pointer;white-space:nowrap}
+.chip{display:inline-flex;align-items:center;gap:6px}
+.chip:has(:checked){border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
+.chip:has(:focus-visible){outline:2px solid var(--focus);outline-offset:2px}
+.chip input{margin:0;accent-color:currentColor}
+#count{color:var(--faint);font-size:13px;min-width:7em}
+.remark{border:1px solid var(--line);border-left:4px solid var(--change);border-radius:6px;padding:8px 12px;margin:8px 0;overflow-wrap:anywhere}
+.remark.bad{border-left-color:var(--bad)}
+details.resource{border:1px solid var(--line);border-radius:6px;margin:8px 0;background:var(--paper)}
+details.resource>summary{display:flex;flex-wrap:wrap;gap:2px 10px;align-items:baseline;padding:8px 12px;cursor:pointer;list-style:none;border-radius:6px}
+details.resource>summary::-webkit-details-marker{display:none}
+details.resource>summary::before{content:"\\25B8";color:var(--faint);width:10px}
+details.resource[open]>summary::before{content:"\\25BE"}
+details.resource[open]>summary{background:var(--box);border-bottom:1px solid var(--line);border-radius:6px 6px 0 0}
+summary .symbol{font:600 14px ui-monospace,Menlo,Consolas,monospace;min-width:1.2em}
+summary .address{font-weight:600;overflow-wrap:anywhere;min-width:0}
+summary .faint{overflow-wrap:anywhere;min-width:0}
+.content{padding:8px 12px 12px}
+.content p{margin:4px 0;overflow-wrap:anywhere}
+.content ul{margin:4px 0;padding-left:20px}
+.field{margin:10px 0 0}
+.path{font-weight:600}
+.note{color:var(--change);font-size:13px;overflow-wrap:anywhere}
+.value{display:block;overflow-wrap:anywhere;white-space:pre-wrap}
+del,ins{text-decoration:none;border-radius:3px;padding:0 3px;overflow-wrap:anywhere}
+del{background:var(--went)}
+ins{background:var(--came)}
+.arrow{color:var(--faint);padding:0 4px}
+pre{margin:4px 0 0;border:1px solid var(--line);border-radius:6px;overflow:hidden;white-space:pre-wrap;background:var(--box)}
+pre .line{display:block;padding:0 10px 0 26px;text-indent:-16px;min-height:1.5em}
+pre .place{color:var(--faint);background:var(--paper);border-bottom:1px solid var(--line);border-top:1px solid var(--line);text-indent:0;padding-left:10px}
+pre .place:first-child{border-top:0}
+pre .went{background:var(--went)}
+pre .came{background:var(--came)}
+pre .went del{background:var(--went-word);padding:0}
+pre .came ins{background:var(--came-word);padding:0}
+details.more>summary{cursor:pointer;color:var(--ask);font-size:13px}
+.good{color:var(--good)}.change{color:var(--change)}.bad{color:var(--bad)}.ask{color:var(--ask)}.odd{color:var(--odd)}
+.picture{border:1px solid var(--line);border-radius:6px;overflow:auto;max-height:80vh}
+.picture svg{display:block}
+ul.plain{list-style:none;padding:0;margin:8px 0}
+ul.plain li{padding:2px 0;overflow-wrap:anywhere}
+footer{color:var(--faint);font-size:13px;padding-top:24px;padding-bottom:32px;overflow-wrap:anywhere}
+@media print{.tools{display:none!important}.picture{max-height:none;overflow:visible}.picture svg{max-width:100%;height:auto}details.resource{break-inside:avoid-page}body{font-size:11px}del,ins,pre .line{print-color-adjust:exact}}
+`;

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { graphStyle } from '../graph/graph-style.ts';
+import { escapeMarkup } from '../markup.ts';
+import { filterScript } from './filter-script.ts';
+import { pageStyle } from './page-style.ts';
+
+export interface Page {
+  /** Plain text. */
+  readonly title: string;
+  /** Markup, in which everything from outside is escaped. */
+  readonly body: string;
+}
+
+const style = `${pageStyle}${graphStyle}`;
+
+/**
+ * A whole page in one file. It asks for nothing from anywhere, and its policy lets no script run but its own: what a browser
+ * finds in a name or a prompt stays text even if an escape were forgotten.
+ */
+export function htmlPage({ title, body }: Page): string {
+  const policy = [
+    "default-src 'none'",
+    `style-src '${digest(style)}'`,
+    `script-src '${digest(filterScript)}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeMarkup(title)}</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+${body}
+<script>${filterScript}</script>
+</body>
+</html>
+`;
+}
+
+function digest(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

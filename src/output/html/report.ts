@@ -1,0 +1,116 @@
+import type { PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
+import { createSecretNumbers } from '../field-view.ts';
+import { graphSvg } from '../graph/graph-svg.ts';
+import { planGraph } from '../graph/plan-graph.ts';
+import { escapeMarkup } from '../markup.ts';
+import { htmlPage } from './page.ts';
+import { type Outcome, resourceHtml, type Tone } from './resource-html.ts';
+
+/** A plan, a drift or an apply, as a page has it. */
+export interface Report {
+  readonly what: 'plan' | 'drift' | 'apply';
+  readonly document: PlanDocument;
+  /** Sentences. */
+  readonly summary: readonly string[];
+  readonly groups: readonly ReportGroup[];
+  readonly towards: 'manifest' | 'platform';
+  /** Said before everything else, if need be. */
+  readonly urgent?: readonly string[];
+  outcome?(resource: PlannedResource): Outcome | undefined;
+}
+
+export interface ReportGroup {
+  /** By which it is filtered; no two groups share one. */
+  readonly key: string;
+  readonly heading: string;
+  readonly explanation?: string | undefined;
+  readonly symbol: string;
+  readonly tone: Tone;
+  readonly resources: readonly PlannedResource[];
+}
+
+/** Of what is unchanged: more of it would only make the file large. */
+const mostListed = 1000;
+
+/** The report as a page of its own. */
+export function htmlReport(report: Report): string {
+  const { what, document } = report;
+  const groups = report.groups.filter(({ resources }) => resources.length > 0);
+  const title = `voxform ${what}: ${document.workspace}`;
+  const body = [
+    `<header><h1>${escapeMarkup(title)}</h1>`,
+    `<p class="where">${escapeMarkup(`${document.workspace_id} at ${document.base_url}`)}</p>`,
+    `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
+    ...remarks(report),
+    '</header><main>',
+    toolbar(groups),
+    ...groupsHtml(groups, report),
+    picture(document),
+    '</main>',
+    `<footer>${escapeMarkup(footer(document))}</footer>`,
+  ];
+  return htmlPage({ title, body: body.join('\n') });
+}
+
+function remarks({ document: { guards, warnings, refreshed }, urgent = [], what }: Report): string[] {
+  return [
+    ...urgent.map((text) => remark(text, 'bad')),
+    ...(what === 'apply'
+      ? []
+      : guards.map(({ flag, message }) =>
+          remark(`An apply of this plan is refused: ${message} (${flag} lifts this)`, 'bad'),
+        )),
+    ...(refreshed
+      ? []
+      : [remark('Made without reading the records that the state knows: it says what they were.', '')]),
+    ...warnings.map(({ address, message }) =>
+      remark(address === null ? message : `${address}: ${message}`, ''),
+    ),
+  ];
+}
+
+function remark(text: string, tone: 'bad' | ''): string {
+  return `<p class="remark${tone === '' ? '' : ` ${tone}`}">${escapeMarkup(text)}</p>`;
+}
+
+/** Hidden until the script shows it: without the script it would do nothing. */
+function toolbar(groups: readonly ReportGroup[]): string {
+  if (groups.length === 0) return '';
+  const chips = groups.map(
+    ({ key, heading, tone, resources }) =>
+      `<label class="chip ${tone}"><input type="checkbox" data-filter="${escapeMarkup(key)}">${escapeMarkup(heading)} ${resources.length}</label>`,
+  );
+  return [
+    '<div class="tools" hidden>',
+    '<input type="search" id="search" placeholder="Search" aria-label="Search resources, fields and texts" aria-keyshortcuts="/">',
+    ...(groups.length > 1 ? chips : []),
+    '<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button>',
+    '<span id="count" role="status"></span></div>',
+  ].join('');
+}
+
+function groupsHtml(groups: readonly ReportGroup[], { towards, outcome }: Report): string[] {
+  const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards };
+  return groups.map((group) => {
+    const { heading, explanation, resources } = group;
+    const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
+    const listed = resources.slice(0, mostListed);
+    const rest = resources.length - listed.length;
+    return [
+      `<section data-group><h2>${escapeMarkup(heading)} (${resources.length})${why}</h2>`,
+      ...listed.map((resource) => resourceHtml(resource, { group, views, outcome: outcome?.(resource) })),
+      ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
+      '</section>',
+    ].join('\n');
+  });
+}
+
+function picture(document: PlanDocument): string {
+  const graph = planGraph(document);
+  if (graph.edges.length === 0) return '';
+  return `<section><h2>What refers to what</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(graph, { standalone: false })}</div></section>`;
+}
+
+function footer({ voxform_version, state }: PlanDocument): string {
+  return `voxform ${voxform_version}, state ${state.lineage}, serial ${state.serial}`;
+}

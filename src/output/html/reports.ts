@@ -1,0 +1,98 @@
+import type { Action, PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
+import type { ApplyReport, ResourceResult } from '../../engine/report.ts';
+import {
+  actionWords,
+  appliedActions,
+  byAction,
+  pendingActions,
+  planSummary,
+  shownActions,
+} from '../action-words.ts';
+import { applySummary, interruption } from '../apply-words.ts';
+import { driftGroups, driftSummary } from '../drift-words.ts';
+import { htmlReport, type ReportGroup } from './report.ts';
+import { type Outcome, toneOf } from './resource-html.ts';
+
+/** A plan as a page in one file. */
+export function planHtml(plan: PlanDocument): string {
+  const of = byAction(plan.resources);
+  return htmlReport({
+    what: 'plan',
+    document: plan,
+    summary: planSummary(plan),
+    groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action))),
+    towards: 'manifest',
+  });
+}
+
+/** What `driftOf` found, as a page in one file. */
+export function driftHtml(drift: PlanDocument): string {
+  const groups = driftGroups(drift.resources).map(
+    ({ heading, explanation, symbol, colorOf, resources }): ReportGroup => ({
+      key: heading.toLowerCase(),
+      heading,
+      explanation,
+      symbol,
+      tone: toneOf[colorOf],
+      resources,
+    }),
+  );
+  return htmlReport({
+    what: 'drift',
+    document: drift,
+    summary: driftSummary(drift),
+    groups: [...groups, groupOf('noop', byAction(drift.resources)('noop'))],
+    towards: 'platform',
+  });
+}
+
+/** What an apply did, as a page in one file. */
+export function applyHtml(report: ApplyReport): string {
+  const { plan, results, warnings, interrupted } = report;
+  const of = byAction(plan.resources);
+  const written = appliedActions.flatMap(of);
+  const withStatus = (status: ResourceResult['status']) =>
+    written.filter(({ address }) => results.get(address)?.status === status);
+  return htmlReport({
+    what: 'apply',
+    document: { ...plan, warnings },
+    summary: applySummary(report),
+    groups: [
+      { key: 'failed', heading: 'Failed', symbol: 'x', tone: 'bad', resources: withStatus('failed') },
+      { key: 'skipped', heading: 'Skipped', symbol: '-', tone: 'change', resources: withStatus('skipped') },
+      { key: 'done', heading: 'Done', symbol: '+', tone: 'good', resources: withStatus('done') },
+      ...[...pendingActions, 'noop' as const].map((action) => groupOf(action, of(action))),
+    ],
+    towards: 'manifest',
+    urgent: interrupted === undefined ? [] : [interruption(interrupted)],
+    outcome: (resource) => outcomeOf(resource, results.get(resource.address)),
+  });
+}
+
+function groupOf(action: Action, resources: readonly PlannedResource[]): ReportGroup {
+  const { heading, explanation, symbol } = actionWords[action];
+  return { key: action, heading, explanation, symbol, tone: toneOf[action], resources };
+}
+
+function outcomeOf({ action }: PlannedResource, result: ResourceResult | undefined): Outcome | undefined {
+  if (result === undefined) return undefined;
+  const { status } = result;
+  switch (status) {
+    case 'done':
+      return {
+        word: actionWords[action].done,
+        tone: 'good',
+        said: result.id === null ? [] : [`Its id is ${result.id}.`],
+      };
+    case 'failed':
+      return {
+        word: 'failed',
+        tone: 'bad',
+        said: [result.error, ...(result.hint === undefined ? [] : [result.hint])],
+      };
+    case 'skipped':
+      return { word: 'skipped', tone: 'change', said: [result.because] };
+    default:
+      return status satisfies never;
+  }
+}
