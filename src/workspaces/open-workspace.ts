@@ -116,7 +116,7 @@ export class OpenWorkspace {
 
   /** A client of the platform. To be closed. */
   connect(options: PlatformOptions): PlatformClient {
-    const { log, interrupts } = this.#context;
+    const { log, interrupts, onRequest } = this.#context;
     const { limits } = this.project;
     this.#keep(this.workspace.apiKey);
     const transport = createTransport({
@@ -129,7 +129,9 @@ export class OpenWorkspace {
       signal: interrupts.requests,
       redact: (text) => this.#platformRedactor.redact(text),
       onNotice: (text) => log.info(text),
-      onRequest: ({ method, path, status, error, attempt, milliseconds }) => {
+      onRequest: (event) => {
+        onRequest?.(event);
+        const { method, path, status, error, attempt, milliseconds } = event;
         const again = attempt === 1 ? '' : `, try ${attempt}`;
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },

@@ -1,3 +1,4 @@
+import type { RequestEvent } from '../platform/transport-options.ts';
 import type { FailPoint } from '../state/backends/local.ts';
 import type { Redactor } from '../values/redactor.ts';
 
@@ -28,6 +29,8 @@ export interface RunContext {
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
+  /** Told after every try of a request. */
+  readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Where a test makes the run die. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }
