@@ -44,7 +44,9 @@ describe('status', () => {
     expect((await standing())[0]).toBe('Agent/day drifted');
     const text = await workspace.run('status', '--detailed-exitcode');
     expect(text.code).toBe(2);
-    expect(text.stdout).toMatch(/^ADDRESS +STATUS +DETAIL\nAgent\/day +drifted +prompt_config\.prompt\n/);
+    expect(text.stdout).toMatch(
+      /^ADDRESS +STATUS +DETAIL\nAgent\/day +drifted +prompt_config\.prompt; its draft/,
+    );
     expect(workspace.writes()).toBe(writes);
 
     await workspace.run('apply', '--auto-approve');

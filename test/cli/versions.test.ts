@@ -37,21 +37,33 @@ describe('versions and rollback', () => {
     expect(workspace.writes()).toBe(writes);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
     expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).stdout).toContain(
-      'No',
+      'No value of Agent/day differs',
     );
+    workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
+    workspace.emulator.dashboard.publishAgent(agent);
+    const foreign = await workspace.run('rollback', 'Agent/day', '--to', '3', '--auto-approve');
+    expect(foreign).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('belongs to the workspace 01ANOTHER'),
+    });
   });
 
-  it.each([
-    [['versions', 'Webhook/x'], 64, 'has no versions'],
-    [['versions', 'Agent/dya'], 1, 'did you mean "Agent/day"?'],
-    [['versions', 'Agent/day', '7'], 1, '404'],
-    [['rollback', 'Agent/day'], 64, '--to'],
-    [['rollback', 'Agent/nobody', '--to', '1'], 1, 'no manifest declares Agent/nobody'],
-  ])('%j says what is wrong', async (args, expected, message) => {
+  it('says what is wrong', async () => {
     await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
-    const { code, stderr } = await workspace.run(...args);
-    expect(stderr).toContain(message);
-    expect(code).toBe(expected);
+    const cases: readonly (readonly [readonly string[], number, string])[] = [
+      [['versions', 'Webhook/x'], 64, 'has no versions'],
+      [['versions', 'Agent/dya'], 1, 'did you mean "Agent/day"?'],
+      [['versions', 'Agent/day', '7'], 1, 'Agent/day has no published version 7'],
+      [['versions', 'Agent/day', '--diff', '1'], 64, '--diff needs the version'],
+      [['rollback', 'Agent/day', '--to', '7'], 1, 'Agent/day has no published version 7'],
+      [['rollback', 'Agent/day'], 64, '--to'],
+      [['rollback', 'Agent/nobody', '--to', '1'], 1, 'no manifest declares Agent/nobody'],
+    ];
+    for (const [args, expected, message] of cases) {
+      const { code, stderr } = await workspace.run(...args);
+      expect(stderr, args.join(' ')).toContain(message);
+      expect(code, args.join(' ')).toBe(expected);
+    }
   });
 });

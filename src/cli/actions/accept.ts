@@ -19,7 +19,8 @@ export async function accept(
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: true });
   const acceptance = await acceptanceFor(context, opened, { addresses, options });
-  return writeBack(context, opened, { acceptance, options, command: 'voxform accept' });
+  const words = { verb: 'Accept', nothing: 'No drift to accept.' };
+  return writeBack(context, opened, { acceptance, options, command: 'voxform accept', words });
 }
 
 interface Asked {

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { kindNamed } from '../../engine/kind-named.ts';
+import { refuseForeignRecord } from '../../engine/read.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
 import { parseAddress, type Resource } from '../../manifests/resource.ts';
@@ -8,6 +9,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
 import { renderTable } from '../../output/table.ts';
 import type { PlatformClient } from '../../platform/client.ts';
+import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { planEdits } from '../../project/plan-edits.ts';
@@ -37,10 +39,11 @@ export async function versions(
   const client = opened.connect(options);
   const { terminal, log } = context;
   try {
-    const { id, of } = recordOf(address, state);
+    const of = recordOf(address, state);
     if (version === undefined) {
+      if (options.diff !== undefined) throw whichVersion(address, options.diff);
       const all: VersionShown[] = [];
-      for await (const each of of.list(client, id)) all.push(each);
+      for await (const each of of.versions.list(client, of.id)) all.push(each);
       if (options.output === 'json') terminal.out(jsonText(all));
       else if (all.length === 0) log.info(`${address} was never published.`);
       else {
@@ -53,12 +56,13 @@ export async function versions(
       }
       return ExitCode.ok;
     }
-    const shown = await of.get(client, id, version);
+    const { workspaceId } = opened.workspace;
+    const shown = await versionOf(of, version, { client, workspaceId });
     if (options.diff === undefined) {
       terminal.out(options.output === 'json' ? jsonText(shown) : stringify(shown, { lineWidth: 0 }));
       return ExitCode.ok;
     }
-    const other = await of.get(client, id, options.diff);
+    const other = await versionOf(of, options.diff, { client, workspaceId });
     const files = [
       { file: `${address} ${version} to ${options.diff}`, before: text(shown), after: text(other) },
     ];
@@ -82,13 +86,14 @@ export async function rollback(context: Context, address: string, options: Rollb
   try {
     const resource = resources.find((each) => each.address === address);
     if (resource === undefined) throw undeclared(address, resources);
-    const { id, of } = recordOf(address, state);
-    const version = await of.get(client, id, options.to);
+    const { workspaceId } = opened.workspace;
+    const version = await versionOf(recordOf(address, state), options.to, { client, workspaceId });
     const acceptance = await editsFor(context, { opened, resource, resources, version, state, client });
     return await writeBack(context, opened, {
       acceptance,
       options,
       command: `voxform rollback ${address} --to ${options.to}`,
+      words: { verb: 'Roll back', nothing: `No value of ${address} differs from version ${options.to}.` },
     });
   } finally {
     await client.close();
@@ -128,7 +133,14 @@ async function editsFor({ env }: Context, { opened, resource, resources, version
   };
 }
 
-function recordOf(address: string, state: State): { readonly id: string; readonly of: Versions } {
+interface Versioned {
+  readonly address: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly versions: Versions;
+}
+
+function recordOf(address: string, state: State): Versioned {
   const kind = kinds.get(parseAddress(address)?.kind ?? '');
   if (kind?.versions === undefined) {
     const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
@@ -137,8 +149,34 @@ function recordOf(address: string, state: State): { readonly id: string; readonl
     });
   }
   const entry = state.resources.get(address);
-  if (entry !== undefined) return { id: entry.id, of: kind.versions };
-  throw unknownInState(address, state.resources.keys());
+  if (entry === undefined) throw unknownInState(address, state.resources.keys());
+  return { address, kind: kind.name, id: entry.id, versions: kind.versions };
+}
+
+/** @throws ForeignRecord where the version is of a record of another workspace. */
+async function versionOf(
+  { address, kind, id, versions: of }: Versioned,
+  version: number,
+  { client, workspaceId }: { readonly client: PlatformClient; readonly workspaceId: string },
+): Promise<ShownRecord> {
+  try {
+    const shown = await of.get(client, id, version);
+    refuseForeignRecord(shown, kind, workspaceId);
+    return shown;
+  } catch (cause) {
+    if (!(cause instanceof PlatformError) || cause.status !== 404) throw cause;
+    throw new UserError(`${address} has no published version ${version}`, {
+      hint: `voxform versions ${address} lists those that it has.`,
+      cause,
+    });
+  }
+}
+
+function whichVersion(address: string, diff: number): UserError {
+  return new UserError('--diff needs the version that it compares with', {
+    hint: `voxform versions ${address} VERSION --diff ${diff}`,
+    exitCode: ExitCode.usage,
+  });
 }
 
 function undeclared(address: string, resources: readonly Resource[]): UserError {

@@ -1,4 +1,9 @@
-import { type Acceptance, acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
+import {
+  type Acceptance,
+  type AcceptanceWords,
+  acceptanceJson,
+  renderAcceptance,
+} from '../../output/accept-text.ts';
 import { plural } from '../../output/action-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
@@ -13,16 +18,24 @@ export interface WriteBackOptions {
   readonly autoApprove?: boolean;
 }
 
-/** Shows what would change in the project's files, asks, and writes them. `command` is for the hint. */
+interface WritingBack {
+  readonly acceptance: Acceptance;
+  readonly options: WriteBackOptions;
+  /** For the hint. */
+  readonly command: string;
+  readonly words: AcceptanceWords;
+}
+
+/** Shows what would change in the project's files, asks, and writes them. */
 export async function writeBack(
   context: Context,
   { project, workspace }: OpenWorkspace,
-  { acceptance, options, command }: { acceptance: Acceptance; options: WriteBackOptions; command: string },
+  { acceptance, options, command, words }: WritingBack,
 ): Promise<number> {
   const { files, refused } = acceptance;
   const { terminal, log, interrupts } = context;
   const isWriting = files.length > 0 && options.dryRun !== true;
-  if (options.output === 'text') terminal.out(renderAcceptance(acceptance, terminal.style));
+  if (options.output === 'text') terminal.out(renderAcceptance(acceptance, terminal.style, words));
   if (isWriting) {
     const approved = options.autoApprove || (await ask(context, { files: files.length, command }));
     if (!approved) {
