@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -7,7 +7,6 @@ import type { Fingerprints } from '../state/fingerprint.ts';
 import type { StateSession } from '../state/session.ts';
 import { jsonEqual } from '../values/json.ts';
 import type { Secret } from '../values/value.ts';
-import { kindOf, recordKey } from './bind.ts';
 import { kindNamed } from './kind-named.ts';
 import type { Plan } from './plan.ts';
 import { type PlannedResource, type PlanWarning, writes } from './plan-document.ts';

@@ -1,4 +1,4 @@
-import type { Address, Resource } from '../manifests/resource.ts';
+import { type Address, kindOf, type Resource, recordKey } from '../manifests/resource.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from '../state/document.ts';
 import type { State } from '../state/state.ts';
 
@@ -76,12 +76,4 @@ export function undeclaredHolders(
 
 function byAddress(a: Resource, b: Resource): number {
   return a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
-}
-
-export function recordKey(kind: string, id: string): string {
-  return `${kind}/${id}`;
-}
-
-export function kindOf(address: Address): string {
-  return address.slice(0, address.indexOf('/'));
 }

@@ -1,10 +1,10 @@
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
-import type { Address, Resource } from '../manifests/resource.ts';
+import { type Address, kindOf, type Resource, recordKey } from '../manifests/resource.ts';
 import type { Fingerprints } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
 import type { Leaves } from '../values/path.ts';
 import { references, withReferences } from '../values/value.ts';
-import { type Binding, kindOf, recordKey, undeclaredHolders } from './bind.ts';
+import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';

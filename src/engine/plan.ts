@@ -1,8 +1,7 @@
-import type { Address } from '../manifests/resource.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
 import type { Guards } from '../project/project.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { Secret, specials } from '../values/value.ts';
-import { kindOf } from './bind.ts';
 import { type Deciding, decideAll } from './decide-all.ts';
 import { trippedGuards } from './guards.ts';
 import { refuseDoubledNames } from './lookups.ts';

@@ -1,10 +1,10 @@
 import type { Kind, Lookup } from '../kinds/kind.ts';
-import type { Address, Resource } from '../manifests/resource.ts';
+import { type Address, kindOf, type Resource, recordKey } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Guards } from '../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
-import { type Binding, bindResources, kindOf, recordKey } from './bind.ts';
+import { type Binding, bindResources } from './bind.ts';
 import { leavesOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { textsToMask } from './memory.ts';

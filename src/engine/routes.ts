@@ -1,7 +1,6 @@
 import type { Kind, Routes, ShownRecord } from '../kinds/kind.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, recordKey } from '../manifests/resource.ts';
 import { isObject, type Json } from '../values/json.ts';
-import { recordKey } from './bind.ts';
 import type { PlanDocument, PlannedResource, PlannedRoute } from './plan-document.ts';
 
 /** A kind whose records lead to others. */

@@ -1,11 +1,10 @@
 import type { Kind, Mention, ShownRecord } from '../kinds/kind.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import { PlatformError } from '../platform/errors.ts';
 import type { PendingCreate } from '../state/document.ts';
 import { isMasked } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
 import type { LeafPath } from '../values/path.ts';
-import { kindOf, recordKey } from './bind.ts';
 import { sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 import { eachConcurrently, getRecord, type ObserveOptions } from './read.ts';

@@ -1,10 +1,9 @@
 import type { Kind } from '../kinds/kind.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
 import type { State } from '../state/state.ts';
-import { kindOf } from './bind.ts';
 import { Counter, collect, getRecord, type Observation } from './read.ts';
 
 /** Which record an address is to be. */

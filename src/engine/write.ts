@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, recordKey } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -10,7 +10,6 @@ import type { Json } from '../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../values/path.ts';
 import { fromForms, type Secret, type Value, withReferences } from '../values/value.ts';
 import { unlikeSent } from './answer.ts';
-import { recordKey } from './bind.ts';
 import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';

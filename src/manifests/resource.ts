@@ -32,3 +32,13 @@ export function parseAddress(address: string): { kind: string; name: string } | 
   if (slash <= 0 || slash === address.length - 1) return undefined;
   return { kind: address.slice(0, slash), name: address.slice(slash + 1) };
 }
+
+/** What stands before the slash of an address; empty where there is none. */
+export function kindOf(address: Address): string {
+  return address.slice(0, Math.max(0, address.indexOf('/')));
+}
+
+/** One text for each record: an id is unique within its kind alone. */
+export function recordKey(kind: string, id: string): string {
+  return `${kind}/${id}`;
+}

@@ -1,3 +1,4 @@
+import { kindOf, recordKey } from '../manifests/resource.ts';
 import {
   type Orphan,
   type PendingCreate,
@@ -210,12 +211,4 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
     observed: keep(entry.observed),
     unobserved: [...entry.unobserved.filter(stays), ...secret].sort(),
   };
-}
-
-function kindOf(address: string): string {
-  return address.slice(0, Math.max(0, address.indexOf('/')));
-}
-
-function recordKey(kind: string, id: string): string {
-  return `${kind}/${id}`;
 }

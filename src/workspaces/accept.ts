@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
 import { Counter, collect } from '../engine/read.ts';
 import type { Kind, Lookup } from '../kinds/kind.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { WantedValue } from '../project/edit-plan.ts';
 import type { State } from '../state/state.ts';
@@ -93,7 +93,7 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
 function lookupsOf({ wanted, kinds, lookups }: Referring): Set<Lookup> {
   const needed = new Set<Lookup>();
   for (const { address, path } of wanted) {
-    const refersTo = kinds.get(address.slice(0, address.indexOf('/')))?.fields[path]?.refersTo;
+    const refersTo = kinds.get(kindOf(address))?.fields[path]?.refersTo;
     const lookup = refersTo === undefined ? undefined : lookups.get(refersTo);
     if (lookup !== undefined) needed.add(lookup);
   }

@@ -1,6 +1,7 @@
 import { Counter, collect, eachConcurrently, getRecord, refuseForeignRecord } from '../engine/read.ts';
 import type { ReadProgress } from '../engine/report.ts';
 import type { Kind, Lookup, Mention, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import { kindOf } from '../manifests/resource.ts';
 import { PlatformError } from '../platform/errors.ts';
 import type { Looking } from './orphans.ts';
 
@@ -179,7 +180,7 @@ export function* idsInState(
   resources: Iterable<readonly [string, { readonly id: string }]>,
 ): Generator<KnownId> {
   for (const [address, { id }] of resources) {
-    const kind = address.slice(0, address.indexOf('/'));
+    const kind = kindOf(address);
     if (kinds.has(kind)) yield { kind, id, clause: `${address} is it in the state` };
   }
 }

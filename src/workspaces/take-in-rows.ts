@@ -1,7 +1,7 @@
-import { kindOf } from '../engine/bind.ts';
 import { kindNamed } from '../engine/kind-named.ts';
 import { createSecondLook, eachConcurrently, ForeignRecord } from '../engine/read.ts';
 import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/take-in.ts';
+import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
 import type { ImportRow, RowProblem } from './import-rows.ts';

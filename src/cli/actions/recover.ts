@@ -1,7 +1,7 @@
-import { kindOf } from '../../engine/bind.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import { recordClaim } from '../../engine/take-in.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
+import { kindOf } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import {
   evidenceText,

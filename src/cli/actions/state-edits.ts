@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { kindOf } from '../../engine/bind.ts';
+import { kindOf } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { parseState, stateText } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';

@@ -1,6 +1,5 @@
-import { kindOf } from '../../engine/bind.ts';
 import type { Lookup } from '../../kinds/kind.ts';
-import type { Address, Resource } from '../../manifests/resource.ts';
+import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Remains } from '../../state/store.ts';
 import { type Discovering, discover, type KnownId, type Missed } from '../discover.ts';

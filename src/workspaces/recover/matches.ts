@@ -1,6 +1,6 @@
 import { kindNamed } from '../../engine/kind-named.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import type { Address, Resource } from '../../manifests/resource.ts';
+import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import type { Reference } from '../../values/value.ts';
 import type { Discovery } from '../discover.ts';
 import { type Evidence, evidenceFor } from './evidence.ts';
@@ -49,20 +49,16 @@ export function matchesFor(input: Matching): Match[] {
     input.wanted.map((resource) => [resource.address, candidatesFor(resource, input, idOf)]),
   );
   const certain = certainOf(input, offers);
-  const settled = new Map([...certain].map(([address, { id }]) => [`${kindPart(address)}/${id}`, address]));
+  const settled = new Map([...certain].map(([address, { id }]) => [recordKey(kindOf(address), id), address]));
   return input.wanted.map((resource) => {
     const { address, kind } = resource;
     const own = certain.get(address);
     const open = (offers.get(address) ?? []).filter(
-      ({ id }) => id !== own?.id && !settled.has(`${kind}/${id}`),
+      ({ id }) => id !== own?.id && !settled.has(recordKey(kind, id)),
     );
     const candidates = own === undefined ? open : [own, ...open];
     return { resource, candidates: candidates.slice(0, MOST_OFFERED), certain: own };
   });
-}
-
-function kindPart(address: Address): string {
-  return address.slice(0, address.indexOf('/'));
 }
 
 type IdOf = (reference: Reference) => string | undefined;
@@ -136,22 +132,22 @@ function certainOf(
   for (const { address, kind } of wanted) {
     const id = remembered.get(address)?.id;
     const candidate = offers.get(address)?.find((each) => each.id === id && each.isExact);
-    if (candidate === undefined || taken.has(`${kind}/${candidate.id}`)) continue;
+    if (candidate === undefined || taken.has(recordKey(kind, candidate.id))) continue;
     certain.set(address, candidate);
-    taken.add(`${kind}/${candidate.id}`);
+    taken.add(recordKey(kind, candidate.id));
   }
   const exact = new Map<Address, readonly Candidate[]>();
   const claims = new Map<string, number>();
   for (const { address, kind } of wanted) {
     if (certain.has(address)) continue;
     const open = (offers.get(address) ?? []).filter(
-      ({ id, isExact }) => isExact && !taken.has(`${kind}/${id}`),
+      ({ id, isExact }) => isExact && !taken.has(recordKey(kind, id)),
     );
     exact.set(address, open);
-    for (const { id } of open) claims.set(`${kind}/${id}`, (claims.get(`${kind}/${id}`) ?? 0) + 1);
+    for (const { id } of open) claims.set(recordKey(kind, id), (claims.get(recordKey(kind, id)) ?? 0) + 1);
   }
   for (const [address, [only, ...more]] of exact) {
-    if (only === undefined || more.length > 0 || claims.get(`${kindPart(address)}/${only.id}`) !== 1)
+    if (only === undefined || more.length > 0 || claims.get(recordKey(kindOf(address), only.id)) !== 1)
       continue;
     certain.set(address, only);
   }

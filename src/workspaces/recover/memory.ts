@@ -1,5 +1,4 @@
-import { kindOf, recordKey } from '../../engine/bind.ts';
-import type { Address } from '../../manifests/resource.ts';
+import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { Orphan, PendingCreate } from '../../state/document.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Remains } from '../../state/store.ts';
