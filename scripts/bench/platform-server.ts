@@ -1,0 +1,95 @@
+import { createServer, type Socket } from 'node:net';
+import { agentSpec, WORKSPACE_ID } from './workload.ts';
+
+/*
+ * The least that can stand in for the platform, so that the server is not what is measured: prepared answers over plain
+ * sockets. Speaks to its parent process: the port when it listens, and figures when asked for them.
+ *   node platform-server.ts AGENTS LATENCY_MILLISECONDS
+ */
+
+const AGENT_PATH = '/api/v1/agents/';
+const timestamp = '2025-01-01T00:00:00+00:00';
+const latency = Number(process.argv[3] ?? 0);
+const answers: Buffer[] = [];
+let requests = 0;
+const byMethod: Record<string, number> = {};
+
+for (let index = 0; index < Number(process.argv[2] ?? 0); index++) add(agentSpec(index));
+const noAgent = answer('404 Not Found', { message: 'no such agent' });
+const emptyList = answer('200 OK', {
+  data: [],
+  meta: { per_page: 100, next_cursor: null, prev_cursor: null },
+});
+
+const server = createServer(serve);
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
+process.on('message', (message) => {
+  if (message === 'figures') process.send?.({ requests, byMethod });
+  if (message === 'reset') {
+    requests = 0;
+    for (const method of Object.keys(byMethod)) delete byMethod[method];
+    process.send?.({ reset: true });
+  }
+});
+process.on('disconnect', () => process.exit(0));
+
+/** Ids are their numbers, in the length that the platform's have. */
+function idOf(index: number): string {
+  return `01JBENCH${String(index).padStart(18, '0')}`;
+}
+
+function add(spec: object): Buffer {
+  const record = {
+    id: idOf(answers.length),
+    ...spec,
+    status: 'draft',
+    version: null,
+    numbers: [],
+    workspace_id: WORKSPACE_ID,
+    created_at: timestamp,
+    updated_at: timestamp,
+    published_at: null,
+  };
+  const created = answer('200 OK', { data: record });
+  answers.push(created);
+  return created;
+}
+
+function answer(status: string, body: object): Buffer {
+  const text = JSON.stringify(body);
+  return Buffer.from(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}
+
+function serve(socket: Socket): void {
+  let pending: Buffer = Buffer.alloc(0);
+  socket.setNoDelay(true);
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    for (;;) {
+      const end = pending.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const head = pending.toString('latin1', 0, end);
+      const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (pending.length < end + 4 + length) return;
+      const body = pending.subarray(end + 4, end + 4 + length);
+      const reply = replyTo(head, body);
+      pending = pending.subarray(end + 4 + length);
+      if (latency === 0) socket.write(reply);
+      else setTimeout(() => socket.write(reply), latency);
+    }
+  });
+}
+
+function replyTo(head: string, body: Buffer): Buffer {
+  const space = head.indexOf(' ');
+  const method = head.slice(0, space);
+  const path = head.slice(space + 1, head.indexOf(' ', space + 1));
+  requests++;
+  byMethod[method] = (byMethod[method] ?? 0) + 1;
+  if (method === 'POST') return add(JSON.parse(body.toString()));
+  if (path.startsWith(AGENT_PATH)) return answers[Number(path.slice(AGENT_PATH.length + 8))] ?? noAgent;
+  return emptyList;
+}

@@ -1,0 +1,98 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+export interface Run {
+  /** From the start of the process to its end. */
+  readonly seconds: number;
+  /** Largest resident memory, in MiB; where it was asked for. */
+  readonly mebibytes: number | undefined;
+  readonly stdout: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Also tell the memory: a module is loaded before the program, so such a run is not for timing start-up. */
+  readonly memory?: boolean;
+  readonly exitCodes?: readonly number[];
+}
+
+const REPORT_MEMORY = path.join(import.meta.dirname, 'report-memory.ts');
+
+/** Runs a script in a Node process of its own. Throws where it fails. */
+export async function runNode(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  const folder = options.memory ? mkdtempSync(path.join(tmpdir(), 'voxform-bench-memory-')) : undefined;
+  const report = folder === undefined ? undefined : path.join(folder, 'kilobytes');
+  const startedAt = performance.now();
+  const child = spawn(
+    process.execPath,
+    [...(report === undefined ? [] : ['--import', REPORT_MEMORY]), ...args],
+    {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env, ...(report !== undefined && { BENCH_MEMORY_REPORT: report }) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [exitCode] = (await once(child, 'close')) as [number | null];
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (exitCode === null || !(options.exitCodes ?? [0]).includes(exitCode)) {
+    throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stderr.slice(-2000)}${stdout.slice(-500)}`);
+  }
+  const mebibytes = report === undefined ? undefined : Number(readFileSync(report, 'utf8')) / 1024;
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  return { seconds, mebibytes, stdout };
+}
+
+export interface Platform {
+  readonly baseUrl: string;
+  /** Requests since the start or the last reset. */
+  figures(): Promise<{ readonly requests: number; readonly byMethod: Readonly<Record<string, number>> }>;
+  reset(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SERVER = path.join(import.meta.dirname, 'platform-server.ts');
+
+/** The minimal platform in a process of its own, with so many agents in it. */
+export async function startPlatform(agents: number, latencyMilliseconds: number): Promise<Platform> {
+  const child = fork(SERVER, [String(agents), String(latencyMilliseconds)]);
+  const { port } = await told<{ port: number }>(child);
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async figures() {
+      child.send('figures');
+      return told(child);
+    },
+    async reset() {
+      child.send('reset');
+      await told(child);
+    },
+    async stop() {
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
+}
+
+async function told<T>(child: ChildProcess): Promise<T> {
+  const [message] = await once(child, 'message');
+  return message as T;
+}
+
+/** The middle one; of an even number the better of the two in the middle. */
+export function median(numbers: readonly number[]): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,32 @@
+export interface Row {
+  readonly what: string;
+  readonly floor: string;
+  /** Seconds, or another unit where `unit` says so. */
+  readonly floorValue: number | undefined;
+  readonly value: number;
+  readonly unit?: 's' | 'ms' | 'MiB' | 'requests' | 'µs each';
+  /** Largest ratio to the floor, or largest value where there is no floor. */
+  readonly budget: number | undefined;
+}
+
+/** One measured row, as a line of a Markdown table. */
+export function rowText(row: Row): string {
+  const { what, floor, floorValue, value, unit = 's', budget } = row;
+  const measure = floorValue === undefined ? value : value / floorValue;
+  const shown = floorValue === undefined ? '' : measure.toFixed(2);
+  const verdict =
+    budget === undefined ? '' : measure <= budget ? 'met' : `missed by ${percentOver(measure, budget)}`;
+  const limit = budget === undefined ? '' : floorValue === undefined ? `${budget} ${unit}` : String(budget);
+  const floorText = floorValue === undefined ? floor : `${floor} ${figure(floorValue)} ${unit}`;
+  return `| ${[what, floorText, `${figure(value)} ${unit}`, shown, limit, verdict].join(' | ')} |`;
+}
+
+export const HEADER = '| what | floor | voxform | ratio | budget | |\n| --- | --- | --- | --- | --- | --- |';
+
+function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(3);
+}
+
+function percentOver(measure: number, budget: number): string {
+  return `${((measure / budget - 1) * 100).toFixed(0)} %`;
+}

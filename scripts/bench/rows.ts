@@ -1,0 +1,202 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { median, type Platform, type Run, type RunOptions, runNode, startPlatform } from './processes.ts';
+import type { Row } from './report.ts';
+import { projectText, writeProject } from './workload.ts';
+
+export interface Bench {
+  /** Path of the built command. */
+  readonly bin: string;
+  /** An empty folder for projects. */
+  readonly folder: string;
+  /** How often each thing is timed; the median counts. */
+  readonly rounds: number;
+  emit(row: Row): void;
+}
+
+const CONCURRENCY = 16;
+const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
+const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
+
+/** A project that was applied, so that its state knows every agent. */
+interface Applied {
+  readonly agents: number;
+  readonly project: string;
+  voxform(args: readonly string[], options?: RunOptions): Promise<Run>;
+}
+
+/** `--version` and `--help` against a Node that does nothing. */
+export async function startUp({ bin, rounds, emit }: Bench): Promise<void> {
+  const times = await interleaved(rounds * 5, {
+    node: () => runNode(['-e', '0']),
+    version: () => runNode([bin, '--version']),
+    help: () => runNode([bin, '--help']),
+  });
+  const floorValue = times.node * 1000;
+  const row = { floor: 'node -e 0', floorValue, unit: 'ms' as const };
+  emit({ ...row, what: '--version', value: times.version * 1000, budget: 1.5 });
+  emit({ ...row, what: '--help', value: times.help * 1000, budget: 2 });
+}
+
+/** Everything about a project of one size. Gives the cost of a resource in each command, in seconds. */
+export async function atSize(bench: Bench, agents: number): Promise<Costs> {
+  const { bin, emit } = bench;
+  const rounds = agents > 10_000 ? 1 : bench.rounds;
+  const project = path.join(bench.folder, String(agents));
+  const env = { BENCH_API_KEY: 'key-of-the-bench' };
+  const voxform: Applied['voxform'] = (args, options = {}) =>
+    runNode([bin, ...args], { cwd: project, env, ...options });
+
+  const empty = await startPlatform(0, 0);
+  writeProject(project, agents, empty.baseUrl);
+  const applied = await voxform(['apply', '--auto-approve', '--quiet']);
+  const { byMethod, requests } = await empty.figures();
+  await empty.stop();
+  emit({
+    what: `apply creating ${agents}: requests beyond one POST each`,
+    floor: '',
+    floorValue: undefined,
+    value: requests - (byMethod.POST ?? 0) + Math.abs((byMethod.POST ?? 0) - agents),
+    unit: 'requests',
+    budget: 1,
+  });
+
+  const of = { agents, project, voxform };
+  const validate = await validating({ ...bench, rounds }, of);
+  const plan = await planning({ ...bench, rounds }, of, 0);
+  if (agents <= 10_000) await planning({ ...bench, rounds: 1 }, of, 20);
+  rmSync(project, { recursive: true, force: true });
+  return { validate, plan, apply: applied.seconds / agents };
+}
+
+export interface Costs {
+  readonly validate: number;
+  readonly plan: number;
+  readonly apply: number;
+}
+
+/** Cold and with a warm cache, against the parser alone. Gives the cold cost a resource. */
+async function validating({ emit, rounds }: Bench, { agents, project, voxform }: Applied): Promise<number> {
+  const times = await interleaved(rounds, {
+    floor: () => runNode([YAML_FLOOR, project]),
+    cold: async () => {
+      forget(project);
+      return voxform(['validate', '--quiet']);
+    },
+    warm: () => voxform(['validate', '--quiet']),
+  });
+  const row = { floor: 'yaml', floorValue: times.floor };
+  emit({ ...row, what: `validate ${agents}, cold`, value: times.cold, budget: 1.15 });
+  emit({ ...row, what: `validate ${agents}, unchanged`, value: times.warm, budget: 1.15 / 5 });
+  return times.cold / agents;
+}
+
+/** A plan with nothing to do, against the bare loop over the same requests. Gives the warm cost a resource. */
+async function planning(
+  { emit, rounds }: Bench,
+  { agents, project, voxform }: Applied,
+  latency: number,
+): Promise<number> {
+  const platform = await startPlatform(agents, latency);
+  writeFileSync(path.join(project, 'voxform.yaml'), projectText(platform.baseUrl));
+  const flags = ['plan', '--quiet', '--detailed-exitcode', '--concurrency', String(CONCURRENCY)];
+  try {
+    await voxform(flags);
+    const times = await interleaved(rounds, {
+      bare: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), String(CONCURRENCY)]),
+      yaml: () => runNode([YAML_FLOOR, project]),
+      warm: () => voxform(flags),
+      cold: async () => {
+        forget(project);
+        return voxform(flags);
+      },
+    });
+    const what = `plan ${agents}, ${latency} ms`;
+    emit({
+      what: `${what}, warm`,
+      floor: 'loop',
+      floorValue: times.bare,
+      value: times.warm,
+      budget: latency === 0 ? 4 : 1.1,
+    });
+    emit({
+      what: `${what}, cold`,
+      floor: latency === 0 ? 'loop and yaml' : 'loop',
+      floorValue: latency === 0 ? times.bare + times.yaml : times.bare,
+      value: times.cold,
+      budget: latency === 0 ? 1.3 : 1.25,
+    });
+    if (latency === 0) {
+      await tellMemory(emit, { agents, project, voxform }, flags);
+      await tellRequests(emit, { agents, project, voxform }, { platform, flags });
+    }
+    return times.warm / agents;
+  } finally {
+    await platform.stop();
+  }
+}
+
+async function tellMemory(
+  emit: Bench['emit'],
+  { agents, project, voxform }: Applied,
+  flags: readonly string[],
+): Promise<void> {
+  const budget = agents <= 10_000 ? 400 : 2048;
+  for (const cache of ['warm', 'cold']) {
+    if (cache === 'cold') forget(project);
+    const { mebibytes = Number.NaN } = await voxform(flags, { memory: true });
+    const what = `plan ${agents}: memory, ${cache}`;
+    emit({ what, floor: '', floorValue: undefined, value: mebibytes, unit: 'MiB', budget });
+  }
+}
+
+async function tellRequests(
+  emit: Bench['emit'],
+  { agents, voxform }: Applied,
+  { platform, flags }: { readonly platform: Platform; readonly flags: readonly string[] },
+): Promise<void> {
+  await platform.reset();
+  await voxform(flags);
+  const { requests } = await platform.figures();
+  const what = `plan ${agents}: requests`;
+  emit({ what, floor: 'one each', floorValue: agents, value: requests, unit: 'requests', budget: 1 });
+}
+
+/** What one resource costs at each size, against what it costs at the smallest. */
+export function growth({ emit }: Pick<Bench, 'emit'>, costs: ReadonlyMap<number, Costs>): void {
+  const [[smallest, base] = [undefined, undefined], ...others] = costs;
+  if (base === undefined) return;
+  for (const [agents, each] of others) {
+    for (const command of ['validate', 'plan', 'apply'] as const) {
+      emit({
+        what: `${command}: a resource of ${agents}`,
+        floor: `of ${smallest}`,
+        floorValue: base[command] * 1e6,
+        value: each[command] * 1e6,
+        unit: 'µs each',
+        budget: 1.3,
+      });
+    }
+  }
+}
+
+/** The parse cache is what makes a run warm. */
+function forget(project: string): void {
+  rmSync(path.join(project, '.voxform', 'cache'), { recursive: true, force: true });
+}
+
+/** Median seconds of each, all of them once a round: what slows the machine down slows all of them down. */
+async function interleaved<Name extends string>(
+  rounds: number,
+  runs: Readonly<Record<Name, () => Promise<Run>>>,
+): Promise<Record<Name, number>> {
+  const names = Object.keys(runs) as Name[];
+  const seconds = new Map<Name, number[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) seconds.get(name)?.push((await runs[name]()).seconds);
+  }
+  return Object.fromEntries(names.map((name) => [name, median(seconds.get(name) ?? [])])) as Record<
+    Name,
+    number
+  >;
+}

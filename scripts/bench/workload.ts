@@ -1,0 +1,99 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/* Projects of any size: agents with a prompt, about 3 kB a manifest, one file each. */
+
+export const WORKSPACE_ID = '01JBENCH0WORKSPACE00000001';
+
+const SENTENCES = [
+  'Greet the caller by the name of the company and ask what they need.',
+  'If the line is bad, ask once to repeat; then offer to call back.',
+  'Never promise a date, a price or a refund that no tool has confirmed.',
+  'Read numbers digit by digit, and wait for the caller to confirm them.',
+  'Hand over to a colleague when somebody is upset, hurt or in danger.',
+  'Keep answers to two sentences; a caller cannot scroll back.',
+];
+const PROMPT_LINES = 38;
+
+export interface AgentSpec {
+  readonly name: string;
+  readonly call_config: object;
+  readonly llm_config: object;
+  readonly prompt_config: { readonly prompt: string; readonly first_speaker: string };
+  readonly stt_config: object;
+  readonly tts_config: object;
+}
+
+export function agentSpec(index: number): AgentSpec {
+  return {
+    name: `Line ${index}`,
+    call_config: { max_call_duration_ms: 600_000, ring_duration_ms: 20_000 + (index % 10) * 1000 },
+    llm_config: { provider: 'internal', model: 'gpt-4o', temperature: (index % 10) / 10, max_tokens: 800 },
+    prompt_config: { prompt: promptOf(index), first_speaker: 'ai' },
+    stt_config: { provider: 'deepgram', model: 'nova-3' },
+    tts_config: { provider: 'elevenlabs', voice_id: `voice-${index % 7}`, responsiveness: 0.8 },
+  };
+}
+
+function promptOf(index: number): string {
+  const lines = [`# Line ${index}`];
+  for (let line = 1; line < PROMPT_LINES; line++) {
+    lines.push(`- ${SENTENCES[(index + line) % SENTENCES.length]}`);
+  }
+  return lines.join('\n');
+}
+
+export function manifestText(index: number): string {
+  const { prompt_config, ...rest } = agentSpec(index);
+  const configs = Object.entries(rest).map(([key, value]) =>
+    typeof value === 'string'
+      ? `  ${key}: ${value}`
+      : `  ${key}:\n${Object.entries(value)
+          .map(([field, leaf]) => `    ${field}: ${leaf}`)
+          .join('\n')}`,
+  );
+  const prompt = prompt_config.prompt
+    .split('\n')
+    .map((line) => `      ${line}`)
+    .join('\n');
+  return `apiVersion: voxform/v1
+kind: Agent
+metadata:
+  name: ${agentName(index)}
+  labels: { team: team-${index % 10} }
+spec:
+${configs.join('\n')}
+  prompt_config:
+    first_speaker: ${prompt_config.first_speaker}
+    prompt: |-
+${prompt}
+`;
+}
+
+export function agentName(index: number): string {
+  return `line-${String(index).padStart(6, '0')}`;
+}
+
+/** Writes a project of so many agents into an empty folder. */
+export function writeProject(folder: string, agents: number, baseUrl: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  // A thousand files a folder, as people would split them.
+  for (let index = 0; index < agents; index++) {
+    const part = path.join(folder, 'manifests', `part-${Math.floor(index / 1000)}`);
+    if (index % 1000 === 0) mkdirSync(part, { recursive: true });
+    writeFileSync(path.join(part, `${agentName(index)}.yaml`), manifestText(index));
+  }
+  writeFileSync(path.join(folder, 'voxform.yaml'), projectText(baseUrl));
+}
+
+export function projectText(baseUrl: string): string {
+  return `version: 1
+manifests: ["manifests/**/*.yaml"]
+default_workspace: bench
+workspaces:
+  bench:
+    base_url: ${baseUrl}
+    workspace_id: ${WORKSPACE_ID}
+    api_key: { $secret: BENCH_API_KEY }
+`;
+}
