@@ -5,6 +5,7 @@ import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/json-schema.ts';
 import { projectJsonSchema } from '../src/project/json-schema.ts';
 import { stateJsonSchema } from '../src/state/json-schema.ts';
+import { plansJsonSchema } from '../src/workspaces/plans-document.ts';
 
 /* Writes schemas/, or with --check says whether it is what would be written. */
 
@@ -21,6 +22,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ...[...kinds.values()].map((kind): [string, object] => [kebabCase(kind.name), manifestJsonSchema(kind)]),
     ['project', projectJsonSchema(kinds.values())],
     ['plan', { title: 'voxform plan', ...planJsonSchema() }],
+    ['plans', { title: 'voxform plans', ...plansJsonSchema() }],
     ['state', { title: 'voxform state', ...stateJsonSchema() }],
   ];
   return new Map(schemas.map(([name, schema]) => [`${name}.schema.json`, textOf(name, schema)]));

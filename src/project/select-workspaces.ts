@@ -13,14 +13,14 @@ export interface SelectSeveral {
 }
 
 /**
- * The workspaces of these names, or all of the project's by name.
+ * The workspaces of these names, or all of them in the order of the project file.
  * @throws UserError with everything that is missing in any of them, and where the environment overrides what it cannot mean for several.
  */
 export function selectWorkspaces(
   project: Project,
   { names, env, requireKey }: SelectSeveral,
 ): WorkspaceConfig[] {
-  const chosen = names === 'all' ? Object.keys(project.workspaces).sort() : names;
+  const chosen = names === 'all' ? Object.keys(project.workspaces) : names;
   if (requireKey && chosen.length > 1) refuseOverrides(env);
   const configs = chosen.map((name) => selectWorkspace(project, { name, env, requireKey: false }));
   const missing = requireKey ? configs.flatMap(missingIn) : [];
@@ -30,7 +30,8 @@ export function selectWorkspaces(
   });
 }
 
-function refuseOverrides(env: Environment): void {
+/** @throws UserError where the environment overrides what it cannot mean for several workspaces. */
+export function refuseOverrides(env: Environment): void {
   const { baseUrl, workspaceId, apiKey } = overrides(env);
   const set = Object.entries({
     VOXFORM_BASE_URL: baseUrl,

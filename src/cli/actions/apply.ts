@@ -19,11 +19,12 @@ import { changesIn, commonInput, planWorkspace } from '../../workspaces/planning
 import type { GuardOptions } from '../../workspaces/run-options.ts';
 import { withSession } from '../../workspaces/with-session.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags, PlanFlags } from '../flags.ts';
+import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';
 import { type PlanFormat, progressFor, rendered, strictCode } from './planning.ts';
+import { refuseSeveral } from './several.ts';
 
-export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions {
+export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags {
   readonly output: PlanFormat;
   readonly autoApprove?: boolean;
   readonly onError: 'continue' | 'stop';
@@ -34,6 +35,7 @@ export async function applyChanges(
   file: string | undefined,
   options: ApplyOptions,
 ): Promise<number> {
+  refuseSeveral(context, options);
   if (file !== undefined) refuseScopeOf(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });

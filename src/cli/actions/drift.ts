@@ -5,18 +5,39 @@ import { jsonText } from '../../output/json-text.ts';
 import { driftGithub } from '../../output/plan-github.ts';
 import { driftMarkdown } from '../../output/plan-markdown.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { stateToRead } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags, SelectionFlags } from '../flags.ts';
+import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
 import { type PlanFormat, planAll, progressFor } from './planning.ts';
+import { inEach, renderedSeveral, severalCode, severalNamed } from './several.ts';
 
-export interface DriftOptions extends SelectionFlags, PlatformFlags {
+export interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags {
   readonly output: PlanFormat;
 }
 
 export async function drift(context: Context, options: DriftOptions): Promise<number> {
-  const opened = await openWorkspace(context, { requireKey: true });
+  const several = severalNamed(context, options);
+  if (several !== undefined) {
+    const found = await inEach(context, several, (opened) => driftIn(context, opened, options));
+    const { done: documents, failures } = found;
+    context.terminal.out(renderedSeveral({ what: 'drift', documents, failures }, options.output, context));
+    return severalCode(context, found, codeFor(documents));
+  }
+  const document = await driftIn(context, await openWorkspace(context, { requireKey: true }), options);
+  context.terminal.out(rendered(document, options.output, context));
+  return codeFor([document]);
+}
+
+function codeFor(documents: readonly PlanDocument[]): number {
+  return documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok;
+}
+
+async function driftIn(
+  context: Context,
+  opened: OpenWorkspace,
+  options: DriftOptions,
+): Promise<PlanDocument> {
   const { resources } = await opened.desired();
   const state = await stateToRead(context, opened);
   const client = opened.connect(options);
@@ -24,9 +45,7 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
     const progress = progressFor(context);
     const flags = { ...options, refresh: true, allowRecreate: true };
     const { plan } = await planAll(context, { opened, state, client, progress, desired: resources, flags });
-    const document = driftOf(plan);
-    context.terminal.out(rendered(document, options.output, context));
-    return hasDrift(document) ? ExitCode.changes : ExitCode.ok;
+    return driftOf(plan);
   } finally {
     await client.close();
   }

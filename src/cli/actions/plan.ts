@@ -1,43 +1,71 @@
+import type { PlanDocument } from '../../engine/plan-document.ts';
 import { sealed } from '../../engine/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode } from '../../problems/user-error.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { changesIn, stateToRead } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
-import type { PlanFlags } from '../flags.ts';
+import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { writePrivateFile } from '../private-file.ts';
 import { type PlanFormat, planAll, progressFor, rendered, strictCode } from './planning.ts';
+import { inEach, renderedSeveral, severalCode, severalNamed } from './several.ts';
 
-export interface PlanOptions extends PlanFlags {
+export interface PlanOptions extends PlanFlags, WorkspacesFlags {
   readonly output: PlanFormat;
   readonly out?: string;
   readonly detailedExitcode?: boolean;
 }
 
 export async function plan(context: Context, options: PlanOptions): Promise<number> {
+  const several = severalNamed(context, options);
+  if (several !== undefined) return planSeveral(context, several, options);
   const opened = await openWorkspace(context, { requireKey: true });
+  const document = await planOf(context, opened, options);
+  if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
+  context.terminal.out(rendered(document, options.output, context));
+  if (options.out !== undefined)
+    context.log.info(`Saved. To apply exactly this: voxform apply ${options.out}`);
+  return codeFor([document], options);
+}
+
+async function planSeveral(
+  context: Context,
+  names: readonly string[] | 'all',
+  options: PlanOptions,
+): Promise<number> {
+  if (options.out !== undefined) {
+    throw new UserError('--out saves the plan of one workspace, and this is for several', {
+      hint: 'Save one for each: voxform plan --workspace NAME --out FILE',
+      exitCode: ExitCode.usage,
+    });
+  }
+  const planned = await inEach(context, names, (opened) => planOf(context, opened, options));
+  const { done: documents, failures } = planned;
+  context.terminal.out(renderedSeveral({ what: 'plan', documents, failures }, options.output, context));
+  return severalCode(context, planned, codeFor(documents, options));
+}
+
+async function planOf(context: Context, opened: OpenWorkspace, options: PlanOptions): Promise<PlanDocument> {
   const { resources } = await opened.desired();
   const state = await stateToRead(context, opened);
   const client = opened.connect(options);
   try {
-    const progress = progressFor(context);
-    const planned = await planAll(context, {
+    const { plan } = await planAll(context, {
       opened,
       state,
       client,
-      progress,
+      progress: progressFor(context),
       desired: resources,
       flags: { ...options, routes: true },
     });
-    const document = sealed(planned.plan.document);
-    if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
-    context.terminal.out(rendered(document, options.output, context));
-    if (options.out !== undefined)
-      context.log.info(`Saved. To apply exactly this: voxform apply ${options.out}`);
-    const strict = strictCode(document, options);
-    if (strict !== ExitCode.ok) return strict;
-    return options.detailedExitcode && changesIn(document) > 0 ? ExitCode.changes : ExitCode.ok;
+    return sealed(plan.document);
   } finally {
     await client.close();
   }
+}
+
+function codeFor(documents: readonly PlanDocument[], options: PlanOptions): number {
+  if (documents.some((document) => strictCode(document, options) !== ExitCode.ok)) return ExitCode.error;
+  const changed = documents.some((document) => changesIn(document) > 0);
+  return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }

@@ -1,71 +1,131 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jsonText } from '../../output/json-text.ts';
-import { renderTable } from '../../output/table.ts';
-import { ExitCode } from '../../problems/user-error.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { failureText } from '../../output/several/failures.ts';
+import { type Column, renderTable } from '../../output/table.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { VERSION } from '../../version.ts';
+import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { stateToRead } from '../../workspaces/planning.ts';
 import { isSettled, type ResourceStatus, statusOf } from '../../workspaces/status.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags, SelectionFlags } from '../flags.ts';
+import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
 import { planAll, progressFor } from './planning.ts';
+import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
-export interface StatusOptions extends SelectionFlags, PlatformFlags {
+export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags {
   readonly output: 'text' | 'json';
   readonly detailedExitcode?: boolean;
   readonly waitPublished?: boolean;
   readonly timeout: number;
 }
 
+/** How everything in one workspace stands. */
+interface WorkspaceStatus {
+  readonly workspace: string;
+  readonly workspace_id: string;
+  readonly resources: readonly ResourceStatus[];
+}
+
 /** Milliseconds between two looks while waiting for somebody to publish. */
 const PAUSE = 5_000;
 
 export async function status(context: Context, options: StatusOptions): Promise<number> {
-  const opened = await openWorkspace(context, { requireKey: true });
-  const { resources } = await opened.desired();
+  const deadline = context.now().getTime() + options.timeout * 1000;
+  const look = (opened: OpenWorkspace) => statusIn(context, opened, { options, deadline });
+  const several = severalNamed(context, options);
+  if (several !== undefined) {
+    const reported = await inEach(context, several, look);
+    printSeveral(context, reported, options);
+    return severalCode(context, reported, codeFor(context, reported.done, options));
+  }
+  const found = await look(await openWorkspace(context, { requireKey: true }));
+  const { terminal } = context;
+  if (options.output === 'json') terminal.out(jsonText(found.resources));
+  else terminal.out(table([found], context));
+  return codeFor(context, [found], options);
+}
+
+interface Looking {
+  readonly options: StatusOptions;
+  /** Milliseconds: when waiting ends. */
+  readonly deadline: number;
+}
+
+/** @throws UserError where a signal ends the waiting. */
+async function statusIn(
+  context: Context,
+  opened: OpenWorkspace,
+  { options, deadline }: Looking,
+): Promise<WorkspaceStatus> {
+  const { resources: desired } = await opened.desired();
   const state = await stateToRead(context, opened);
   const client = opened.connect(options);
-  const { terminal, log, interrupts, now } = context;
+  const { log, interrupts, now } = context;
   try {
     const flags = { ...options, refresh: true, allowRecreate: true };
     const look = async (): Promise<ResourceStatus[]> => {
       const progress = progressFor(context);
-      const { plan } = await planAll(context, { opened, state, client, progress, desired: resources, flags });
+      const { plan } = await planAll(context, { opened, state, client, progress, desired, flags });
       return statusOf(plan.document.resources);
     };
-    const deadline = now().getTime() + options.timeout * 1000;
-    let rows = await look();
-    while (options.waitPublished && rows.some(isUnpublished)) {
+    let resources = await look();
+    while (options.waitPublished && resources.some(({ unpublished }) => unpublished)) {
       const left = deadline - now().getTime();
       if (left <= 0) break;
-      log.info(
-        `Waiting for ${rows
-          .filter(isUnpublished)
-          .map(({ address }) => address)
-          .join(', ')} to be published.`,
-      );
+      const waited = resources.filter(({ unpublished }) => unpublished).map(({ address }) => address);
+      log.info(`Waiting for ${waited.join(', ')} to be published.`);
       await delay(Math.min(PAUSE, left), undefined, { signal: interrupts.stop }).catch(() => undefined);
-      if (interrupts.exitCode !== undefined) return interrupts.exitCode;
-      rows = await look();
+      if (interrupts.exitCode !== undefined) throw new UserError('the waiting was ended');
+      resources = await look();
     }
-    if (options.output === 'json') terminal.out(jsonText(rows));
-    else terminal.out(table(rows, context));
-    if (options.waitPublished && rows.some(isUnpublished)) {
-      log.warn('not everything was published in time');
-      return ExitCode.error;
-    }
-    return options.detailedExitcode && !rows.every(isSettled) ? ExitCode.changes : ExitCode.ok;
+    const { name, workspaceId } = opened.workspace;
+    return { workspace: name, workspace_id: workspaceId, resources };
   } finally {
     await client.close();
   }
 }
 
-function isUnpublished({ status }: ResourceStatus): boolean {
-  return status === 'unpublished';
+function codeFor(
+  { log }: Context,
+  found: readonly WorkspaceStatus[],
+  { waitPublished, detailedExitcode }: StatusOptions,
+): number {
+  const rows = found.flatMap(({ resources }) => resources);
+  if (waitPublished && rows.some(({ unpublished }) => unpublished)) {
+    log.warn('not everything was published in time');
+    return ExitCode.error;
+  }
+  return detailedExitcode && !rows.every(isSettled) ? ExitCode.changes : ExitCode.ok;
 }
 
-function table(rows: readonly ResourceStatus[], { terminal }: Context): string {
+function printSeveral(
+  context: Context,
+  { done, failures }: Reported<WorkspaceStatus>,
+  { output }: StatusOptions,
+): void {
+  const { terminal } = context;
+  if (output === 'json') {
+    const statuses = { format_version: 1, voxform_version: VERSION, statuses: done, failures };
+    terminal.out(jsonText(statuses));
+    return;
+  }
+  const parts = [
+    ...(done.length === 0 ? [] : [table(done, context, { titled: true })]),
+    ...failures.map((failure) => failureText(failure, terminal.style)),
+  ];
+  terminal.out(parts.join('\n'));
+}
+
+function table(found: readonly WorkspaceStatus[], { terminal }: Context, { titled = false } = {}): string {
+  const rows = found.flatMap(({ workspace, resources }) =>
+    resources.map(({ address, status, detail }) => [...(titled ? [workspace] : []), address, status, detail]),
+  );
   if (rows.length === 0) return 'The manifests declare nothing, and the state holds nothing.\n';
-  const columns = [{ title: 'ADDRESS', whole: true }, { title: 'STATUS', whole: true }, { title: 'DETAIL' }];
-  const cells = rows.map(({ address, status, detail }) => [address, status, detail]);
-  return renderTable(columns, cells, terminal.tableStyle);
+  const columns: Column[] = [
+    ...(titled ? [{ title: 'WORKSPACE', whole: true }] : []),
+    { title: 'ADDRESS', whole: true },
+    { title: 'STATUS', whole: true },
+    { title: 'DETAIL' },
+  ];
+  return renderTable(columns, rows, terminal.tableStyle);
 }

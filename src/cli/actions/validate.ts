@@ -2,6 +2,7 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { diagnosticsGithub, diagnosticsJson, renderDiagnostics } from '../../output/diagnostics.ts';
 import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { visible } from '../../output/visible.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { everythingWrong } from '../../project/everything-wrong.ts';
@@ -10,24 +11,60 @@ import { loadDesired } from '../../project/load-desired.ts';
 import { loadProject } from '../../project/load-project.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
+import { validateWorkspaces } from '../../project/validate-workspaces.ts';
 import type { Context } from '../context.ts';
+import type { WorkspacesFlags } from '../flags.ts';
+import { severalNamed } from './several.ts';
 
 export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
 export const DIAGNOSTIC_FORMATS: readonly DiagnosticFormat[] = ['text', 'json', 'junit', 'github'];
 
-export interface ValidateOptions {
+export interface ValidateOptions extends WorkspacesFlags {
   readonly output: DiagnosticFormat;
   readonly secrets?: boolean;
 }
 
 export async function validate(context: Context, options: ValidateOptions): Promise<number> {
+  const several = severalNamed(context, options);
+  if (several !== undefined) return validateSeveral(context, several, options);
   const { terminal } = context;
   const desired = await check(context, options);
   terminal.out(rendered(desired.diagnostics, options.output, context));
   const isValid = desired.diagnostics.every(({ severity }) => severity !== 'error');
   if (isValid && options.output === 'text') {
     terminal.out(`${terminal.style.good('Valid')}: ${counted(desired)}.\n`);
+  }
+  return isValid ? ExitCode.ok : ExitCode.error;
+}
+
+/** One report for all: a problem that not all of them have names those that do. */
+async function validateSeveral(
+  context: Context,
+  names: readonly string[] | 'all',
+  { output, secrets }: ValidateOptions,
+): Promise<number> {
+  const { cwd, env, terminal } = context;
+  const mode = secrets ? 'offline-with-secrets' : 'offline';
+  const { workspaces, diagnostics } = await validateWorkspaces({ cwd, env, names, kinds, lookups, mode });
+  const all = workspaces.length;
+  const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
+    having.length === all
+      ? diagnostic
+      : { ...diagnostic, message: `${diagnostic.message} (in ${having.join(', ')})` },
+  );
+  terminal.out(
+    output === 'json'
+      ? jsonText({ ...diagnosticsJson(diagnostics), workspaces: workspaces.map(({ name }) => name) })
+      : rendered(told, output, context),
+  );
+  const isValid = diagnostics.every(({ severity }) => severity !== 'error');
+  if (isValid && output === 'text') {
+    const lines = workspaces.map(
+      ({ name, resources }) =>
+        `${terminal.style.good('Valid')} in ${visible(name)}: ${counted({ resources })}.\n`,
+    );
+    terminal.out(lines.join(''));
   }
   return isValid ? ExitCode.ok : ExitCode.error;
 }
@@ -66,7 +103,7 @@ function rendered(
 }
 
 /** `3 Agent, 2 PhoneNumber in 4 files` */
-function counted({ resources }: Desired): string {
+function counted({ resources }: Pick<Desired, 'resources'>): string {
   const byKind = Map.groupBy(resources, ({ kind }) => kind);
   const kindCounts = [...byKind].map(([kind, members]) => `${members.length} ${kind}`).sort();
   const files = new Set(resources.map(({ source }) => source.file)).size;

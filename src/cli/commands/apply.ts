@@ -11,6 +11,7 @@ export function defineApply(program: Command, start: Start): void {
     )
     .argument('[plan-file]', 'a plan that `voxform plan --out FILE` saved')
     .addOption(outputOption(['text', 'json', 'markdown', 'github']))
+    .addOption(new Option('--all-workspaces').hideHelp())
     .option('--auto-approve', 'do not ask')
     .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
     .option('--allow-owner-change', 'lift the guard on the roles of workspace owners')
@@ -23,6 +24,8 @@ export function defineApply(program: Command, start: Start): void {
         .default('continue'),
     )
     .action((file: string | undefined, options: ApplyOptions) =>
-      start(async (context) => (await import('../actions/apply.ts')).applyChanges(context, file, options)),
+      start(async (context) => (await import('../actions/apply.ts')).applyChanges(context, file, options), {
+        severalWorkspaces: true,
+      }),
     );
 }

@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
 import type { DriftOptions } from '../actions/drift.ts';
 import type { Start } from '../context.ts';
-import { outputOption, withPlatform, withSelection } from '../flags.ts';
+import { outputOption, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
 
 export function defineDrift(program: Command, start: Start): void {
-  withPlatform(withSelection(program.command('drift')))
+  withWorkspaces(withPlatform(withSelection(program.command('drift'))))
     .summary('show what changed on the platform since the last apply')
     .description(
       'Shows what changed on the platform since the last apply, and what an apply would restore. Never writes. Exits with 2 when there is drift.',
     )
     .addOption(outputOption(['text', 'json', 'markdown', 'github']))
     .action((options: DriftOptions) =>
-      start(async (context) => (await import('../actions/drift.ts')).drift(context, options)),
+      start(async (context) => (await import('../actions/drift.ts')).drift(context, options), {
+        severalWorkspaces: true,
+      }),
     );
 }

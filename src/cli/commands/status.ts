@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { StatusOptions } from '../actions/status.ts';
 import type { Start } from '../context.ts';
-import { outputOption, parseSeconds, withPlatform, withSelection } from '../flags.ts';
+import { outputOption, parseSeconds, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
 
 export function defineStatus(program: Command, start: Start): void {
-  withPlatform(withSelection(program.command('status')))
+  withWorkspaces(withPlatform(withSelection(program.command('status'))))
     .summary('one line for each resource')
     .description(
       'Says of each resource whether it is in sync, drifted, unverified, manual or unknown, and whether its draft is newer than its published version. Changes nothing.',
@@ -14,6 +14,8 @@ export function defineStatus(program: Command, start: Start): void {
     .option('--wait-published', 'look again until every agent is published; exit with 1 when time is up')
     .option('--timeout <duration>', 'how long to wait', parseSeconds, 600)
     .action((options: StatusOptions) =>
-      start(async (context) => (await import('../actions/status.ts')).status(context, options)),
+      start(async (context) => (await import('../actions/status.ts')).status(context, options), {
+        severalWorkspaces: true,
+      }),
     );
 }

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { ValidateOptions } from '../actions/validate.ts';
 import type { Start } from '../context.ts';
-import { outputOption } from '../flags.ts';
+import { outputOption, withWorkspaces } from '../flags.ts';
 
 export function defineValidate(program: Command, start: Start): void {
-  program
-    .command('validate')
+  withWorkspaces(program.command('validate'))
     .summary('check everything that can be known offline')
     .description(
       'Checks the project file and all manifests, and reports every problem at once. Needs no API key and no network.',
@@ -13,6 +12,8 @@ export function defineValidate(program: Command, start: Start): void {
     .addOption(outputOption(['text', 'json', 'junit', 'github']))
     .option('--secrets', 'also check that every secret and environment variable is set')
     .action((options: ValidateOptions) =>
-      start(async (context) => (await import('../actions/validate.ts')).validate(context, options)),
+      start(async (context) => (await import('../actions/validate.ts')).validate(context, options), {
+        severalWorkspaces: true,
+      }),
     );
 }

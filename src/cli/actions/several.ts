@@ -1,0 +1,120 @@
+import { renderError } from '../../output/errors.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { failureOf, isOwnMistake } from '../../output/several/failures.ts';
+import {
+  type SeveralPlans,
+  severalPlansGithub,
+  severalPlansMarkdown,
+  severalPlansText,
+} from '../../output/several/plans.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { VERSION } from '../../version.ts';
+import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
+import {
+  PLANS_FORMAT_VERSION,
+  type PlansDocument,
+  type WorkspaceFailure,
+} from '../../workspaces/plans-document.ts';
+import { forEachWorkspace, openWorkspaces } from '../../workspaces/several.ts';
+import type { Context } from '../context.ts';
+import type { WorkspacesFlags } from '../flags.ts';
+import type { PlanFormat } from './planning.ts';
+
+/** The workspaces that the command line asks for where they are several, or all of them; undefined for one. */
+export function severalNamed(
+  { workspaces }: Pick<Context, 'workspaces'>,
+  { allWorkspaces = false }: WorkspacesFlags,
+): readonly string[] | 'all' | undefined {
+  if (!allWorkspaces) return workspaces.length > 1 ? workspaces : undefined;
+  if (workspaces.length === 0) return 'all';
+  throw new UserError('--all-workspaces and --workspace do not go together', {
+    hint: 'Name the workspaces, or take all of them.',
+    exitCode: ExitCode.usage,
+  });
+}
+
+/**
+ * Keeps an apply to one workspace: a promotion that stopped between two of them is for a person to decide about.
+ * @throws UserError
+ */
+export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
+  const names = severalNamed(context, flags);
+  if (names === undefined) return;
+  const each =
+    names === 'all'
+      ? 'voxform apply --workspace NAME'
+      : names.map((name) => `voxform apply --workspace ${name}`).join(', then ');
+  throw new UserError(
+    'apply is for one workspace: whether to go on to the next one is a decision of its own',
+    {
+      hint: `Look at all of them with voxform plan, and apply one after the other: ${each}`,
+      exitCode: ExitCode.usage,
+    },
+  );
+}
+
+export interface Reported<T> {
+  readonly done: readonly T[];
+  readonly failures: readonly WorkspaceFailure[];
+}
+
+/** Does the work for each workspace; what fails is for the report. */
+export async function inEach<T>(
+  context: Context,
+  names: readonly string[] | 'all',
+  work: (opened: OpenWorkspace) => Promise<T>,
+): Promise<Reported<T>> {
+  const { log, terminal, redactor, verbose, interrupts } = context;
+  const redact = (text: string) => redactor.redact(text);
+  const opened = await openWorkspaces(context, names);
+  const { done, failed } = await forEachWorkspace(opened, interrupts, (each) => {
+    log.debug(`Workspace ${each.workspace.name}`);
+    return work(each);
+  });
+  for (const { error } of failed) {
+    if (isOwnMistake(error)) log.block('error', renderError(error, terminal.errorStyle, { verbose, redact }));
+  }
+  return { done, failures: failed.map((each) => failureOf(each, redact)) };
+}
+
+/** 1 where a workspace failed, which is then said; else the code of what was found. */
+export function severalCode(
+  { log, terminal }: Context,
+  { done, failures }: Reported<unknown>,
+  found: number,
+): number {
+  if (failures.length === 0) return found;
+  const names = failures.map(({ workspace }) => workspace).join(', ');
+  const message = `${failures.length} of ${done.length + failures.length} workspaces failed: ${names}`;
+  log.block('error', renderError(new UserError(message), terminal.errorStyle));
+  return ExitCode.error;
+}
+
+/** The plans of several workspaces in one of their forms. */
+export function renderedSeveral(
+  several: SeveralPlans,
+  format: PlanFormat,
+  { terminal, verbose }: Context,
+): string {
+  switch (format) {
+    case 'text':
+      return severalPlansText(several, terminal.style, { verbose });
+    case 'json':
+      return jsonText(documentOf(several));
+    case 'markdown':
+      return severalPlansMarkdown(several);
+    case 'github':
+      return severalPlansGithub(several);
+    default:
+      return format satisfies never;
+  }
+}
+
+function documentOf({ documents, failures }: SeveralPlans): PlansDocument {
+  return {
+    format_version: PLANS_FORMAT_VERSION,
+    voxform_version: VERSION,
+    plans: documents,
+    failures,
+  };
+}

@@ -1,0 +1,82 @@
+import type { Resource } from '../manifests/resource.ts';
+import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import { everythingWrong } from './everything-wrong.ts';
+import { InvalidProject } from './invalid-project.ts';
+import { type LoadOptions, loadDesired } from './load-desired.ts';
+import { loadProject } from './load-project.ts';
+import { readDeclarations } from './read-declarations.ts';
+import { selectWorkspaces } from './select-workspaces.ts';
+
+export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env'> {
+  readonly cwd: string;
+  readonly names: readonly string[] | 'all';
+  readonly mode: 'offline' | 'offline-with-secrets';
+}
+
+/** A problem, with the workspaces that have it. */
+export interface SharedDiagnostic extends Diagnostic {
+  readonly workspaces: readonly string[];
+}
+
+export interface Validated {
+  readonly workspaces: readonly { readonly name: string; readonly resources: readonly Resource[] }[];
+  /** Each once, in the order of `compareDiagnostics`. */
+  readonly diagnostics: readonly SharedDiagnostic[];
+}
+
+/**
+ * What is wrong in the project and its manifests for each of the workspaces. The files are read once.
+ * @throws UserError where a workspace is not known.
+ */
+export async function validateWorkspaces(options: ValidateWorkspaces): Promise<Validated> {
+  const { cwd, env, names, kinds, lookups, mode } = options;
+  try {
+    const project = await loadProject({ cwd, env });
+    const selected = selectWorkspaces(project, { names, env, requireKey: false });
+    const declarations = await readDeclarations(project, { kinds, lookups });
+    const loaded = [];
+    for (const workspace of selected) {
+      const { name } = workspace;
+      const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, declarations });
+      loaded.push({ name, ...desired });
+    }
+    return { workspaces: loaded, diagnostics: shared(loaded) };
+  } catch (error) {
+    if (!(error instanceof InvalidProject)) throw error;
+    return wrongProject(error, options);
+  }
+}
+
+/** For a project file that cannot be used: what shows of each workspace in spite of it. */
+async function wrongProject(
+  error: InvalidProject,
+  { names, kinds, lookups, env }: ValidateWorkspaces,
+): Promise<Validated> {
+  const known = Object.keys(error.usable?.workspaces ?? {});
+  const wanted = names === 'all' ? known : names;
+  const found = [];
+  for (const name of wanted.length === 0 ? [undefined] : wanted) {
+    const diagnostics = await everythingWrong(error, { kinds, lookups, env, name });
+    found.push({ name: name ?? '', resources: [], diagnostics });
+  }
+  return { workspaces: wanted.map((name) => ({ name, resources: [] })), diagnostics: shared(found) };
+}
+
+/** What is the same in several workspaces is said once. */
+function shared(
+  found: readonly { readonly name: string; readonly diagnostics: readonly Diagnostic[] }[],
+): SharedDiagnostic[] {
+  const merged = new Map<string, { readonly diagnostic: Diagnostic; readonly workspaces: string[] }>();
+  for (const { name, diagnostics } of found) {
+    for (const diagnostic of diagnostics) {
+      const { severity, code, message, file, line, column, path } = diagnostic;
+      const key = JSON.stringify([severity, code, message, file, line, column, path]);
+      const known = merged.get(key) ?? { diagnostic, workspaces: [] };
+      if (!known.workspaces.includes(name)) known.workspaces.push(name);
+      merged.set(key, known);
+    }
+  }
+  return [...merged.values()]
+    .map(({ diagnostic, workspaces }) => ({ ...diagnostic, workspaces }))
+    .sort(compareDiagnostics);
+}
