@@ -1,4 +1,5 @@
 import { type Address, kindOf, type Resource, recordKey } from '../manifests/resource.ts';
+import { compareText } from '../problems/compare-text.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from '../state/document.ts';
 import type { State } from '../state/state.ts';
 
@@ -75,5 +76,5 @@ export function undeclaredHolders(
 }
 
 function byAddress(a: Resource, b: Resource): number {
-  return a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
+  return compareText(a.address, b.address);
 }

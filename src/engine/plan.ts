@@ -1,4 +1,5 @@
 import { type Address, kindOf } from '../manifests/resource.ts';
+import { compareText } from '../problems/compare-text.ts';
 import type { Guards } from '../project/project.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { Secret, specials } from '../values/value.ts';
@@ -150,8 +151,4 @@ function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Recor
 
 function byAddress(a: PlannedResource, b: PlannedResource): number {
   return compareText(a.address, b.address);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

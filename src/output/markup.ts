@@ -1,17 +1,8 @@
+import { htmlSpelling } from '../values/html.ts';
 import { visible } from './visible.ts';
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 /** Text for XML or HTML, between tags or in a quoted attribute, on one line. XML forbids most control characters: they are written as escapes. */
 export function escapeMarkup(text: string): string {
   // U+FFFE and U+FFFF are no characters of XML either.
-  return visible(text)
-    .replace(/[\ufffe\uffff]/g, '\ufffd')
-    .replace(/[&<>"']/g, (character) => entities[character] ?? character);
+  return htmlSpelling(visible(text).replace(/[\ufffe\uffff]/g, '\ufffd'));
 }

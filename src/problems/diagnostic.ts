@@ -1,3 +1,5 @@
+import { compareText } from './compare-text.ts';
+
 /** One thing wrong in what a person wrote: data only. `output/diagnostics.ts` turns it into text. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
@@ -24,8 +26,4 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
     compareText(a.code, b.code) ||
     compareText(a.message, b.message)
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,3 +1,5 @@
+import { htmlSpelling } from './html.ts';
+
 /** Shorter texts are no secrets worth the name, and replacing them would spoil every other word. */
 const SHORTEST = 4;
 
@@ -67,18 +69,6 @@ function* spellings(text: string): Generator<string> {
     yield htmlSpelling(form);
   }
 }
-
-function htmlSpelling(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => HTML[character] ?? character);
-}
-
-const HTML: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 function* jsonSpellings(text: string): Generator<string> {
   const escaped = escapedForJson(text);

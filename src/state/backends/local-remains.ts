@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import { compareText } from '../../problems/compare-text.ts';
 import type { StateDocument } from '../document.ts';
 import { parseState } from '../document-text.ts';
 import { emptyDocument, fold } from '../fold.ts';
@@ -92,10 +93,6 @@ export async function readRemains(files: Files, path: string): Promise<Remains[]
 
 function sourceOf({ path, modified }: Found): Pick<Dated, 'source' | 'modified'> {
   return { source: path, modified };
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ruleOf } from '../../engine/field-rules.ts';
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { metadataSchema } from '../../manifests/envelope.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
@@ -80,16 +81,12 @@ export function draftsOf(input: Drafting): Drafts {
       });
     }
   }
-  manifests.sort((a, b) => compare(addressOf(a), addressOf(b)));
+  manifests.sort((a, b) => compareText(addressOf(a), addressOf(b)));
   return { manifests, leftOut };
 }
 
 function addressOf({ draft }: ExportedManifest): string {
   return `${draft.kind}/${draft.name}`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** What tells records apart in manifests: one id and one natural key each. */
