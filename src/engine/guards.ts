@@ -39,25 +39,27 @@ function* ownerChanges(
   { kinds, observed }: Guarding,
 ): Generator<PlanDocument['guards'][number]> {
   for (const { address, kind, action, changes } of planned) {
-    if (kinds.get(kind)?.isOwner === undefined || observed.lists.has(kind) || action !== 'update') continue;
-    if (!changes.some(({ path }) => path === 'role')) continue;
+    const field = kinds.get(kind)?.ownership?.field;
+    if (field === undefined || observed.lists.has(kind) || action !== 'update') continue;
+    if (!changes.some(({ path }) => path === field)) continue;
     yield {
       flag: '--allow-owner-change',
-      message: `${address} may be an owner of the workspace, and its role would change: without a refresh nobody looked`,
+      message: `${address} may be an owner of the workspace, and its ${field} would change: without a refresh nobody looked`,
     };
   }
   for (const [name, records] of observed.lists) {
-    const isOwner = kinds.get(name)?.isOwner;
-    if (isOwner === undefined) continue;
+    const ownership = kinds.get(name)?.ownership;
+    if (ownership === undefined) continue;
+    const { field, isOwner } = ownership;
     const updates = new Map(
       planned
         .filter(({ kind, action }) => kind === name && action === 'update')
         .map((each) => [each.id, each]),
     );
     const changeOf = (record: ShownRecord) =>
-      updates.get(record.id)?.changes.find(({ path }) => path === 'role');
-    // A role that is secret may be any: it counts as one that owns nothing.
-    const newRole = (record: ShownRecord) => {
+      updates.get(record.id)?.changes.find(({ path }) => path === field);
+    // A value that is secret may be any: it counts as one that owns nothing.
+    const newValue = (record: ShownRecord) => {
       const change = changeOf(record);
       return change === undefined ? undefined : (change.after ?? null);
     };
@@ -66,10 +68,10 @@ function* ownerChanges(
       if (changeOf(owner) === undefined) continue;
       yield {
         flag: '--allow-owner-change',
-        message: `${updates.get(owner.id)?.address} is an owner of the workspace, and its role would change`,
+        message: `${updates.get(owner.id)?.address} is an owner of the workspace, and its ${field} would change`,
       };
     }
-    if (owners.length > 0 && !records.some((record) => isOwner(record, newRole(record)))) {
+    if (owners.length > 0 && !records.some((record) => isOwner(record, newValue(record)))) {
       yield { flag: '--allow-owner-change', message: 'the workspace would be left without an owner' };
     }
   }

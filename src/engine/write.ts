@@ -281,10 +281,7 @@ function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
   return leaves;
 }
 
-/**
- * The record that the address held until now, where another takes its place. One that was seen to be gone is left to the
- * state, which lists it as such.
- */
+/** The record whose place another takes. One that was seen to be gone is left to the state, which lists it as such. */
 function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);

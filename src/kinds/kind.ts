@@ -48,11 +48,8 @@ export interface Kind extends KindSchema {
   changeByHand?(change: ManualChange): string;
   /** Fields that an update cannot do without although neither manifest nor platform gives them a value; a sentence, or undefined. */
   missingForUpdate?(body: JsonObject): string | undefined;
-  /**
-   * True where the record is an owner of the workspace, or, with `role` given, would be one with that role. Changes that
-   * touch owners are guarded.
-   */
-  isOwner?(record: ShownRecord, role?: Json): boolean;
+  /** For a kind whose records may own the workspace. Changes that touch owners are guarded. */
+  readonly ownership?: Ownership;
   /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
   notice?(record: ShownRecord): string | undefined;
 }
@@ -65,6 +62,13 @@ export interface Routes {
   readonly ways: Readonly<Record<LeafPath, string>>;
   /** What tells a person which record it is. */
   label(record: ShownRecord): string;
+}
+
+export interface Ownership {
+  /** The field that makes an owner of a record. */
+  readonly field: LeafPath;
+  /** True where the record is an owner of the workspace, or, with `value` given, would be one with that in the field. */
+  isOwner(record: ShownRecord, value?: Json): boolean;
 }
 
 /** How published versions are read. Neither may write. */

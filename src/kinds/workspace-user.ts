@@ -30,8 +30,11 @@ export const workspaceUser: Kind = {
     (body.role ?? null) === null
       ? 'the user has no role yet and every update must carry one: set spec.role in the manifest'
       : undefined,
-  isOwner: (record, role) =>
-    role === undefined ? record.is_owner === true || record.role === 'owner' : role === 'owner',
+  ownership: {
+    field: 'role',
+    isOwner: (record, role) =>
+      role === undefined ? record.is_owner === true || record.role === 'owner' : role === 'owner',
+  },
 };
 
 function lowerCase(value: unknown): string {

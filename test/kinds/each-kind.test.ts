@@ -68,7 +68,7 @@ describe('users', () => {
     { record: { role: 'owner', is_owner: true }, role: 'member', owner: false },
     { record: { role: 'member' }, role: 'owner', owner: true },
   ])('$record with the new role $role: an owner is $owner', ({ record, role, owner }) => {
-    expect(user.isOwner?.({ id: 'U1', ...record }, role)).toBe(owner);
+    expect(user.ownership?.isOwner({ id: 'U1', ...record }, role)).toBe(owner);
   });
 });
 
