@@ -8,15 +8,18 @@ export interface ExportReport {
   readonly folder: string;
   readonly drafts: Drafts;
   readonly missed: readonly Missed[];
+  /** Files that were there and were written over. */
+  readonly replaced: readonly string[];
 }
 
 /** What was written, what was left out and why, and what a person must still do. */
-export function exportText({ folder, drafts, missed }: ExportReport, style: Style): string {
+export function exportText({ folder, drafts, missed, replaced }: ExportReport, style: Style): string {
   const counts = [...Map.groupBy(drafts.manifests, ({ draft }) => draft.kind)].map(
     ([kind, members]) => `${members.length} ${kind}`,
   );
   const sections = [
     `Exported to ${visible(folder)}: ${counts.length === 0 ? 'nothing was found' : counts.join(', ')}.`,
+    listing('Written over', cut(replaced.map(visible)), style),
     listing('Not found, or not read', missedLines(missed), style),
     listing('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
     listing('Fields left out', omittedLines(drafts), style),

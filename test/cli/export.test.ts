@@ -102,6 +102,10 @@ describe('export', () => {
     expect(files['agents.yaml']).toContain('name: front-desk');
     expect(files['phone-numbers.yaml']).toContain('name: hotline');
     expect((await workspace.run('-C', 'out', 'validate')).code).toBe(0);
+    const again = await workspace.run('export', '--out', 'out', '--layout', 'kind', '--force');
+    expect(again.code).toBe(0);
+    expect(flat(again.stdout)).toContain('Written over: - .env.example');
+    expect(await tree(path.join(workspace.folder.root, 'out/manifests'))).toEqual(files);
   });
 
   it('says what could not be found', async () => {
@@ -118,6 +122,7 @@ describe('export', () => {
     ['a folder with something in it', ['--out', '.'], 1, 'is not empty'],
     ['a file', ['--out', 'voxform.yaml'], 1, 'it is no folder'],
     ['no folder', [], 64, '--out <dir>'],
+    ['a folder without a name', ['--out', ''], 64, '--out <dir>'],
     ['a day that is none', ['--out', 'out', '--calls-from', 'monday'], 64, '2026-01-31'],
     ['a list that is not there', ['--out', 'out', '--agents-from', 'none.txt'], 1, 'none.txt cannot be read'],
   ])('refuses %s', async (_, args, expected, message) => {

@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
 import { writeFolder } from '../../src/workspaces/export/write-folder.ts';
+import { writeOver } from '../../src/workspaces/export/write-over.ts';
 
 async function folder(): Promise<string> {
   const root = await mkdtemp(path.join(tmpdir(), 'voxform-write-'));
@@ -77,5 +78,45 @@ describe('writeFolder', () => {
     const target = path.join(root, 'out');
     await expect(writeFolder(target, [...FILES, ...FILES], 'voxform.yaml')).rejects.toThrow(UserError);
     expect(await readdir(root)).toEqual([]);
+  });
+});
+
+describe('writeOver', () => {
+  it('replaces files of the same names, links included, and leaves the rest', async () => {
+    const root = await folder();
+    const target = path.join(root, 'out');
+    await mkdir(path.join(target, 'manifests/agents'), { recursive: true });
+    await writeFile(path.join(root, 'elsewhere.yaml'), 'mine');
+    await symlink(path.join(root, 'elsewhere.yaml'), path.join(target, 'manifests/agents/a.yaml'));
+    await writeFile(path.join(target, 'manifests/agents/b.yaml'), 'mine');
+    expect(await writeOver(target, FILES, 'voxform.yaml')).toEqual(['manifests/agents/a.yaml']);
+    expect(await tree(target)).toEqual([
+      'manifests/agents/a.yaml',
+      'manifests/agents/b.yaml',
+      'voxform.yaml',
+    ]);
+    expect(await readdir(target)).toEqual(['manifests', 'voxform.yaml']);
+    expect(await readFile(path.join(target, 'manifests/agents/a.yaml'), 'utf8')).toBe('a\n');
+    expect(await readFile(path.join(root, 'elsewhere.yaml'), 'utf8')).toBe('mine');
+    expect(await writeOver(target, FILES, 'voxform.yaml')).toEqual([
+      'manifests/agents/a.yaml',
+      'voxform.yaml',
+    ]);
+  });
+
+  it.each([
+    ['a link where a folder is to be', (at: string, root: string) => symlink(root, at), 'agents'],
+    ['a file where a folder is to be', (at: string) => writeFile(at, 'mine'), 'agents'],
+    ['a folder where a file is to be', (at: string) => mkdir(at, { recursive: true }), 'agents/a.yaml'],
+  ])('changes nothing in a folder with %s', async (_, prepare, at) => {
+    const root = await folder();
+    const target = path.join(root, 'out');
+    await mkdir(path.join(target, 'manifests'), { recursive: true });
+    await writeFile(path.join(target, 'voxform.yaml'), 'mine');
+    await prepare(path.join(target, 'manifests', at), path.join(root, 'other'));
+    const before = await readdir(root, { recursive: true });
+    await expect(writeOver(target, FILES, 'voxform.yaml')).rejects.toThrow(UserError);
+    expect(await readdir(root, { recursive: true })).toEqual(before);
+    expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('mine');
   });
 });

@@ -16,7 +16,8 @@ import {
   projectFile,
   secretsFile,
 } from '../../workspaces/export/project-files.ts';
-import { refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
+import { isFolder, refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
+import { writeOver } from '../../workspaces/export/write-over.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
@@ -28,11 +29,12 @@ import { progressFor } from './planning.ts';
 export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly out: string;
   readonly layout: Layout;
+  readonly force?: boolean;
 }
 
 export async function exportWorkspace(context: Context, options: ExportOptions): Promise<number> {
   const target = path.resolve(context.cwd, options.out);
-  await refuseUsed(target);
+  if (!options.force) await refuseUsed(target);
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
@@ -66,15 +68,32 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       secretsFile(workspace, drafts.manifests),
       ...(await settingsFiles()),
     ];
-    await writeFolder(target, await files(), PROJECT_FILE);
+    const replaced = await write(target, await files(), options);
     progress.clear();
     const { terminal, log } = context;
-    terminal.out(exportText({ folder: options.out, drafts, missed: discovery.missed }, terminal.style));
-    log.info(`Next: voxform -C ${options.out} plan shows what it would adopt.`);
+    const report = { folder: options.out, drafts, missed: discovery.missed, replaced };
+    terminal.out(exportText(report, terminal.style));
+    log.info(`Next: voxform -C ${asArgument(options.out)} plan shows what it would adopt.`);
     return ExitCode.ok;
   } finally {
     await client.close();
   }
+}
+
+/** Returns the files that were replaced. */
+async function write(
+  target: string,
+  files: readonly ProjectFile[],
+  { force }: ExportOptions,
+): Promise<readonly string[]> {
+  if (force && (await isFolder(target))) return writeOver(target, files, PROJECT_FILE);
+  await writeFolder(target, files, PROJECT_FILE);
+  return [];
+}
+
+/** As a shell takes it for one word. */
+function asArgument(folder: string): string {
+  return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
 }
 
 function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExportOptions } from '../actions/export.ts';
 import type { Start } from '../context.ts';
 import { withPlatform } from '../flags.ts';
@@ -10,7 +10,8 @@ export function defineExport(program: Command, start: Start): void {
     .description(
       'Writes everything that can be found in a workspace as a project of its own: manifests that adopt the records, texts in files, references instead of ids. Numbers, users and knowledge bases are listed; agents are found through numbers, users and calls. Changes nothing on the platform.',
     )
-    .requiredOption('--out <dir>', 'the folder to write: new, or empty')
+    .requiredOption('--out <dir>', 'the folder to write: new, or empty', named)
+    .option('--force', 'write into a folder that holds something, over files of the same names')
     .addOption(
       new Option('--layout <layout>', 'one file for each resource, or for each kind')
         .choices(['resource', 'kind'])
@@ -19,4 +20,9 @@ export function defineExport(program: Command, start: Start): void {
     .action((options: ExportOptions) =>
       start(async (context) => (await import('../actions/export.ts')).exportWorkspace(context, options)),
     );
+}
+
+function named(folder: string): string {
+  if (folder === '') throw new InvalidArgumentError('Expected the name of a folder.');
+  return folder;
 }

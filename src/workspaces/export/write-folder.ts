@@ -18,7 +18,7 @@ export async function writeFolder(
 ): Promise<number> {
   await refuseUsed(target);
   try {
-    const exists = await isThere(target);
+    const exists = await isFolder(target);
     const real = exists ? await realpath(target) : target;
     await mkdir(path.dirname(real), { recursive: true });
     const random = randomBytes(4).toString('hex');
@@ -35,12 +35,17 @@ export async function writeFolder(
       await rm(draft, { recursive: true, force: true });
     }
   } catch (cause) {
-    if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) throw cause;
-    throw new UserError(`the folder ${target} cannot be written: ${cause.message}`, {
-      hint: 'Choose a folder that you may write to: --out DIR',
-      cause,
-    });
+    throw cannotBeWritten(target, cause);
   }
+}
+
+/** What is to be thrown where a folder could not be written: for errors of the file system, one that names the folder. */
+export function cannotBeWritten(target: string, cause: unknown): unknown {
+  if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
+  return new UserError(`the folder ${target} cannot be written: ${cause.message}`, {
+    hint: 'Choose a folder that you may write to: --out DIR',
+    cause,
+  });
 }
 
 /** @throws UserError where the folder is something else, or holds something. */
@@ -59,19 +64,21 @@ export async function refuseUsed(target: string, except?: string): Promise<void>
     });
   }
   if (entries.every((entry) => entry === except)) return;
-  throw new UserError(`${target} is not empty, and an export writes over nothing`, {
-    hint: 'Name a folder that does not exist yet, or is empty: --out DIR',
+  throw new UserError(`${target} is not empty, and an export writes over nothing by itself`, {
+    hint: 'Name a folder that does not exist yet, or is empty: --out DIR. To write over files of the same names: --force',
   });
 }
 
-async function isThere(folder: string): Promise<boolean> {
+/** True where a folder can be read there. */
+export async function isFolder(folder: string): Promise<boolean> {
   return readdir(folder).then(
     () => true,
     () => false,
   );
 }
 
-async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<number> {
+/** Writes files below a folder that exists. Returns their number. */
+export async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<number> {
   const folders = new Set<string>();
   let count = 0;
   for (const file of files) {

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { compareText } from '../../problems/compare-text.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { ProjectFile } from './project-files.ts';
+import { cannotBeWritten, writeAll } from './write-folder.ts';
+
+/**
+ * Writes files into a folder that holds something, over those of the same names: all of them, or the folder stays as it was. What else
+ * is in it stays. Everything is written into a folder inside it first; a run that is killed while files change places leaves that folder, in
+ * which `old` has what was replaced.
+ * @param last the file that makes the folder a project: it comes as the last.
+ * @returns the files that were replaced, relative to the folder, in their order.
+ * @throws UserError where the folder cannot be written, or a file would come to lie outside it.
+ */
+export async function writeOver(
+  target: string,
+  files: Iterable<ProjectFile>,
+  last: string,
+): Promise<readonly string[]> {
+  try {
+    const real = await realpath(target);
+    const side = path.join(real, `.voxform-export-${randomBytes(4).toString('hex')}`);
+    const exchange = { target: real, fresh: path.join(side, 'new'), old: path.join(side, 'old') };
+    await mkdir(exchange.fresh, { recursive: true });
+    try {
+      const all = [...files];
+      await writeAll(exchange.fresh, all);
+      const places = all.map((file) => file.path).sort((a, b) => Number(a === last) - Number(b === last));
+      for (const place of places) await refuseOdd(real, place);
+      const replaced = await exchangeAll(places, exchange);
+      await rm(side, { recursive: true, force: true });
+      return replaced;
+    } catch (error) {
+      if (!(error instanceof NotPutBack)) await rm(side, { recursive: true, force: true });
+      throw error;
+    }
+  } catch (cause) {
+    throw cannotBeWritten(target, cause);
+  }
+}
+
+interface Exchange {
+  readonly target: string;
+  /** Where the new files wait. */
+  readonly fresh: string;
+  /** Where the replaced ones go. */
+  readonly old: string;
+}
+
+async function exchangeAll(places: readonly string[], exchange: Exchange): Promise<readonly string[]> {
+  const { target, fresh, old } = exchange;
+  const written: string[] = [];
+  const replaced: string[] = [];
+  try {
+    for (const place of places) {
+      if (await isThere(path.join(target, place))) {
+        await move(path.join(target, place), path.join(old, place));
+        replaced.push(place);
+      }
+      await move(path.join(fresh, place), path.join(target, place));
+      written.push(place);
+    }
+  } catch (error) {
+    await putBack({ written, replaced }, exchange).catch((cause: unknown) => {
+      throw new NotPutBack(old, cause);
+    });
+    throw error;
+  }
+  return replaced.sort(compareText);
+}
+
+interface Exchanged {
+  readonly written: readonly string[];
+  readonly replaced: readonly string[];
+}
+
+async function putBack({ written, replaced }: Exchanged, { target, old }: Exchange): Promise<void> {
+  for (const place of written) await rm(path.join(target, place), { force: true });
+  for (const place of replaced) await rename(path.join(old, place), path.join(target, place));
+}
+
+/** Some of what was replaced is only in the side folder, which must stay. */
+class NotPutBack extends UserError {
+  override readonly name = 'NotPutBack';
+
+  constructor(old: string, cause: unknown) {
+    super('the folder could not be written, and not everything could be put back', {
+      hint: `What was replaced is in ${old}.`,
+      cause,
+    });
+  }
+}
+
+async function move(from: string, to: string): Promise<void> {
+  await mkdir(path.dirname(to), { recursive: true });
+  await rename(from, to);
+}
+
+/** A link among the folders would lead what is written somewhere else. */
+async function refuseOdd(target: string, place: string): Promise<void> {
+  const parts = place.split('/');
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const each = parts.slice(0, depth).join('/');
+    const found = await lstat(path.join(target, each)).catch(whereMissing);
+    if (found === undefined) return;
+    if (depth < parts.length && !found.isDirectory()) {
+      throw new UserError(`${each} in ${target} is a link or a file, and a folder is to be there`, {
+        hint: 'Move it away first, or export into a folder of its own.',
+      });
+    }
+    if (depth === parts.length && found.isDirectory()) {
+      throw new UserError(`${each} in ${target} is a folder, and a file is to be there`, {
+        hint: 'Move it away first, or export into a folder of its own.',
+      });
+    }
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return (await lstat(file).catch(whereMissing)) !== undefined;
+}
+
+function whereMissing(cause: unknown): undefined {
+  if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+  throw cause;
+}
