@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+export const TOKEN = 'token-of-the-host';
+export const REPOSITORY = 'acme/voices';
+export const REPOSITORY_ID = 7001;
+
+/** GitHub's limit on a comment. */
+const LONGEST = 65_536;
+
+export interface Comment {
+  readonly id: number;
+  body: string;
+  readonly user: { readonly login: string };
+}
+
+export interface Artifact {
+  readonly id: number;
+  readonly name: string;
+  readonly expired: boolean;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly workflow_run: {
+    readonly id: number;
+    readonly head_sha: string;
+    readonly repository_id: number;
+    readonly head_repository_id: number;
+  };
+}
+
+export interface Pull {
+  readonly number: number;
+  readonly head: { readonly sha: string };
+  readonly base: { readonly ref: string };
+  readonly merged_at: string | null;
+  readonly merge_commit_sha: string | null;
+}
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** As much of GitHub's API as the kit speaks. Lists come two items a page. */
+export class GithubHost implements AsyncDisposable {
+  readonly comments = new Map<number, Comment[]>();
+  readonly artifacts: Artifact[] = [];
+  /** By the commit on the base branch. */
+  readonly pulls = new Map<string, Pull[]>();
+  readonly calls: Call[] = [];
+  /** Answers that come before any other, an HTTP status each. */
+  readonly faults: number[] = [];
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
+  });
+  #ids = 100;
+
+  static async start(): Promise<GithubHost> {
+    const host = new GithubHost();
+    await new Promise<void>((resolve) => host.#server.listen(0, '127.0.0.1', resolve));
+    return host;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  nextId(): number {
+    return ++this.#ids;
+  }
+
+  commentsOn(pull: number): Comment[] {
+    const known = this.comments.get(pull) ?? [];
+    this.comments.set(pull, known);
+    return known;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.url);
+    const { method = 'GET' } = request;
+    this.calls.push({ method, path: url.pathname });
+    const send = (status: number, body: unknown, headers = {}) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(body));
+    const fault = this.faults.shift();
+    if (fault !== undefined) return void send(fault, { message: 'a fault' });
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+      return void send(401, { message: 'Bad credentials' });
+    }
+    const path = url.pathname.replace(`/repos/${REPOSITORY}/`, '');
+    const listed = this.#list(path, url);
+    if (listed !== undefined && method === 'GET') {
+      const { items, link } = page(listed, url);
+      const body = path === 'actions/artifacts' ? { artifacts: items, total_count: listed.length } : items;
+      return void send(200, body, link === undefined ? {} : { link });
+    }
+    const [, comment] = /^issues\/comments\/(\d+)$/.exec(path) ?? [];
+    const [, pull] = /^issues\/(\d+)\/comments$/.exec(path) ?? [];
+    if (!(method === 'PATCH' && comment) && !(method === 'POST' && pull)) {
+      return void send(404, { message: 'Not Found' });
+    }
+    const { body } = (await json(request)) as { body: string };
+    if (body.length > LONGEST) return void send(422, { message: 'Body is too long' });
+    if (pull !== undefined) {
+      const made = { id: this.nextId(), body, user: { login: 'github-actions[bot]' } };
+      this.commentsOn(Number(pull)).push(made);
+      return void send(201, made);
+    }
+    const found = [...this.comments.values()].flat().find(({ id }) => id === Number(comment));
+    if (found === undefined) return void send(404, { message: 'Not Found' });
+    found.body = body;
+    send(200, found);
+  }
+
+  #list(path: string, url: URL): readonly unknown[] | undefined {
+    const [, pull] = /^issues\/(\d+)\/comments$/.exec(path) ?? [];
+    if (pull !== undefined) return this.commentsOn(Number(pull));
+    const [, commit] = /^commits\/([0-9a-f]+)\/pulls$/.exec(path) ?? [];
+    if (commit !== undefined) return this.pulls.get(commit) ?? [];
+    if (path !== 'actions/artifacts') return undefined;
+    return this.artifacts
+      .filter(({ name }) => name === url.searchParams.get('name'))
+      .map(({ files: _, ...shown }) => shown);
+  }
+}
+
+function page(
+  list: readonly unknown[],
+  url: URL,
+): { readonly items: readonly unknown[]; readonly link?: string } {
+  const size = 2;
+  const number = Number(url.searchParams.get('page') ?? 1);
+  const items = list.slice((number - 1) * size, number * size);
+  if (number * size >= list.length) return { items };
+  const next = new URL(url);
+  next.searchParams.set('page', String(number + 1));
+  return { items, link: `<${next}>; rel="next", <${url}>; rel="last"` };
+}

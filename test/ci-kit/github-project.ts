@@ -1,0 +1,140 @@
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { GithubHost, REPOSITORY } from './github-host.ts';
+import { GithubRunner, type JobEnd, type Trigger } from './github-runner.ts';
+import { Repository } from './repository.ts';
+import type { Workflow } from './workflow.ts';
+
+export const API_KEY = 'key-of-the-workspace';
+
+export interface Request {
+  readonly number: number;
+  readonly branch: string;
+  readonly title: string;
+}
+
+/** A project at GitHub with its platform. */
+export class GithubProject implements AsyncDisposable {
+  readonly host: GithubHost;
+  readonly emulator: Emulator;
+  readonly repository: Repository;
+  readonly #runner: GithubRunner;
+
+  private constructor(host: GithubHost, emulator: Emulator, files: Readonly<Record<string, string>>) {
+    this.host = host;
+    this.emulator = emulator;
+    this.repository = new Repository(files);
+    this.#runner = new GithubRunner(host, this.repository, {
+      VOXFORM_API_KEY: API_KEY,
+      OPENAI_API_KEY: 'key-of-a-model',
+    });
+  }
+
+  static async open(
+    project: (emulator: Emulator) => string = projectFile,
+    files: Readonly<Record<string, string>> = { 'manifests/day.yaml': agentManifest('day') },
+  ): Promise<GithubProject> {
+    const emulator = await startEmulator({ seed: 1 });
+    return new GithubProject(await GithubHost.start(), emulator, {
+      ...files,
+      'voxform.yaml': project(emulator),
+      '.gitignore': '*.plan\n.voxform/*.lock\n.voxform/*.backup-*\n.voxform/cache/\n',
+    });
+  }
+
+  /** Writes that have arrived at the platform. */
+  writes(): number {
+    return this.emulator.requests.filter(({ method }) => method !== 'GET').length;
+  }
+
+  /** The names of the agents that were created, in order. */
+  created(): string[] {
+    return this.emulator.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => String((body as { readonly name?: unknown }).name));
+  }
+
+  /** Pushes an edit on the branch of a request, and runs the workflow on it, or only one of its jobs. */
+  async propose(
+    workflow: Workflow,
+    request: Request,
+    files: Readonly<Record<string, string>>,
+    only?: string,
+  ): Promise<Readonly<Record<string, JobEnd>>> {
+    this.repository.branch(request.branch);
+    const head = this.repository.commit(files);
+    return this.#runner.run(workflow, this.#onRequest(request, head), only);
+  }
+
+  #onRequest({ number, branch, title }: Request, head: string): Trigger {
+    const ref = `refs/pull/${number}/merge`;
+    return {
+      event: 'pull_request',
+      ref,
+      refName: `${number}/merge`,
+      sha: this.repository.mergeInto(ref, branch),
+      payload: {
+        pull_request: {
+          number,
+          title,
+          head: { ref: branch, sha: head, repo: { full_name: REPOSITORY } },
+          base: { ref: 'main' },
+        },
+      },
+    };
+  }
+
+  /** Merges a request as one commit, and runs the workflow on the push of it. */
+  async merge(workflow: Workflow, request: Request): Promise<Readonly<Record<string, JobEnd>>> {
+    const { repository, host } = this;
+    const head = repository.git(['rev-parse', request.branch]);
+    repository.git(['fetch', '-q', 'origin']);
+    repository.git(['checkout', '-q', '-B', 'main', 'origin/main']);
+    repository.git(['merge', '-q', '--squash', request.branch]);
+    repository.git(['commit', '-q', '-m', request.title]);
+    repository.git(['push', '-q', 'origin', 'main']);
+    const sha = repository.git(['rev-parse', 'HEAD']);
+    host.pulls.set(sha, [
+      // The same commit may have been proposed for another branch too.
+      {
+        number: 900,
+        head: { sha },
+        base: { ref: 'release' },
+        merged_at: '2026-01-01',
+        merge_commit_sha: sha,
+      },
+      {
+        number: request.number,
+        head: { sha: head },
+        base: { ref: 'main' },
+        merged_at: '2026-01-01',
+        merge_commit_sha: sha,
+      },
+    ]);
+    return this.#pushed(workflow, sha);
+  }
+
+  /** Pushes an edit to main that nobody reviewed, and runs the workflow on it. */
+  push(
+    workflow: Workflow,
+    files: Readonly<Record<string, string>>,
+  ): Promise<Readonly<Record<string, JobEnd>>> {
+    const { repository } = this;
+    repository.git(['fetch', '-q', 'origin']);
+    repository.git(['checkout', '-q', '-B', 'main', 'origin/main']);
+    const sha = repository.commit(files);
+    repository.git(['push', '-q', 'origin', 'main']);
+    return this.#pushed(workflow, sha);
+  }
+
+  #pushed(workflow: Workflow, sha: string): Promise<Readonly<Record<string, JobEnd>>> {
+    const trigger = { event: 'push', ref: 'refs/heads/main', refName: 'main', sha, payload: {} } as const;
+    return this.#runner.run(workflow, trigger);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.emulator.close();
+    await this.host[Symbol.asyncDispose]();
+    this.repository[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,280 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Contexts, filled, isDue } from './expressions.ts';
+import { type GithubHost, REPOSITORY, REPOSITORY_ID, TOKEN } from './github-host.ts';
+import type { Repository } from './repository.ts';
+import { action, root, type Step, type Workflow, written } from './workflow.ts';
+
+/** What starts a run. */
+export interface Trigger {
+  readonly event: 'pull_request' | 'push' | 'workflow_dispatch';
+  /** `main`, or `1/merge`. */
+  readonly refName: string;
+  readonly ref: string;
+  readonly sha: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+export interface JobEnd {
+  readonly result: 'success' | 'failure' | 'skipped';
+  readonly outputs: Readonly<Record<string, string>>;
+  /** Everything that the steps printed. */
+  readonly log: string;
+  readonly summary: string;
+  readonly masks: readonly string[];
+  readonly workspace: string;
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+interface StepResult {
+  readonly outcome: 'success' | 'failure' | 'skipped';
+  readonly outputs: Texts;
+}
+
+interface Scope {
+  readonly contexts: Contexts;
+  readonly env: Texts;
+  readonly steps: readonly Step[];
+}
+
+/** Runs workflows as GitHub does, as far as the kit uses it: jobs in order, steps as processes, actions of others in small. */
+export class GithubRunner {
+  readonly #host: GithubHost;
+  readonly #repository: Repository;
+  readonly #secrets: Texts;
+
+  constructor(host: GithubHost, repository: Repository, secrets: Texts) {
+    this.#host = host;
+    this.#repository = repository;
+    this.#secrets = secrets;
+  }
+
+  /** The jobs of a run by their names; with `only`, just that one. */
+  async run(workflow: Workflow, trigger: Trigger, only?: string): Promise<Readonly<Record<string, JobEnd>>> {
+    const ends: Record<string, JobEnd> = {};
+    const runId = this.#host.nextId();
+    for (const [name, job] of Object.entries(workflow.jobs)) {
+      if (only !== undefined && only !== name) continue;
+      const before = job.needs === undefined ? undefined : ends[job.needs];
+      const running = new RunningJob(this.#host, this.#repository, { trigger, runId });
+      const contexts = {
+        github: running.github,
+        secrets: this.#secrets,
+        needs: before === undefined ? {} : { [job.needs ?? '']: before },
+      };
+      // One that was passed over counts as a failure for `success()`.
+      const isReady = before === undefined || before.result === 'success';
+      if (!isDue(job.if, contexts, { failed: !isReady })) {
+        ends[name] = { result: 'skipped', outputs: {}, log: '', summary: '', masks: [], workspace: '' };
+        continue;
+      }
+      const env = { ...workflow.env };
+      ends[name] = await running.carryOut({ contexts, env, steps: job.steps }, job.outputs ?? {});
+    }
+    return ends;
+  }
+}
+
+class RunningJob {
+  readonly github: Readonly<Record<string, unknown>>;
+  readonly #host: GithubHost;
+  readonly #repository: Repository;
+  readonly #trigger: Trigger;
+  readonly #runId: number;
+  readonly #temp: string;
+  readonly #workspace: string;
+  readonly #summary: string;
+  #log = '';
+
+  constructor(
+    host: GithubHost,
+    repository: Repository,
+    { trigger, runId }: { readonly trigger: Trigger; readonly runId: number },
+  ) {
+    this.#host = host;
+    this.#repository = repository;
+    this.#trigger = trigger;
+    this.#runId = runId;
+    this.#temp = mkdtempSync(path.join(repository.folder, 'job-'));
+    this.#workspace = path.join(this.#temp, 'work');
+    this.#summary = path.join(this.#temp, 'summary');
+    mkdirSync(this.#workspace);
+    writeFileSync(path.join(this.#temp, 'event.json'), JSON.stringify(trigger.payload));
+    this.github = {
+      event_name: trigger.event,
+      event: trigger.payload,
+      repository: REPOSITORY,
+      ref_name: trigger.refName,
+      sha: trigger.sha,
+      run_id: runId,
+      token: TOKEN,
+      action_path: root,
+    };
+  }
+
+  async carryOut(scope: Scope, outputs: Texts): Promise<JobEnd> {
+    const { failed, contexts } = await this.#steps(scope);
+    return {
+      result: failed ? 'failure' : 'success',
+      outputs: mapped(outputs, (text) => filled(text, contexts, { failed })),
+      log: this.#log,
+      summary: existsSync(this.#summary) ? readFileSync(this.#summary, 'utf8') : '',
+      masks: [...this.#log.matchAll(/^::add-mask::(.*)$/gm)].map(([, mask = '']) => mask),
+      workspace: this.#workspace,
+    };
+  }
+
+  async #steps({ contexts, env, steps }: Scope): Promise<{ failed: boolean; contexts: Contexts }> {
+    const results: Record<string, StepResult> = {};
+    const seen = { ...contexts, steps: results };
+    let failed = false;
+    for (const step of steps) {
+      const due = isDue(step.if, seen, { failed });
+      const result: StepResult = due
+        ? await this.#step(step, { contexts: seen, env, failed })
+        : { outcome: 'skipped', outputs: {} };
+      if (step.id !== undefined) results[step.id] = result;
+      failed ||= result.outcome === 'failure';
+    }
+    return { failed, contexts: seen };
+  }
+
+  async #step(
+    step: Step,
+    { contexts, env, failed }: { readonly contexts: Contexts; readonly env: Texts; readonly failed: boolean },
+  ): Promise<StepResult> {
+    const fill = (text: string) => filled(String(text), contexts, { failed });
+    const own = { ...env, ...mapped(step.env ?? {}, fill) };
+    const inputs = mapped(step.with ?? {}, fill);
+    if (step.run !== undefined) {
+      return this.#shell(fill(step.run), own, fill(step['working-directory'] ?? '.'));
+    }
+    const name = (step.uses ?? '').split('@')[0] ?? '';
+    if (name === 'your-org/voxform') return this.#composite(inputs, own);
+    const outcome = this.#foreign(name, inputs) ? 'success' : 'failure';
+    return { outcome, outputs: {} };
+  }
+
+  /** The action itself, but for where voxform comes from. */
+  async #composite(given: Texts, env: Texts): Promise<StepResult> {
+    const own = { contexts: { github: this.github }, status: { failed: false } };
+    const unknown = Object.keys(given).filter((name) => !(name in action.inputs));
+    if (unknown.length > 0) throw new Error(`the action has no input ${unknown.join(', ')}`);
+    const inputs = {
+      ...Object.fromEntries(
+        Object.entries(action.inputs).map(([name, { default: text = '' }]) => [
+          name,
+          filled(text, own.contexts, own.status),
+        ]),
+      ),
+      ...given,
+      voxform: 'path',
+    };
+    const { failed, contexts } = await this.#steps({
+      contexts: { github: this.github, inputs },
+      env,
+      steps: action.runs.steps,
+    });
+    const outputs = Object.fromEntries(
+      Object.entries(action.outputs).map(([name, { value }]) => [name, filled(value, contexts, { failed })]),
+    );
+    return { outcome: failed ? 'failure' : 'success', outputs };
+  }
+
+  async #shell(script: string, env: Texts, folder: string): Promise<StepResult> {
+    const place = mkdtempSync(path.join(this.#temp, 'step-'));
+    const file = path.join(place, 'script.sh');
+    writeFileSync(file, script);
+    const child = spawn('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', file], {
+      cwd: path.join(this.#workspace, folder),
+      env: { ...this.#repository.env, ...this.#variables(place), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.#log += text;
+      });
+    }
+    const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
+    return { outcome: code === 0 ? 'success' : 'failure', outputs: written(path.join(place, 'output')) };
+  }
+
+  #variables(place: string): Texts {
+    return {
+      CI: 'true',
+      GITHUB_ACTIONS: 'true',
+      GITHUB_API_URL: this.#host.url,
+      GITHUB_SERVER_URL: 'https://github.example',
+      GITHUB_REPOSITORY: REPOSITORY,
+      GITHUB_REF_NAME: this.#trigger.refName,
+      GITHUB_SHA: this.#trigger.sha,
+      GITHUB_RUN_ID: String(this.#runId),
+      GITHUB_EVENT_PATH: path.join(this.#temp, 'event.json'),
+      GITHUB_OUTPUT: path.join(place, 'output'),
+      GITHUB_PATH: path.join(place, 'path'),
+      GITHUB_STEP_SUMMARY: this.#summary,
+      RUNNER_TEMP: this.#temp,
+    };
+  }
+
+  /** What the actions of others would do; false where they would fail. */
+  #foreign(name: string, inputs: Texts): boolean {
+    switch (name) {
+      case 'actions/checkout':
+        this.#checkout(inputs.ref);
+        return true;
+      case 'actions/setup-node':
+        return true;
+      case 'actions/upload-artifact':
+        return this.#upload(inputs.name ?? '', inputs.path ?? '');
+      case 'actions/download-artifact':
+        return this.#download(inputs.name ?? '', inputs);
+      default:
+        throw new Error(`no such action here: ${name}`);
+    }
+  }
+
+  #checkout(branch: string | undefined): void {
+    const git = (...args: string[]) => this.#repository.git(args, this.#workspace);
+    git('clone', '-q', this.#repository.origin, '.');
+    if (branch !== undefined) return void git('checkout', '-q', '-B', branch, `origin/${branch}`);
+    git('fetch', '-q', 'origin', this.#trigger.ref);
+    git('checkout', '-q', '--detach', this.#trigger.sha);
+  }
+
+  #upload(name: string, file: string): boolean {
+    const found = path.join(this.#workspace, file);
+    if (!existsSync(found)) return false;
+    const pull = this.#trigger.payload.pull_request as { head: { sha: string } } | undefined;
+    this.#host.artifacts.push({
+      id: this.#host.nextId(),
+      name,
+      expired: false,
+      files: new Map([[path.basename(found), readFileSync(found)]]),
+      workflow_run: {
+        id: this.#runId,
+        head_sha: pull?.head.sha ?? this.#trigger.sha,
+        repository_id: REPOSITORY_ID,
+        head_repository_id: REPOSITORY_ID,
+      },
+    });
+    return true;
+  }
+
+  #download(name: string, { path: folder = '.', 'run-id': run }: Texts): boolean {
+    const found = this.#host.artifacts.find(
+      (each) => each.name === name && String(each.workflow_run.id) === run,
+    );
+    if (found === undefined) return false;
+    for (const [file, content] of found.files) {
+      writeFileSync(path.join(this.#workspace, folder, file), content);
+    }
+    return true;
+  }
+}
+
+function mapped(texts: Texts, change: (text: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, change(text)]));
+}

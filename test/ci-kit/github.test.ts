@@ -1,0 +1,146 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Emulator } from '../../src/emulator/start.ts';
+import { agentManifest } from '../cli/workspace.ts';
+import { API_KEY, GithubProject, type Request } from './github-project.ts';
+import { action, shipped, type Workflow } from './workflow.ts';
+
+const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
+const promotion = shipped<Workflow>('examples/ci/github/promote.yml');
+
+/** What people type, at its worst. */
+const evil: Request = {
+  number: 7,
+  branch: 'feat/$(touch\u0024{IFS}pwned)-`touch\u0024{IFS}pwned`";\'&',
+  title: '$(touch pwned) `touch pwned` "\'\n::set-output name=x::y\n\u0024{{ secrets.VOXFORM_API_KEY }}',
+};
+const another: Request = { number: 8, branch: 'another', title: 'Another' };
+const MARKER = '<!-- voxform plan .  -->\n';
+
+describe('the workflow for one workspace', () => {
+  it('goes from a plan on a branch to an apply of that plan, and of no other', async () => {
+    await using project = await GithubProject.open();
+    const { host, repository } = project;
+    // Whoever wrote a comment could change it again: one by another person is never taken for ours.
+    const foreign = { body: `${MARKER}nothing changes`, user: { login: 'mallory' } };
+    host.commentsOn(7).push({ id: 1, ...foreign }, { id: 2, ...foreign }, { id: 3, ...foreign });
+
+    const first = await project.propose(workflow, evil, { 'manifests/night.yaml': agentManifest('night') });
+    expect([first.validate, first.plan, first.apply].map((end) => end?.result)).toEqual([
+      'success',
+      'success',
+      'skipped',
+    ]);
+    expect(first.plan?.masks).toEqual([API_KEY]);
+    expect(first.plan?.log.replace(`::add-mask::${API_KEY}\n`, '')).not.toContain(API_KEY);
+    const comment = host.commentsOn(7)[3];
+    expect(comment?.body.startsWith(`${MARKER}### voxform plan`)).toBe(true);
+    expect(comment?.body).toContain('Agent/night');
+    expect(first.plan?.summary).toContain('Agent/night');
+
+    host.faults.push(502);
+    const noon = { 'manifests/noon.yaml': agentManifest('noon') };
+    const second = await project.propose(workflow, evil, noon, 'plan');
+    expect(second.plan?.result, second.plan?.log).toBe('success');
+    expect(host.commentsOn(7).map(({ body }) => body.includes('Agent/noon'))).toEqual([
+      ...[false, false, false],
+      true,
+    ]);
+    expect(project.writes()).toBe(0);
+
+    await project.propose(workflow, another, { 'manifests/dusk.yaml': agentManifest('dusk') }, 'plan');
+    forgePlans(project, repository.git(['rev-parse', evil.branch]));
+    const merged = await project.merge(workflow, evil);
+    expect(merged.apply?.result, merged.apply?.log).toBe('success');
+    expect(merged.plan?.result).toBe('skipped');
+    expect(project.created()).toEqual(['day', 'night', 'noon']);
+    const state = JSON.parse(repository.onMain('.voxform/test.state.json'));
+    expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+
+    const stale = await project.merge(workflow, another);
+    expect(stale.apply?.result).toBe('failure');
+    expect(stale.apply?.summary).toContain('was not applied');
+
+    const direct = await project.push(workflow, { 'manifests/dawn.yaml': agentManifest('dawn') });
+    expect(direct.apply?.result).toBe('failure');
+    expect(direct.apply?.log).toContain('came from no merged pull request');
+    expect(project.writes()).toBe(3);
+    for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
+      expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
+    }
+  });
+
+  it('says in the comment that a plan failed, and keeps a long one within what a comment holds', async () => {
+    await using project = await GithubProject.open();
+    const { host } = project;
+    const broken = await project.propose(workflow, another, { 'manifests/a.yaml': 'kind: Nothing\n' });
+    expect([broken.validate, broken.plan].map((end) => end?.result)).toEqual(['failure', 'failure']);
+    expect(broken.validate?.log).toMatch(/^::error file=manifests\/a\.yaml,line=1/m);
+    expect(host.commentsOn(8)[0]?.body).toContain('The plan failed');
+    expect(host.artifacts).toEqual([]);
+
+    const lines = Array.from({ length: 12 }, (_, line) => `${line} Say this slowly. ${'Twice. '.repeat(40)}`);
+    const manifests = Array.from({ length: 70 }, (_, at) => agentManifest(`agent-${at}`, lines.join('\n')));
+    const files = { 'manifests/a.yaml': manifests.join('---\n') };
+    const long = await project.propose(workflow, another, files, 'plan');
+    expect(long.plan?.result, long.plan?.log).toBe('success');
+    const [comment, more] = host.commentsOn(8);
+    expect(more).toBeUndefined();
+    expect(comment?.body.length).toBeLessThanOrEqual(65_536);
+    expect(comment?.body).toMatch(/\d+ parts? left out/);
+  });
+});
+
+/** Puts artifacts of the plan's name beside it: of a fork's run, of another commit, and one that has expired. */
+function forgePlans({ host }: GithubProject, head: string): void {
+  const planned = host.artifacts.find(({ workflow_run: run }) => run.head_sha === head);
+  if (planned === undefined) throw new Error('the plan was not uploaded');
+  const forged = { ...planned, id: 99_999, files: new Map([['voxform.plan', Buffer.from('forged')]]) };
+  const { workflow_run: run } = planned;
+  host.artifacts.push(
+    { ...forged, workflow_run: { ...run, id: 5, head_repository_id: 13 } },
+    { ...forged, workflow_run: { ...run, id: 6, head_sha: 'f'.repeat(40) } },
+    { ...forged, workflow_run: { ...run, id: 9 }, expired: true },
+  );
+}
+
+describe('the workflow that promotes', () => {
+  it('applies on staging what was reviewed, then on production what was planned there', async () => {
+    const names = ['staging', 'production'];
+    await using project = await GithubProject.open((emulator) => twoWorkspaces(emulator, names));
+    const manifest = agentManifest('night').replace(
+      /name: night\n {2}prompt/,
+      'name: { $var: words }\n  prompt',
+    );
+    const files = { 'manifests/night.yaml': manifest };
+    const proposed = await project.propose(promotion, another, files, 'plan-staging');
+    expect(proposed['plan-staging']?.result, proposed['plan-staging']?.log).toBe('success');
+    expect(project.host.commentsOn(8)[0]?.body).toContain('staging');
+    expect(project.writes()).toBe(0);
+
+    const merged = await project.merge(promotion, another);
+    for (const job of ['apply-staging', 'plan-production', 'apply-production']) {
+      expect(merged[job]?.result, `${job}\n${merged[job]?.log}`).toBe('success');
+    }
+    expect(merged['plan-production']?.outputs).toEqual({ changes: 'true' });
+    expect(project.created()).toEqual(['day', 'staging', 'day', 'production']);
+    const states = names.map((name) => JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)));
+    expect(states.map(({ resources }) => Object.keys(resources).length)).toEqual([2, 2]);
+  });
+});
+
+function twoWorkspaces({ url, workspaceId }: Emulator, names: readonly string[]): string {
+  const workspaces = names.map(
+    (name) =>
+      `  ${name}:\n    base_url: ${url}\n    workspace_id: ${workspaceId}\n    vars:\n      words: ${name}\n`,
+  );
+  return `version: 1\ndefault_workspace: staging\nworkspaces:\n${workspaces.join('')}`;
+}
+
+describe('action.yml', () => {
+  it('has no expression in a script', () => {
+    const scripts = action.runs.steps.flatMap(({ run }) => (run === undefined ? [] : [run]));
+    expect(scripts.length).toBeGreaterThan(5);
+    expect(scripts.filter((script) => script.includes('\u0024{{'))).toEqual([]);
+  });
+});

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { inject } from 'vitest';
+
+/** A repository at its host, a clone of it that a person works in, and `voxform` on the path. */
+export class Repository implements Disposable {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'voxform-ci-'));
+  readonly origin = path.join(this.folder, 'acme', 'voices.git');
+  readonly clone = path.join(this.folder, 'clone');
+  readonly bin = path.join(this.folder, 'bin');
+
+  constructor(files: Readonly<Record<string, string>>) {
+    mkdirSync(this.bin);
+    const main = path.join(inject('built'), 'main.js');
+    writeFileSync(path.join(this.bin, 'voxform'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, {
+      mode: 0o755,
+    });
+    this.git(['init', '-q', '--bare', '-b', 'main', this.origin], this.folder);
+    this.git(['clone', '-q', this.origin, this.clone], this.folder);
+    this.git(['checkout', '-q', '-b', 'main']);
+    this.commit(files);
+    this.git(['push', '-q', 'origin', 'main']);
+  }
+
+  /** With nothing of this machine's own settings. */
+  get env(): Readonly<Record<string, string>> {
+    return {
+      PATH: [this.bin, path.dirname(process.execPath), process.env.PATH ?? ''].join(path.delimiter),
+      HOME: this.folder,
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_SYSTEM: '/dev/null',
+      GIT_TERMINAL_PROMPT: '0',
+    };
+  }
+
+  git(args: readonly string[], cwd = this.clone): string {
+    const who = [
+      '-c',
+      'user.name=dev',
+      '-c',
+      'user.email=dev@example.com',
+      '-c',
+      'advice.detachedHead=false',
+    ];
+    return execFileSync('git', [...who, ...args], {
+      cwd,
+      env: this.env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
+  }
+
+  /** Commits files in the clone and gives the commit. */
+  commit(files: Readonly<Record<string, string>>): string {
+    for (const [name, text] of Object.entries(files)) {
+      const file = path.join(this.clone, name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    this.git(['add', '--all']);
+    this.git(['commit', '-q', '-m', 'An edit']);
+    return this.git(['rev-parse', 'HEAD']);
+  }
+
+  /** Goes to a branch, made from the newest main where it is new. */
+  branch(name: string): void {
+    this.git(['fetch', '-q', 'origin']);
+    if (this.git(['branch', '--list', name]) !== '') this.git(['checkout', '-q', name]);
+    else this.git(['checkout', '-q', '-b', name, 'origin/main']);
+  }
+
+  /** What a host tests of a request: the branch merged into main, under a ref. */
+  mergeInto(ref: string, branch: string): string {
+    this.git(['fetch', '-q', 'origin']);
+    this.git(['checkout', '-q', '--detach', 'origin/main']);
+    this.git(['merge', '-q', '--no-ff', '-m', 'merge', branch]);
+    const commit = this.git(['rev-parse', 'HEAD']);
+    this.git(['push', '-q', '--force', 'origin', `HEAD:${ref}`]);
+    return commit;
+  }
+
+  /** The text of a file on main at the host. */
+  onMain(file: string): string {
+    return this.git(['show', `main:${file}`], this.origin);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

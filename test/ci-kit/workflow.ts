@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse } from 'yaml';
+
+export const root = path.resolve(import.meta.dirname, '..', '..');
+
+export interface Step {
+  readonly id?: string;
+  readonly name?: string;
+  readonly if?: string;
+  readonly uses?: string;
+  readonly with?: Readonly<Record<string, string>>;
+  readonly run?: string;
+  readonly shell?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly 'working-directory'?: string;
+}
+
+export interface Job {
+  readonly if?: string;
+  readonly needs?: string;
+  readonly 'runs-on': string;
+  readonly environment?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly outputs?: Readonly<Record<string, string>>;
+  readonly steps: readonly Step[];
+}
+
+export interface Workflow {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+export interface ActionFile {
+  readonly inputs: Readonly<Record<string, { readonly required?: boolean; readonly default?: string }>>;
+  readonly outputs: Readonly<Record<string, { readonly value: string }>>;
+  readonly runs: { readonly using: string; readonly steps: readonly Step[] };
+}
+
+export function shipped<T>(file: string): T {
+  return parse(readFileSync(path.join(root, file), 'utf8')) as T;
+}
+
+export const action = shipped<ActionFile>('action.yml');
+
+/** The `name=value` lines that a step wrote for the runner. */
+export function written(file: string): Record<string, string> {
+  if (!existsSync(file)) return {};
+  const lines = readFileSync(file, 'utf8').split('\n');
+  return Object.fromEntries(
+    lines
+      .filter((line) => line !== '')
+      .map((line) => {
+        const at = line.indexOf('=');
+        if (at < 1) throw new Error(`not an output: ${line}`);
+        return [line.slice(0, at), line.slice(at + 1)];
+      }),
+  );
+}
