@@ -180,6 +180,29 @@ spec:
     expect(leftOut[0]?.because).toContain(because);
   });
 
+  it('quotes texts that other readers of YAML would take for something else', () => {
+    const words = [
+      'yes',
+      'no',
+      'On',
+      '012',
+      '0o7',
+      '12:30:45',
+      '1_000',
+      '2001-01-01',
+      'null',
+      'true',
+      '1e3',
+      'plain',
+    ];
+    const { manifest } = written({
+      Agent: [{ id: 'a1', name: 'a', tts_config: { backchannel_words: words } }],
+    });
+    const written11 = words.filter((word) => !manifest.includes(`- "${word}"\n`));
+    expect(written11).toEqual(['plain']);
+    expect(manifest).toContain('- plain\n');
+  });
+
   it('cannot be broken out of by an id in a comment', () => {
     const { manifest } = written({
       WorkspaceUser: [{ id: 'u1', email: 'a@example.com', agent_ids: ['x\nspec: {}\r\u2028y'] }],

@@ -22,8 +22,9 @@ export interface ManifestDraft {
 /** The document as YAML text, without a line of three hyphens before it. */
 export function manifestText(draft: ManifestDraft): string {
   const spec = unflatten(draft.leaves) as JsonObject;
-  // With merge keys, one that is meant as it stands would be written without its quotes.
-  const document = new Document(null, { ...yamlOptions, merge: false });
+  // With merge keys, one that is meant as it stands would be written without its quotes. Quoted too is what other readers of YAML, those
+  // of version 1.1, take for something else: `yes`, `12:30:45`.
+  const document = new Document(null, { ...yamlOptions, merge: false, compat: 'yaml-1.1' });
   const root = node({
     apiVersion: API_VERSION,
     kind: draft.kind,
