@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sameValue } from '../../src/engine/compare.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Kind, ShownRecord } from '../../src/kinds/kind.ts';
 import { Secret } from '../../src/values/value.ts';
@@ -13,6 +14,23 @@ const agent = kindOf('Agent');
 const number = kindOf('PhoneNumber');
 const user = kindOf('WorkspaceUser');
 
+describe("each kind's own equality", () => {
+  it.each([
+    ['PhoneNumber', 'nickname', ' Desk ', 'Desk', true, 'nobody can put blanks back by hand'],
+    ['PhoneNumber', 'nickname', 'Desk', 'desk', false, 'case counts in a name'],
+    ['WorkspaceUser', 'modules', ['agents', 'analytics'], ['analytics', 'agents'], true, 'modules are a set'],
+    ['WorkspaceUser', 'agent_ids', ['a'], [], false, 'an empty set is another'],
+    ['Webhook', 'url', 'https://Example.com', 'https://example.com/', true, 'one place, two spellings'],
+    ['Webhook', 'url', 'https://example.com/a', 'https://example.com/A', false, 'paths have case'],
+    ['Webhook', 'payload', { a: [1, 2] }, { a: [2, 1] }, false, 'a payload is taken as it is'],
+    ['Agent', 'llm_config.knowledge_base_ids', ['a', 'b'], ['b', 'a'], true, 'knowledge bases are a set'],
+    ['Agent', 'llm_config.tools', [1, 2], [2, 1], false, 'tools have an order'],
+    ['Agent', 'tts_config.backchannel_words', ['a', 'b'], ['b', 'a'], false, 'words have an order'],
+  ])('%s %s: %j and %j are the same: %s, because %s', (kind, path, a, b, same, reason) => {
+    expect(sameValue(kindOf(kind).fields[path] ?? {}, a, b), reason).toBe(same);
+  });
+});
+
 describe('phone numbers', () => {
   it.each([
     { a: '+49301234', b: '49301234', same: true, reason: 'the plus gets lost in a JSON number' },
@@ -24,6 +42,7 @@ describe('phone numbers', () => {
   ])('$a and $b: $same, because $reason', ({ a, b, same }) => {
     const key = number.naturalKey?.({ number: a })?.key;
     expect(key === number.recordKey?.({ id: 'N1', number: b })).toBe(same);
+    expect(sameValue(number.fields.number ?? {}, a, b)).toBe(same);
     expect(number.recordKey?.({ id: 'N1', number: Number(b.replace(/\D/g, '')) }) === key).toBe(same);
   });
 
@@ -53,6 +72,7 @@ describe('users', () => {
     { a: 'ada@example.com', b: 'ada@example.org', same: false },
   ])('with "$a" and "$b" are one: $same', ({ a, b, same }) => {
     expect(user.naturalKey?.({ email: a })?.key === user.recordKey?.({ id: 'U1', email: b })).toBe(same);
+    expect(sameValue(user.fields.email ?? {}, a, b)).toBe(same);
   });
 
   it('need a role in every update', () => {
