@@ -5,6 +5,7 @@ import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/json-schema.ts';
 import { projectJsonSchema } from '../src/project/json-schema.ts';
 import { stateJsonSchema } from '../src/state/json-schema.ts';
+import { diffJsonSchema } from '../src/workspaces/diff/document.ts';
 import { plansJsonSchema } from '../src/workspaces/plans-document.ts';
 
 /* Writes schemas/, or with --check says whether it is what would be written. */
@@ -23,6 +24,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['project', projectJsonSchema(kinds.values())],
     ['plan', { title: 'voxform plan', ...planJsonSchema() }],
     ['plans', { title: 'voxform plans', ...plansJsonSchema() }],
+    ['diff', { title: 'voxform diff', ...diffJsonSchema() }],
     ['state', { title: 'voxform state', ...stateJsonSchema() }],
   ];
   return new Map(schemas.map(([name, schema]) => [`${name}.schema.json`, textOf(name, schema)]));

@@ -2,13 +2,17 @@ import { Command, Option } from 'commander';
 import { VERSION } from '../version.ts';
 import { defineAccept } from './commands/accept.ts';
 import { defineApply } from './commands/apply.ts';
+import { defineCompletion } from './commands/completion.ts';
+import { defineDiff } from './commands/diff.ts';
 import { defineDrift } from './commands/drift.ts';
 import { defineEmulator } from './commands/emulator.ts';
 import { defineExport } from './commands/export.ts';
 import { defineFmt } from './commands/fmt.ts';
 import { defineGet } from './commands/get.ts';
+import { defineGraph } from './commands/graph.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
+import { defineMigrate } from './commands/migrate.ts';
 import { defineOrphans } from './commands/orphans.ts';
 import { definePlan } from './commands/plan.ts';
 import { defineRecover } from './commands/recover.ts';
@@ -28,7 +32,8 @@ export interface GlobalFlags {
   readonly color: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
-  readonly logFormat: 'text' | 'json';
+  /** Absent where the command may choose. */
+  readonly logFormat?: 'text' | 'json';
 }
 
 /** In the order in which help lists them: the way of a manifest, then what is needed now and then. */
@@ -39,17 +44,21 @@ const commands = [
   defineApply,
   defineDrift,
   defineStatus,
+  defineDiff,
   defineAccept,
   defineVersions,
   defineRollback,
   defineImport,
   defineExport,
+  defineMigrate,
   defineRecover,
   defineGet,
   defineState,
   defineOrphans,
   defineFmt,
+  defineGraph,
   defineSchema,
+  defineCompletion,
   defineEmulator,
 ];
 
@@ -68,9 +77,10 @@ export function createProgram(start: Start): Command {
     .option('-q, --quiet', 'no progress and no remarks')
     .option('-v, --verbose', 'also what is unchanged, and every request')
     .addOption(
-      new Option('--log-format <format>', 'form of what is written to stderr')
-        .choices(['text', 'json'])
-        .default('text'),
+      new Option(
+        '--log-format <format>',
+        'form of what is written to stderr (default: text; for watch json where that is no terminal)',
+      ).choices(['text', 'json']),
     )
     .configureHelp({ showGlobalOptions: true, minWidthToWrap: 24 })
     .showHelpAfterError('Run it with --help to see how it is used.')

@@ -27,15 +27,18 @@ export function tableRow(
   return `| ${markdownCode(words.symbol)} | ${markdownCode(address)} | ${words.action}${marks} | ${place} |`;
 }
 
-/** All that is said of a resource, folded; and a form for where there is no room for that. */
+/** Of the lines of a diff, where there is no room for all. */
+const fewLines = 30;
+
+/** All that is said of a resource, folded; and forms for where there is no room for that, each shorter than the one before. */
 export function details(
   resource: PlannedResource,
   words: RowWords,
   views: FieldViewOptions,
-): readonly [whole: string, short: string] {
-  const lines = fieldViews(resource, views).flatMap(diffOf);
+): readonly string[] {
+  const lines = fieldViews(resource, views).flatMap(diffLines);
   const { reason, id, notices = [], released = [] } = resource;
-  const said = [
+  const remarks = [
     [reason, ...(id === null || reason.includes(id) ? [] : [`id ${id}`])]
       .filter((text) => text !== '')
       .map(markdownText)
@@ -43,10 +46,19 @@ export function details(
     ...routeRemarks(resource, { verbose: true }).map((remark) => markdownText(sentenceOf(remark))),
     ...notices.map((notice) => `Note: ${markdownText(notice)}`),
     ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
-    ...(lines.length === 0 ? [] : [fenced('diff', lines)]),
   ].filter((text) => text !== '');
+  const withLines = (shown: readonly string[]) =>
+    folded(
+      resource,
+      words,
+      [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'),
+    );
+  const more = lines.length - fewLines;
   return [
-    folded(resource, words, said.join('\n\n')),
+    withLines(lines),
+    ...(more > 0
+      ? [withLines([...lines.slice(0, fewLines), `# ${more} more lines are too long to be shown here`])]
+      : []),
     folded(resource, words, '_Too long to be shown here._'),
   ];
 }
@@ -59,7 +71,7 @@ function folded({ address, changes }: PlannedResource, { action }: RowWords, con
 }
 
 /** A field as lines of a diff. */
-function diffOf({ path, body, notes }: FieldView): string[] {
+export function diffLines({ path, body, notes }: FieldView): string[] {
   const said = notes.map((note) => `# ${note}`);
   switch (body.form) {
     case 'value':

@@ -1,0 +1,70 @@
+import { diffMarkdown } from '../../output/diff-markdown.ts';
+import { renderDiffText } from '../../output/diff-text.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { failureText } from '../../output/several/failures.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { diffWorkspaces } from '../../workspaces/diff/diff-workspaces.ts';
+import type { DiffDocument } from '../../workspaces/diff/document.ts';
+import type { Seen } from '../../workspaces/diff/side.ts';
+import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
+import { stateToRead } from '../../workspaces/planning.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags } from '../flags.ts';
+import { planAll, progressFor } from './planning.ts';
+import { inEach } from './several.ts';
+
+type DiffFormat = 'text' | 'json' | 'markdown';
+
+export interface DiffOptions extends PlatformFlags {
+  readonly output: DiffFormat;
+  readonly detailedExitcode?: boolean;
+}
+
+export async function diff(context: Context, options: DiffOptions): Promise<number> {
+  const { workspaces, terminal, log } = context;
+  if (workspaces.length !== 2) {
+    const named =
+      workspaces.length === 0 ? 'none is' : `${workspaces.length} ${workspaces.length === 1 ? 'is' : 'are'}`;
+    throw new UserError(`diff compares two workspaces, and ${named} named`, {
+      hint: 'Name both: voxform diff --workspace staging --workspace production',
+      exitCode: ExitCode.usage,
+    });
+  }
+  const { done, failures } = await inEach(context, workspaces, (opened) => look(context, opened, options));
+  const [first, second] = done;
+  if (first === undefined || second === undefined) {
+    const said = failures.map((failure) => failureText(failure, terminal.errorStyle));
+    log.block('error', said.join('\n'));
+    return ExitCode.error;
+  }
+  const document = await diffWorkspaces(first, second);
+  terminal.out(rendered(document, options.output, context));
+  return options.detailedExitcode && document.summary.undeclared > 0 ? ExitCode.changes : ExitCode.ok;
+}
+
+async function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<Seen> {
+  const { resources: desired } = await opened.desired();
+  const state = await stateToRead(context, opened);
+  const client = opened.connect(options);
+  try {
+    const flags = { ...options, refresh: true, allowRecreate: true };
+    const progress = progressFor(context);
+    const planned = await planAll(context, { opened, state, client, progress, desired, flags });
+    return { planned, desired, state };
+  } finally {
+    await client.close();
+  }
+}
+
+function rendered(document: DiffDocument, format: DiffFormat, { terminal, verbose }: Context): string {
+  switch (format) {
+    case 'text':
+      return renderDiffText(document, terminal.style, { verbose });
+    case 'json':
+      return jsonText(document);
+    case 'markdown':
+      return diffMarkdown(document);
+    default:
+      return format satisfies never;
+  }
+}

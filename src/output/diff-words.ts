@@ -1,0 +1,136 @@
+import type { DiffDocument, FieldDifference, ResourceDifference } from '../workspaces/diff/document.ts';
+import { plural } from './action-words.ts';
+import { createSecretNumbers, type FieldView, fieldViews } from './field-view.ts';
+import { visible } from './visible.ts';
+
+/** Resources of a diff that are said in one breath. */
+export interface DiffGroup {
+  readonly heading: string;
+  readonly explanation: string;
+  readonly symbol: '~' | '-' | '+';
+  readonly resources: readonly ResourceDifference[];
+}
+
+/** What differs, that which nobody declared first. A resource whose fields are of both sorts is in both groups. */
+export function diffGroups(diff: DiffDocument): DiffGroup[] {
+  const { first, second, resources } = diff;
+  const of = (verdict: ResourceDifference['verdict'], declared: boolean): ResourceDifference[] =>
+    resources.filter((each) => each.verdict === verdict && each.declared === declared);
+  const withFields = (declared: boolean): ResourceDifference[] =>
+    resources.flatMap((resource) => {
+      const fields = resource.fields.filter(
+        (field) => field.verdict === 'different' && field.declared === declared,
+      );
+      return fields.length === 0 ? [] : [{ ...resource, fields }];
+    });
+  const only = (declared: boolean) =>
+    [
+      { place: first, symbol: '-', resources: of('only_first', declared) },
+      { place: second, symbol: '+', resources: of('only_second', declared) },
+    ] as const;
+  const groups: DiffGroup[] = [
+    {
+      heading: 'Different',
+      explanation: 'no manifest wants this',
+      symbol: '~',
+      resources: withFields(false),
+    },
+    ...only(false).map(({ place, symbol, resources: found }) => ({
+      heading: `Only in ${place.name}`,
+      explanation: 'although the other one declares it',
+      symbol,
+      resources: found,
+    })),
+    {
+      heading: 'Different as declared',
+      explanation: 'the manifests of the two say so',
+      symbol: '~',
+      resources: withFields(true),
+    },
+    ...only(true).map(({ place, symbol, resources: found }) => ({
+      heading: `Only in ${place.name} as declared`,
+      explanation: 'the other one skips it',
+      symbol,
+      resources: found,
+    })),
+  ];
+  return groups.filter((group) => group.resources.length > 0);
+}
+
+/** Resources with fields of which nobody knows whether they are the same. */
+export function unknownFields({ resources }: DiffDocument): { address: string; paths: string[] }[] {
+  return resources.flatMap(({ address, fields }) => {
+    const paths = fields.filter(({ verdict }) => verdict === 'unknown').map(({ path }) => path);
+    return paths.length === 0 ? [] : [{ address, paths }];
+  });
+}
+
+export const UNKNOWN_HEADING = 'Not known';
+export const UNKNOWN_EXPLANATION =
+  'the platform does not show these, and what was sent last says nothing of one another';
+
+/** The closing sentences, e.g. `Diff: 2 resources differ, 1 of them as declared.` and `5 are the same.` */
+export function diffSummary({ summary }: DiffDocument): string[] {
+  const { same, different, only_first, only_second, neither, undeclared, unknown } = summary;
+  const differing = different + only_first + only_second;
+  const rest = [
+    ...(same === 0 ? [] : [`${same} the same`]),
+    ...(neither === 0 ? [] : [`${neither} in neither`]),
+    ...(unknown === 0 ? [] : [`${plural(unknown, 'field')} not known`]),
+  ];
+  const others = rest.length === 0 ? [] : [`${rest.join(', ')}.`];
+  if (differing === 0) return ['No differences.', ...others];
+  const how =
+    undeclared === 0 ? 'all as declared' : `${undeclared} of them in a way that no manifest declares`;
+  return [
+    `Diff: ${plural(differing, 'resource')} ${differing === 1 ? 'differs' : 'differ'}, ${how}.`,
+    ...others,
+  ];
+}
+
+/** The fields of a resource as they are shown: from the first workspace to the second. */
+export function diffFieldViews(
+  { address, kind, source, first, reason = '', fields }: ResourceDifference,
+  { names, verbose }: { readonly names: readonly [string, string]; readonly verbose: boolean },
+): FieldView[] {
+  return fields.flatMap((field): FieldView[] => {
+    const notes = notesOf(field, names);
+    if (field.sensitive) {
+      const body = { form: 'change', before: '(secret)', after: '(another secret)' } as const;
+      return [{ path: visible(field.path), body, notes }];
+    }
+    const change = {
+      path: field.path,
+      ...(field.first.value !== undefined && { before: field.first.value }),
+      ...(field.second.value !== undefined && { after: field.second.value }),
+      cause: 'manifest' as const,
+      verified: true,
+      sensitive: false,
+    };
+    const like = { address, kind, source, reason, id: first, depends_on: [], changes: [change] };
+    const views = fieldViews({ ...like, action: 'update' }, { secrets: createSecretNumbers(), verbose });
+    return views.map((view) => ({ ...view, notes }));
+  });
+}
+
+/** What is to be known of a difference: in which workspace it is not as the manifests say, and where it is from memory. */
+function notesOf({ first, second, sensitive }: FieldDifference, names: readonly [string, string]): string[] {
+  const sides = [
+    { ...first, name: names[0] },
+    { ...second, name: names[1] },
+  ];
+  return sides.flatMap(({ name, standing, verified }) => {
+    const said = [
+      ...(standing === 'declared' ? [] : [STANDINGS[standing]]),
+      ...(verified || sensitive ? [] : ['unverified']),
+    ];
+    return said.length === 0 ? [] : [`${visible(name)}: ${said.join(', ')}`];
+  });
+}
+
+const STANDINGS = {
+  pending: 'not applied yet',
+  drifted: 'drifted',
+  ignored: 'free to drift',
+  unmanaged: 'not declared',
+} as const;
