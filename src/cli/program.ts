@@ -10,6 +10,7 @@ import { defineExport } from './commands/export.ts';
 import { defineFmt } from './commands/fmt.ts';
 import { defineGet } from './commands/get.ts';
 import { defineGraph } from './commands/graph.ts';
+import { defineGraph } from './commands/graph.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
 import { defineMigrate } from './commands/migrate.ts';
@@ -56,6 +57,7 @@ const commands = [
   defineState,
   defineOrphans,
   defineFmt,
+  defineGraph,
   defineGraph,
   defineSchema,
   defineCompletion,

@@ -1,22 +1,22 @@
 import { plural } from './action-words.ts';
 import { markdownCode } from './markdown-text.ts';
 
-/** GitHub's limit on a comment, in characters. */
+/** GitHub's limit on a comment, in characters. Pages keep it in bytes, of which there are never fewer. */
 export const MARKDOWN_LIMIT = 65_536;
 
-/** Characters kept free for saying what was left out. */
+/** Bytes kept free for saying what was left out. */
 const reserve = 400;
-/** Characters of the smallest block of a resource, about. */
+/** Bytes of the smallest block of a resource, about. */
 const smallest = 100;
 
-/** Blocks of Markdown up to the limit. A block is there whole, in its shorter form, or not at all: then it is counted. */
+/** Blocks of Markdown up to the limit. A block is there whole, in a shorter form, or not at all: then it is counted. */
 export class MarkdownPage {
   readonly #limit: number;
   readonly #blocks: string[] = [];
   #length = 0;
   #omitted = 0;
 
-  /** @param limit in characters */
+  /** @param limit in characters; kept in bytes */
   constructor(limit = MARKDOWN_LIMIT) {
     this.#limit = limit;
   }
@@ -30,8 +30,9 @@ export class MarkdownPage {
     this.#omitted++;
   }
 
-  add(block: string, shorter?: string): void {
-    const fitting = [block, shorter].find((text) => text !== undefined && this.#fits(text, this.#limit));
+  /** Takes the first form that fits. */
+  add(...forms: readonly string[]): void {
+    const fitting = forms.find((text) => this.#fits(text, this.#limit));
     if (fitting === undefined) this.#omitted++;
     else if (fitting !== '') this.#push(fitting);
   }
@@ -63,11 +64,11 @@ export class MarkdownPage {
   }
 
   #fits(block: string, limit: number): boolean {
-    return this.#length + block.length + 2 <= limit - reserve;
+    return this.#length + Buffer.byteLength(block) + 2 <= limit - reserve;
   }
 
   #push(block: string): void {
     this.#blocks.push(block);
-    this.#length += block.length + 2;
+    this.#length += Buffer.byteLength(block) + 2;
   }
 }

@@ -1,5 +1,7 @@
-import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
-import { actionWords, byAction, plural, shownActions } from './action-words.ts';
+import type { PlanDocument, PlannedChange, PlannedResource, PlanWarning } from '../engine/plan-document.ts';
+import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import { actionWords, byAction, pendingActions, plural, shownActions } from './action-words.ts';
+import { appliedIn, interruption } from './apply-words.ts';
 import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
 import { routeRemarks } from './route-words.ts';
@@ -23,8 +25,6 @@ function titles(workspace: string | undefined): (what: string) => string {
 export function planGithub(plan: PlanDocument, { workspace }: GithubOptions = {}): string {
   const title = titles(workspace);
   const of = byAction(plan.resources);
-  const sources = new Map(plan.resources.map(({ address, source }) => [address, source]));
-  const place = (address: string | null) => (address === null ? {} : (sources.get(address) ?? {}));
   return [
     ...plan.guards.map(({ flag, message }) =>
       githubCommand('warning', { title: title('guard') }, `${message} (${flag} lifts this)`),
@@ -33,9 +33,7 @@ export function planGithub(plan: PlanDocument, { workspace }: GithubOptions = {}
       .flatMap(of)
       .filter(needsPerson)
       .map((resource) => annotation(resource, title)),
-    ...plan.warnings.map(({ address, message }) =>
-      githubCommand('warning', { ...place(address), title: title('warning') }, about(address, message)),
-    ),
+    ...plan.warnings.map((warning) => warningAnnotation(warning, plan, title)),
     ...shownActions
       .flatMap(of)
       .filter((resource) => !needsPerson(resource))
@@ -56,6 +54,58 @@ export function driftGithub(drift: PlanDocument, { workspace }: GithubOptions = 
       }),
     )
     .join('');
+}
+
+/** The same for what an apply did: an error for each resource that failed, a warning for each that was skipped or is left to a person. */
+export function applyGithub(report: ApplyReport): string {
+  const { plan, warnings, interrupted } = report;
+  const title = titles(undefined);
+  const of = byAction(plan.resources);
+  const told = appliedIn(report).map(({ resource, result }) => resultAnnotation(resource, result, title));
+  return [
+    ...(interrupted === undefined
+      ? []
+      : [githubCommand('warning', { title: title('interrupted') }, interruption(interrupted))]),
+    ...told.filter((line) => !line.startsWith('::notice')),
+    ...pendingActions.flatMap(of).map((resource) => annotation(resource, title)),
+    ...warnings.map((warning) => warningAnnotation(warning, plan, title)),
+    ...told.filter((line) => line.startsWith('::notice')),
+  ].join('');
+}
+
+type Title = ReturnType<typeof titles>;
+
+/** Also for a resource that no manifest declares any more: what failed must be seen. */
+function resultAnnotation(
+  { action, address, source }: PlannedResource,
+  result: ResourceResult,
+  title: Title,
+): string {
+  const titled = (word: string) => ({ ...source, title: title(`${word} ${address}`) });
+  const { status } = result;
+  switch (status) {
+    case 'done': {
+      const message = result.id === null ? 'done' : `id ${result.id}`;
+      return githubCommand('notice', titled(actionWords[action].done), message);
+    }
+    case 'failed': {
+      const message = [result.error, result.hint ?? ''].filter((text) => text !== '').join('; ');
+      return githubCommand('error', titled('failed'), message);
+    }
+    case 'skipped':
+      return githubCommand('warning', titled('skipped'), result.because);
+    default:
+      return status satisfies never;
+  }
+}
+
+function warningAnnotation(
+  { address, message }: PlanWarning,
+  { resources }: PlanDocument,
+  title: Title,
+): string {
+  const source = resources.find((resource) => resource.address === address)?.source;
+  return githubCommand('warning', { ...source, title: title('warning') }, about(address, message));
 }
 
 function needsPerson({ action }: PlannedResource): boolean {

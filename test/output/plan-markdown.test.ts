@@ -22,6 +22,19 @@ const small = plan(
   { warnings: [{ address: 'Agent/b', message: 'look at *this*, @someone' }] },
 );
 
+/** Whether every fold and every fence that begins also ends, in order. */
+function isBalanced(text: string): boolean {
+  const marks = text.match(/^(?:<details>|<\/details>|`{3,}(?:diff)?)$/gm) ?? [];
+  const open: string[] = [];
+  for (const mark of marks) {
+    const isFence = mark.startsWith('`');
+    const opens = mark === '<details>' || (isFence && mark.endsWith('diff'));
+    if (opens) open.push(isFence ? mark.replace('diff', '') : '</details>');
+    else if (open.pop() !== mark) return false;
+  }
+  return open.length === 0;
+}
+
 describe('a plan as Markdown', () => {
   it('folds the fields of each resource below a table', () => {
     expect(planMarkdown(small)).toMatchInlineSnapshot(`
@@ -74,16 +87,30 @@ describe('a plan as Markdown', () => {
     );
     const warnings = resources.map(({ address }) => ({ address, message: 'w'.repeat(200) }));
     const text = planMarkdown(plan(resources, { warnings }));
-    expect(text.length).toBeLessThanOrEqual(MARKDOWN_LIMIT);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
+    expect(isBalanced(text)).toBe(true);
     expect(text.length).toBeGreaterThan(MARKDOWN_LIMIT * 0.9);
     expect(text).toMatch(/parts left out: .*<code>voxform plan<\/code> for all of it/);
-    const oneLong = resource('Agent/a', {
-      action: 'create',
-      changes: Array.from({ length: 500 }, (_, index) => change(`f${index}`, { after: 'z'.repeat(190) })),
-    });
-    expect(planMarkdown(plan([oneLong, resource('Agent/b', { action: 'adopt' })]))).toMatch(
-      /Agent\/a<\/code>: create, 500 fields<\/summary>\n\n_Too long to be shown here\._[\s\S]*Agent\/b/,
+  });
+
+  it('shows the beginning of what is too long, and says how much is missing', () => {
+    const long = (name: string, fields: number) =>
+      resource(`Agent/${name}`, {
+        action: 'create',
+        changes: Array.from({ length: fields }, (_, index) =>
+          change(`f${index}`, { after: 'ü'.repeat(190) }),
+        ),
+      });
+    const text = planMarkdown(
+      plan([long('a', 500), long('b', 120), resource('Agent/c', { action: 'adopt' })]),
     );
+    expect(text).toMatch(
+      /Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines are too long/,
+    );
+    expect(text).toMatch(/Agent\/b<\/code>: create, 120 fields<\/summary>[\s\S]*\+ f119: /);
+    expect(text).toContain('<code>Agent/c</code>: adopt');
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
+    expect(isBalanced(text)).toBe(true);
   });
 
   it('ends every fence that it begins, whatever a text holds', () => {

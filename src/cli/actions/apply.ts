@@ -7,8 +7,12 @@ import { resume } from '../../engine/resume.ts';
 import { parseSavedPlan } from '../../engine/saved-plan.ts';
 import { applyJson } from '../../output/apply-json.ts';
 import { renderApply } from '../../output/apply-text.ts';
+import { applyHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { applyGithub } from '../../output/plan-github.ts';
+import { applyMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
+import type { Style } from '../../output/style.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import { VERSION } from '../../version.ts';
@@ -112,11 +116,26 @@ function show(context: Context, document: PlanDocument, { output, autoApprove }:
   }
 }
 
-function tell(context: Context, report: ApplyReport, { output }: ApplyOptions): void {
-  const { terminal } = context;
-  if (output === 'json') terminal.out(jsonText(applyJson(report)));
-  else if (output !== 'text') terminal.out(rendered(report.plan, output, context));
-  else if (report.results.size > 0) terminal.out(`\n${renderApply(report, terminal.style)}`);
+function tell({ terminal }: Context, report: ApplyReport, { output }: ApplyOptions): void {
+  if (output === 'text' && report.results.size === 0) return;
+  terminal.out(renderedReport(report, output, terminal.style));
+}
+
+function renderedReport(report: ApplyReport, output: PlanFormat, style: Style): string {
+  switch (output) {
+    case 'text':
+      return `\n${renderApply(report, style)}`;
+    case 'json':
+      return jsonText(applyJson(report));
+    case 'markdown':
+      return applyMarkdown(report);
+    case 'html':
+      return applyHtml(report);
+    case 'github':
+      return applyGithub(report);
+    default:
+      return output satisfies never;
+  }
 }
 
 function refuseScopeOf({ target, selector, allowReplace }: ApplyOptions): void {

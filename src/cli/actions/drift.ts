@@ -1,6 +1,7 @@
 import { driftOf, hasDrift } from '../../engine/drift.ts';
 import type { PlanDocument } from '../../engine/plan-document.ts';
 import { renderDriftText } from '../../output/drift-text.ts';
+import { driftHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { driftGithub } from '../../output/plan-github.ts';
 import { driftMarkdown } from '../../output/plan-markdown.ts';
@@ -59,6 +60,8 @@ function rendered(document: PlanDocument, format: PlanFormat, { terminal, verbos
       return jsonText(document);
     case 'markdown':
       return driftMarkdown(document);
+    case 'html':
+      return driftHtml(document);
     case 'github':
       return driftGithub(document);
     default:

@@ -1,6 +1,7 @@
 import type { PlanDocument } from '../../engine/plan-document.ts';
 import type { Planned } from '../../engine/reconcile.ts';
 import type { Resource } from '../../manifests/resource.ts';
+import { planHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { planGithub } from '../../output/plan-github.ts';
 import { planMarkdown } from '../../output/plan-markdown.ts';
@@ -15,9 +16,7 @@ import type { PlanningOptions } from '../../workspaces/run-options.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags } from '../flags.ts';
 
-export type PlanFormat = 'text' | 'json' | 'markdown' | 'github';
-
-export const PLAN_FORMATS: readonly PlanFormat[] = ['text', 'json', 'markdown', 'github'];
+export type PlanFormat = 'text' | 'json' | 'markdown' | 'html' | 'github';
 
 export interface Planning {
   readonly opened: OpenWorkspace;
@@ -57,6 +56,8 @@ export function rendered(document: PlanDocument, format: PlanFormat, { terminal,
       return jsonText(document);
     case 'markdown':
       return planMarkdown(document);
+    case 'html':
+      return planHtml(document);
     case 'github':
       return planGithub(document);
     default:

@@ -4,6 +4,7 @@ import { failureOf, isOwnMistake } from '../../output/several/failures.ts';
 import {
   type SeveralPlans,
   severalPlansGithub,
+  severalPlansHtml,
   severalPlansMarkdown,
   severalPlansText,
 } from '../../output/several/plans.ts';
@@ -103,6 +104,8 @@ export function renderedSeveral(
       return jsonText(documentOf(several));
     case 'markdown':
       return severalPlansMarkdown(several);
+    case 'html':
+      return severalPlansHtml(several);
     case 'github':
       return severalPlansGithub(several);
     default:

@@ -10,7 +10,7 @@ export function defineApply(program: Command, start: Start): void {
       'Plans, asks, and carries the plan out. With a plan file, carries out that plan, exactly as it is or not at all.',
     )
     .argument('[plan-file]', 'a plan that `voxform plan --out FILE` saved')
-    .addOption(outputOption(['text', 'json', 'markdown', 'github']))
+    .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
     .addOption(new Option('--all-workspaces').hideHelp())
     .option('--auto-approve', 'do not ask')
     .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')

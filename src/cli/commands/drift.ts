@@ -9,7 +9,7 @@ export function defineDrift(program: Command, start: Start): void {
     .description(
       'Shows what changed on the platform since the last apply, and what an apply would restore. Never writes. Exits with 2 when there is drift.',
     )
-    .addOption(outputOption(['text', 'json', 'markdown', 'github']))
+    .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
     .action((options: DriftOptions) =>
       start(async (context) => (await import('../actions/drift.ts')).drift(context, options), {
         severalWorkspaces: true,

@@ -9,7 +9,7 @@ export function definePlan(program: Command, start: Start): void {
     .description(
       'Shows what apply would do. Reads the platform and the state, takes no lock, and changes nothing. Exits with 0, or with --detailed-exitcode with 2 when there are changes.',
     )
-    .addOption(outputOption(['text', 'json', 'markdown', 'github']))
+    .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
     .option('--out <file>', 'save the plan, for `voxform apply FILE`')
     .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'))
     .action((options: PlanOptions) =>

@@ -8,7 +8,8 @@ const longText = 15;
 /** A field with its values; of a text what changed in it, with the words marked. */
 export function fieldHtml({ path, body, notes }: FieldView): string {
   const said = notes.map((note) => ` <span class="note">${escapeMarkup(note)}</span>`).join('');
-  return `<div class="field"><code class="path">${escapeMarkup(path)}</code>${said}${bodyHtml(body)}</div>`;
+  const isShort = body.form === 'value' || body.form === 'change';
+  return `<div class="field${isShort ? ' short' : ''}"><div><code class="path">${escapeMarkup(path)}</code>${said}</div>${bodyHtml(body)}</div>`;
 }
 
 function bodyHtml(body: FieldBody): string {

@@ -14,7 +14,8 @@ code,pre,.mono{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospac
 .where{color:var(--faint);margin:4px 0 12px;overflow-wrap:anywhere}
 .summary{font-size:17px;font-weight:600;margin:0 0 12px}
 :focus-visible{outline:2px solid var(--focus);outline-offset:2px;border-radius:4px}
-.tools{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:8px 0;position:sticky;top:0;background:var(--paper);z-index:1;border-bottom:1px solid var(--line)}
+.tools{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:8px 0;border-bottom:1px solid var(--line)}
+@media (min-width:720px){.tools{position:sticky;top:0;background:var(--paper);z-index:1}}
 .tools input[type=search]{flex:1 1 200px;min-width:0;font:inherit;padding:6px 10px;border:1px solid var(--line);border-radius:6px;background:var(--box);color:inherit}
 .tools button,.chip{font:inherit;font-size:13px;padding:4px 10px;border:1px solid var(--line);border-radius:999px;background:var(--box);color:inherit;cursor:pointer;white-space:nowrap}
 .chip{display:inline-flex;align-items:center;gap:6px}
@@ -37,6 +38,8 @@ summary .faint{overflow-wrap:anywhere;min-width:0}
 .content p{margin:4px 0;overflow-wrap:anywhere}
 .content ul{margin:4px 0;padding-left:20px}
 .field{margin:10px 0 0}
+@media (min-width:720px){.field.short{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);gap:12px}}
+.field.short+.field.short{margin-top:4px}
 .path{font-weight:600}
 .note{color:var(--change);font-size:13px;overflow-wrap:anywhere}
 .value{display:block;overflow-wrap:anywhere;white-space:pre-wrap}

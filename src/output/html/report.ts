@@ -1,4 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
+import { plural } from '../action-words.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planGraph } from '../graph/plan-graph.ts';
@@ -35,21 +36,54 @@ const mostListed = 1000;
 /** The report as a page of its own. */
 export function htmlReport(report: Report): string {
   const { what, document } = report;
-  const groups = report.groups.filter(({ resources }) => resources.length > 0);
   const title = `voxform ${what}: ${document.workspace}`;
   const body = [
     `<header><h1>${escapeMarkup(title)}</h1>`,
-    `<p class="where">${escapeMarkup(`${document.workspace_id} at ${document.base_url}`)}</p>`,
-    `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
-    ...remarks(report),
+    ...introduction(report),
     '</header><main>',
-    toolbar(groups),
-    ...groupsHtml(groups, report),
+    toolbar([report]),
+    ...groupsHtml(report),
     picture(document),
     '</main>',
     `<footer>${escapeMarkup(footer(document))}</footer>`,
   ];
   return htmlPage({ title, body: body.join('\n') });
+}
+
+export interface SeveralReports {
+  readonly what: Report['what'];
+  readonly reports: readonly Report[];
+  /** Workspaces that there is no report of. */
+  readonly failures: readonly { readonly workspace: string; readonly said: readonly string[] }[];
+}
+
+/** The reports of several workspaces on one page, what failed first. */
+export function htmlReports({ what, reports, failures }: SeveralReports): string {
+  const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
+  const body = [
+    `<header><h1>${escapeMarkup(title)}</h1>`,
+    ...failures.map(({ workspace, said }) => remark(`${workspace} failed: ${said.join('; ')}`, 'bad')),
+    '</header><main>',
+    toolbar(reports),
+    ...reports.flatMap((report) => [
+      `<section><h1>${escapeMarkup(report.document.workspace)}</h1>`,
+      ...introduction(report),
+      ...groupsHtml(report),
+      picture(report.document),
+      '</section>',
+    ]),
+    '</main><footer></footer>',
+  ];
+  return htmlPage({ title, body: body.join('\n') });
+}
+
+function introduction(report: Report): string[] {
+  const { workspace_id: id, base_url: url } = report.document;
+  return [
+    `<p class="where">${escapeMarkup(`${id} at ${url}`)}</p>`,
+    `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
+    ...remarks(report),
+  ];
 }
 
 function remarks({ document: { guards, warnings, refreshed }, urgent = [], what }: Report): string[] {
@@ -74,24 +108,31 @@ function remark(text: string, tone: 'bad' | ''): string {
 }
 
 /** Hidden until the script shows it: without the script it would do nothing. */
-function toolbar(groups: readonly ReportGroup[]): string {
-  if (groups.length === 0) return '';
-  const chips = groups.map(
-    ({ key, heading, tone, resources }) =>
-      `<label class="chip ${tone}"><input type="checkbox" data-filter="${escapeMarkup(key)}">${escapeMarkup(heading)} ${resources.length}</label>`,
-  );
+function toolbar(reports: readonly Report[]): string {
+  const groups = Map.groupBy(reports.flatMap(filled), ({ key }) => key);
+  if (groups.size === 0) return '';
+  const chips = [...groups.values()].map((same) => {
+    const count = same.reduce((sum, { resources }) => sum + resources.length, 0);
+    const { key = '', tone = 'faint', heading = '' } = same[0] ?? {};
+    return `<label class="chip ${tone}"><input type="checkbox" data-filter="${escapeMarkup(key)}">${escapeMarkup(heading)} ${count}</label>`;
+  });
   return [
     '<div class="tools" hidden>',
     '<input type="search" id="search" placeholder="Search" aria-label="Search resources, fields and texts" aria-keyshortcuts="/">',
-    ...(groups.length > 1 ? chips : []),
+    ...(chips.length > 1 ? chips : []),
     '<button type="button" data-open="yes">Open all</button><button type="button" data-open="no">Close all</button>',
     '<span id="count" role="status"></span></div>',
   ].join('');
 }
 
-function groupsHtml(groups: readonly ReportGroup[], { towards, outcome }: Report): string[] {
+function filled({ groups }: Report): ReportGroup[] {
+  return groups.filter(({ resources }) => resources.length > 0);
+}
+
+function groupsHtml(report: Report): string[] {
+  const { towards, outcome } = report;
   const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards };
-  return groups.map((group) => {
+  return filled(report).map((group) => {
     const { heading, explanation, resources } = group;
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
     const listed = resources.slice(0, mostListed);

@@ -10,23 +10,31 @@ import {
 } from '../action-words.ts';
 import { applySummary, interruption } from '../apply-words.ts';
 import { driftGroups, driftSummary } from '../drift-words.ts';
-import { htmlReport, type ReportGroup } from './report.ts';
+import { htmlReport, type Report, type ReportGroup } from './report.ts';
 import { type Outcome, toneOf } from './resource-html.ts';
 
 /** A plan as a page in one file. */
 export function planHtml(plan: PlanDocument): string {
+  return htmlReport(planReport(plan));
+}
+
+export function planReport(plan: PlanDocument): Report {
   const of = byAction(plan.resources);
-  return htmlReport({
+  return {
     what: 'plan',
     document: plan,
     summary: planSummary(plan),
     groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action))),
     towards: 'manifest',
-  });
+  };
 }
 
 /** What `driftOf` found, as a page in one file. */
 export function driftHtml(drift: PlanDocument): string {
+  return htmlReport(driftReport(drift));
+}
+
+export function driftReport(drift: PlanDocument): Report {
   const groups = driftGroups(drift.resources).map(
     ({ heading, explanation, symbol, colorOf, resources }): ReportGroup => ({
       key: heading.toLowerCase(),
@@ -37,13 +45,13 @@ export function driftHtml(drift: PlanDocument): string {
       resources,
     }),
   );
-  return htmlReport({
+  return {
     what: 'drift',
     document: drift,
     summary: driftSummary(drift),
     groups: [...groups, groupOf('noop', byAction(drift.resources)('noop'))],
     towards: 'platform',
-  });
+  };
 }
 
 /** What an apply did, as a page in one file. */

@@ -2,7 +2,7 @@ import type { Action, PlannedResource } from '../../engine/plan-document.ts';
 import { plural } from '../action-words.ts';
 import { type FieldViewOptions, fieldViews } from '../field-view.ts';
 import { escapeMarkup } from '../markup.ts';
-import { routeRemarks, sentenceOf } from '../route-words.ts';
+import { routeRemarks } from '../route-words.ts';
 import { fieldHtml } from './field-html.ts';
 
 /** What became of a resource, or what is to be said of it before everything else. */
@@ -64,13 +64,13 @@ export function resourceHtml(
 function remarks(resource: PlannedResource): string[] {
   const { reason, notices = [], steps = [], released = [], unverified = [] } = resource;
   const sentences = [
-    ...(reason === '' ? [] : [sentenceOf(reason)]),
-    ...routeRemarks(resource, { verbose: true }).map(sentenceOf),
-    ...notices.map(sentenceOf),
-    ...(released.length === 0 ? [] : [`No longer managed: ${released.join(', ')}.`]),
+    ...(reason === '' ? [] : [reason]),
+    ...routeRemarks(resource, { verbose: true }),
+    ...notices,
+    ...(released.length === 0 ? [] : [`no longer managed: ${released.join(', ')}`]),
     ...(unverified.length === 0
       ? []
-      : [`Not shown by the platform, so compared with memory: ${unverified.join(', ')}.`]),
+      : [`not shown by the platform, so compared with memory: ${unverified.join(', ')}`]),
   ];
   const list = steps.map((step) => `<li>${escapeMarkup(step)}</li>`).join('');
   return [
