@@ -18,6 +18,8 @@ export class Interrupts {
   #first: { readonly signal: StopSignal; readonly at: number } | undefined;
   /** True while requests under way must come to their end. */
   patient = false;
+  /** Called for SIGHUP instead of ending, by a command that goes on without a terminal. */
+  onHangup: (() => void) | undefined;
 
   /** `clock` gives milliseconds that are never set back. */
   constructor(now: (exitCode: number) => void, clock: () => number = () => performance.now()) {
@@ -42,6 +44,10 @@ export class Interrupts {
   }
 
   raise(signal: StopSignal): void {
+    if (signal === 'SIGHUP' && this.onHangup !== undefined) {
+      this.onHangup();
+      return;
+    }
     if (this.#first !== undefined) {
       const isRepeated = signal === this.#first.signal && this.#clock() - this.#first.at < SAME_KEYSTROKE;
       if (!isRepeated && signal !== 'SIGHUP') this.#now(this.exitCode ?? ExitCode.interrupted);

@@ -1,25 +1,43 @@
+import type { Json } from '../values/json.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Level = 'error' | 'warning' | 'info' | 'debug';
 
+export type LogFormat = 'text' | 'json';
+
 export interface LogOptions {
   readonly terminal: Terminal;
-  readonly format: 'text' | 'json';
+  /** Undefined where the command may choose. */
+  readonly format: LogFormat | undefined;
   readonly quiet: boolean;
   readonly verbose: boolean;
   now(): Date;
 }
 
+/** Writes one entry as a line of JSON. */
+export type JsonLines = (level: Level, message: string, fields: Fields) => void;
+
+type Fields = Readonly<Record<string, Json>>;
+
 /** What a run says beside its result, on stderr: sentences for a person, or a JSON object a line. */
 export class Log {
   readonly #options: LogOptions;
+  #lines: JsonLines | undefined;
 
   constructor(options: LogOptions) {
     this.#options = options;
   }
 
+  /** Settles the form, before anything is said; `fallback` where the command line does not say. */
+  async begin(fallback: LogFormat): Promise<void> {
+    const { format = fallback, terminal, now } = this.#options;
+    if (format === 'text' || this.#lines !== undefined) return;
+    const { jsonLines } = await import('./json-lines.ts');
+    this.#lines = jsonLines({ write: (line) => terminal.err(line), now });
+  }
+
   get isJson(): boolean {
-    return this.#options.format === 'json';
+    return this.#lines !== undefined;
   }
 
   warn(message: string): void {
@@ -40,18 +58,43 @@ export class Log {
     this.#write('debug', message, () => errorStyle.dim(message));
   }
 
+  /** For a command that goes on for days: with the time, and as JSON with what a program wants to know beside the sentence. */
+  entry(level: Level, message: string, fields: Fields = {}): void {
+    const { terminal, quiet, verbose, now } = this.#options;
+    if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
+    if (this.#lines !== undefined) {
+      this.#lines(level, message, fields);
+      return;
+    }
+    const { errorStyle } = terminal;
+    const label = {
+      error: errorStyle.error('error: '),
+      warning: errorStyle.warn('warning: '),
+      info: '',
+      debug: '',
+    };
+    const lead = `${errorStyle.dim(timeOfDay(now()))}  ${label[level]}`;
+    const text = errorStyle.prose(message, { lead });
+    terminal.err(`${level === 'debug' ? errorStyle.dim(text) : text}\n`);
+  }
+
   /** Text that has its form already; as JSON it is one entry a line. */
   block(level: Level, text: string): void {
-    if (this.#options.format === 'text') {
+    if (this.#lines === undefined) {
       this.#options.terminal.err(text);
       return;
     }
-    for (const line of text.split('\n')) if (line.trim() !== '') this.#write(level, line.trim(), () => '');
+    for (const line of text.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
   }
 
   #write(level: Level, message: string, asText: () => string): void {
-    const { terminal, format, now } = this.#options;
-    if (format === 'text') terminal.err(`${asText()}\n`);
-    else terminal.err(`${JSON.stringify({ time: now().toISOString(), level, message })}\n`);
+    if (this.#lines === undefined) this.#options.terminal.err(`${asText()}\n`);
+    else this.#lines(level, message, {});
   }
+}
+
+/** `09:05:00`, where the terminal is. */
+function timeOfDay(date: Date): string {
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }

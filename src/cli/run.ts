@@ -74,6 +74,7 @@ function inherit(command: Program, parent: Program): void {
 }
 
 async function perform(action: Action, host: Host, context: Context): Promise<number> {
+  await context.log.begin('text');
   try {
     const exitCode = await action(context);
     const lost = await context.terminal.lost();

@@ -28,6 +28,8 @@ export class Terminal {
   readonly tableStyle: Style;
   /** True where a person can be asked. */
   readonly canAsk: boolean;
+  /** True where what is written to `err` is read by a person at once. */
+  readonly isWatched: boolean;
   /** True where `err` is a screen that can be drawn on. */
   readonly canDraw: boolean;
   readonly #options: TerminalOptions;
@@ -40,6 +42,7 @@ export class Terminal {
     this.errorStyle = styleFor(stderr, options);
     this.tableStyle = stdout.isTTY === true ? this.style : { ...this.style, width: UNCUT };
     this.canAsk = stdin.isTTY === true && stderr.isTTY === true;
+    this.isWatched = stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
     // A reader that went away (`| head`), or a full disk, must not end a run in the middle of its writes.
     for (const stream of [stdout, stderr]) {

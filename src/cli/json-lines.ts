@@ -1,0 +1,24 @@
+import { pino } from 'pino';
+import type { JsonLines } from './log.ts';
+
+export interface JsonLinesOptions {
+  write(line: string): void;
+  now(): Date;
+}
+
+/** Entries as objects with `level`, `time`, `message` and what else there is to say, a line each. */
+export function jsonLines({ write, now }: JsonLinesOptions): JsonLines {
+  const logger = pino(
+    {
+      customLevels: { debug: 20, info: 30, warning: 40, error: 50 },
+      useOnlyCustomLevels: true,
+      level: 'debug',
+      base: null,
+      messageKey: 'message',
+      timestamp: () => `,"time":"${now().toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    { write },
+  );
+  return (level, message, fields) => logger[level](fields, message);
+}

@@ -1,0 +1,196 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+import { appliedActions, counts, pendingActions, plural } from '../output/action-words.ts';
+import { placeOf } from '../output/diagnostics.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { appliedMessage, driftMessage, holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
+import type { RunObserver, RunReport } from './run-report.ts';
+import { type Fields, Said, type WatchLevel, type WatchLog } from './watch-log.ts';
+
+/** Says what is new about a run, and nothing where all is as it was. */
+export class Announcer implements RunObserver {
+  readonly #log: WatchLog;
+  readonly #said = new Said();
+  #failures = 0;
+  #wasOk = false;
+  #commit: string | undefined;
+  #run = 0;
+
+  constructor(log: WatchLog) {
+    this.#log = log;
+  }
+
+  finished(report: RunReport): void {
+    this.#run = report.number;
+    this.#fetching(report);
+    this.#manifests(report);
+    this.#troubles(report);
+    if (report.plan !== undefined) {
+      this.#drift(report);
+      this.#held(report);
+      this.#applied(report);
+      this.#byHand(report);
+    }
+    this.#close(report);
+  }
+
+  #say(level: WatchLevel, message: string, fields: Fields): void {
+    this.#log.entry(level, message, { ...fields, run: this.#run });
+  }
+
+  #fetching({ fetchProblem, commit }: RunReport): void {
+    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem)];
+    const { added, gone } = this.#said.news('fetch', problem);
+    for (const message of added) {
+      const stays = commit === undefined ? '' : `; ${short(commit)} stays in force`;
+      this.#say('warning', `the source cannot be fetched${stays}: ${message}`, { event: 'fetch-failed' });
+    }
+    if (gone.length > 0 && problem.length === 0)
+      this.#say('info', 'the source is reached again', { event: 'fetched' });
+    if (commit === undefined || commit === this.#commit) return;
+    this.#commit = commit;
+    this.#say('info', `commit ${short(commit)} is in force`, { event: 'commit', commit });
+  }
+
+  #manifests({ invalid, warnings, plan, result }: RunReport): void {
+    if (invalid === undefined && plan === undefined) return;
+    const lines = invalid === undefined ? [] : invalidLines(invalid);
+    const { added, gone } = this.#said.news('invalid', lines);
+    for (const line of added) this.#say('error', line, { event: 'invalid' });
+    if (added.length > 0) {
+      const inForce = result === 'invalid' ? 'none are in force' : 'the last good ones stay in force';
+      this.#say('error', `the manifests are not valid: ${inForce}`, {
+        event: 'manifests-refused',
+        problems: lines.length,
+      });
+    }
+    if (gone.length > 0 && invalid === undefined)
+      this.#say('info', 'the manifests are valid again', { event: 'valid' });
+    const texts = new Map(warnings.map((each) => [warningText(each), each]));
+    for (const text of this.#said.news('warning', [...texts.keys()]).added)
+      this.#say('warning', text, { event: 'manifest-warning' });
+  }
+
+  #troubles({ error, result }: RunReport): void {
+    if (error === undefined) return;
+    const message = messageOf(error);
+    const isNews = this.#said.news('error', [message]).added.length > 0;
+    if (result === 'interrupted') return;
+    if (result === 'busy') this.#say(isNews ? 'info' : 'debug', message, { event: 'busy' });
+    else this.#say(isNews ? 'error' : 'debug', message, { event: 'failed' });
+  }
+
+  #drift({ drift, applied }: RunReport): void {
+    const messages = new Map(drift.map((each) => [driftMessage(each), each]));
+    const { added, gone } = this.#said.news('drift', [...messages.keys()]);
+    for (const message of added) {
+      const { address = '', fields = [] } = messages.get(message) ?? {};
+      this.#say('warning', message, { event: 'drift', address, fields });
+    }
+    const mended = new Set(
+      applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
+    );
+    const open = drift.filter(({ address }) => !mended.has(address));
+    this.#said.news('drift', open.map(driftMessage));
+    if (gone.length > 0 && drift.length === 0)
+      this.#say('info', 'what had drifted is as it was', { event: 'drift-gone' });
+  }
+
+  #held(report: RunReport): void {
+    const { hold, plan } = report;
+    const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
+    const key =
+      hold === undefined || !isNeeded
+        ? []
+        : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
+    const isNews = this.#said.news('hold', key).added.length > 0;
+    if (hold === undefined || !isNeeded) return;
+    const level = hold.why === 'guard' ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
+    this.#say(isNews ? level : 'debug', holdMessage(hold, planWords(report)), {
+      event: 'held',
+      why: hold.why,
+      resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),
+    });
+  }
+
+  #applied({ applied, plan }: RunReport): void {
+    const planned = new Map(plan?.resources.map((resource) => [resource.address, resource]));
+    for (const { address, action, result } of applied) {
+      const resource = planned.get(address);
+      if (resource === undefined) continue;
+      if (result.status === 'done')
+        this.#say('info', appliedMessage(resource), { event: 'applied', address, action });
+      else if (result.status === 'failed') {
+        const hint = result.hint === undefined ? '' : ` (${result.hint})`;
+        this.#say('error', `${address} failed: ${result.error}${hint}`, {
+          event: 'not-applied',
+          address,
+          action,
+        });
+      } else {
+        this.#say('warning', `${address} skipped: ${result.because}`, {
+          event: 'not-applied',
+          address,
+          action,
+        });
+      }
+    }
+  }
+
+  /** What only a person can settle, and what the platform said that one should know. */
+  #byHand({ plan }: RunReport): void {
+    const open = (plan?.resources ?? []).filter(({ action }) =>
+      pendingActions.some((each) => each === action),
+    );
+    const texts = new Map(open.map((each) => [`${each.address} is ${each.action}: ${each.reason}`, each]));
+    for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
+      const { address = '', action = 'manual', steps = [] } = texts.get(text) ?? {};
+      this.#say('warning', [text, ...steps].join('. '), { event: 'by-hand', address, action });
+    }
+    const warnings = (plan?.warnings ?? []).map(({ address, message }) =>
+      address === null ? message : `${address}: ${message}`,
+    );
+    for (const text of this.#said.news('plan-warning', warnings).added)
+      this.#say('warning', text, { event: 'plan-warning' });
+  }
+
+  #close(report: RunReport): void {
+    const { result, triggers, seconds, number } = report;
+    const fields = {
+      event: 'run',
+      result,
+      triggers: [...triggers],
+      seconds: Math.round(seconds * 1000) / 1000,
+    };
+    const words = `run ${number} (${triggers.join(', ')}): ${result}, ${planWords(report)}`;
+    if (result === 'ok') {
+      this.#said.news('error', []);
+      if (this.#failures > 0)
+        this.#say('info', `back to normal after ${plural(this.#failures, 'failed run')}`, {
+          event: 'recovered',
+        });
+      const isFirst = !this.#wasOk && report.hold === undefined && report.applied.length === 0;
+      this.#wasOk = true;
+      this.#failures = 0;
+      this.#say(isFirst ? 'info' : 'debug', isFirst ? planWords(report) : words, fields);
+      return;
+    }
+    if (result === 'failed') this.#failures += 1;
+    this.#say('debug', words, fields);
+  }
+}
+
+function short(commit: string): string {
+  return commit.slice(0, 10);
+}
+
+function warningText(diagnostic: Diagnostic): string {
+  return `${placeOf(diagnostic)}  ${diagnostic.message}`;
+}
+
+function changes({ action }: PlannedResource): boolean {
+  return appliedActions.some((each) => each === action);
+}
+
+function keyOf({ address, action, changes }: PlannedResource): unknown {
+  return [address, action, changes.map(({ path, after, fingerprints }) => [path, after, fingerprints])];
+}

@@ -1,0 +1,94 @@
+import path from 'node:path';
+import picomatch from 'picomatch';
+import { kinds, lookups } from '../kinds/index.ts';
+import type { DocumentMemory } from '../manifests/document-cache.ts';
+import type { Resource } from '../manifests/resource.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { UserError } from '../problems/user-error.ts';
+import { fileUses } from '../project/file-uses.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
+import { loadProject } from '../project/load-project.ts';
+import type { Project, WorkspaceConfig } from '../project/project.ts';
+import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
+import { selectWorkspace } from '../project/select-workspace.ts';
+import { OpenWorkspace } from '../workspaces/open-workspace.ts';
+import type { RunContext } from '../workspaces/run-context.ts';
+import type { Invalid } from './run-report.ts';
+import type { Version } from './source.ts';
+
+/** Manifests that can be applied. */
+export interface Loaded {
+  readonly version: Version;
+  readonly opened: OpenWorkspace;
+  readonly resources: readonly Resource[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** The files that a load depends on, as absolute paths. */
+export interface InputFiles {
+  /** In which manifests are looked for, with all folders below them. */
+  readonly folders: readonly string[];
+  /** Files of their own, whether they exist or not, and folders whose own entries count. */
+  readonly files: readonly string[];
+}
+
+export type LoadResult = { readonly inputs: InputFiles } & (
+  | { readonly loaded: Loaded }
+  | { readonly invalid: Invalid }
+);
+
+export interface LoadingOptions {
+  readonly version: Version;
+  /** What state and secrets are relative to; the project folder where absent. */
+  readonly localRoot: string | undefined;
+  readonly memory: DocumentMemory;
+}
+
+/** The manifests of a version, all secrets read; or what is wrong with them. Throws only over mistakes of ours. */
+export async function loadVersion(
+  context: RunContext,
+  { version, localRoot, memory }: LoadingOptions,
+): Promise<LoadResult> {
+  const { env } = context;
+  let inputs: InputFiles = { folders: [], files: [path.join(version.folder, 'voxform.yaml')] };
+  try {
+    const project = await loadProject({ cwd: version.folder, env, localRoot });
+    const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
+    memory.beginRound();
+    const read = await readDeclarations(project, { kinds, lookups, cache: memory });
+    inputs = inputsOf({ project, workspace, read });
+    const opened = new OpenWorkspace(context, { project, workspace, declarations: async () => read });
+    const { resources, diagnostics } = await opened.declared('live');
+    if (diagnostics.some(({ severity }) => severity === 'error')) {
+      return { inputs, invalid: { diagnostics, error: undefined } };
+    }
+    return { inputs, loaded: { version, opened, resources, warnings: diagnostics } };
+  } catch (error) {
+    if (error instanceof InvalidProject) {
+      return { inputs, invalid: { diagnostics: error.diagnostics, error: undefined } };
+    }
+    if (error instanceof UserError) return { inputs, invalid: { diagnostics: [], error } };
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly project: Project;
+  readonly workspace: WorkspaceConfig;
+  readonly read: ReadDeclarations;
+}
+
+function inputsOf({ project, workspace: { secretsDir }, read }: Parts): InputFiles {
+  const { root, manifests } = project;
+  const bases = manifests
+    .filter((pattern) => !pattern.startsWith('!'))
+    .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
+  return {
+    folders: [...new Set(bases)],
+    files: [
+      path.join(root, 'voxform.yaml'),
+      ...fileUses(project, read.declarations).keys(),
+      ...(secretsDir === undefined ? [] : [secretsDir]),
+    ],
+  };
+}

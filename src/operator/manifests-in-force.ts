@@ -1,0 +1,66 @@
+import { DocumentMemory } from '../manifests/document-cache.ts';
+import type { RunContext } from '../workspaces/run-context.ts';
+import { type InputFiles, type Loaded, loadVersion } from './load-version.ts';
+import type { Invalid } from './run-report.ts';
+import type { Fetched, Source, Version } from './source.ts';
+
+export interface Refreshed {
+  /** The newest manifests, or where they cannot be used the last good ones. */
+  readonly loaded: Loaded | undefined;
+  /** What is wrong with the newest. */
+  readonly invalid: Invalid | undefined;
+  readonly fetchProblem: unknown;
+}
+
+export interface InForceOptions {
+  readonly context: RunContext;
+  readonly source: Source;
+  /** What state and secrets are relative to; the project folder where absent. */
+  readonly localRoot: string | undefined;
+  /**
+   * Told which files a load depended on. True where it began to look after some that nobody had looked after: they may have changed
+   * in between.
+   */
+  watchFiles(inputs: InputFiles): Promise<boolean>;
+}
+
+/** A change of what is to be watched leads to a further load; a link that goes back and forth must not make that endless. */
+const MOST_LOADS = 3;
+
+/** The manifests that are in force: the newest ones that could be used. */
+export class ManifestsInForce {
+  readonly #options: InForceOptions;
+  readonly #memory = new DocumentMemory();
+  #loaded: Loaded | undefined;
+
+  constructor(options: InForceOptions) {
+    this.#options = options;
+  }
+
+  /** Fetches and loads the newest manifests. Throws where they cannot be fetched and there are none from before. */
+  async refresh(signal: AbortSignal): Promise<Refreshed> {
+    const { source } = this.#options;
+    const fetched = await source.fetch(signal);
+    const invalid = await this.#load(fetched);
+    if (invalid === undefined) await source.keep(fetched);
+    else if (this.#loaded === undefined) await this.#fallBack(fetched);
+    return { loaded: this.#loaded, invalid, fetchProblem: fetched.problem };
+  }
+
+  async #load(version: Version): Promise<Invalid | undefined> {
+    const { context, localRoot, watchFiles } = this.#options;
+    for (let loads = 1; ; loads++) {
+      const result = await loadVersion(context, { version, localRoot, memory: this.#memory });
+      if ((await watchFiles(result.inputs)) && loads < MOST_LOADS) continue;
+      if ('invalid' in result) return result.invalid;
+      this.#loaded = result.loaded;
+      return undefined;
+    }
+  }
+
+  /** After a restart nothing is in memory, but the source may still have what was good before it. */
+  async #fallBack(newest: Fetched): Promise<void> {
+    const good = await this.#options.source.lastGood();
+    if (good !== undefined && good.commit !== newest.commit) await this.#load(good);
+  }
+}

@@ -1,0 +1,62 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+import { actionWords, appliedActions, counts, plural } from '../output/action-words.ts';
+import { placeOf } from '../output/diagnostics.ts';
+import { visible } from '../output/visible.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { DriftedResource, Hold, Invalid, RunReport } from './run-report.ts';
+
+/** An error in one line, with what helps. */
+export function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = error instanceof UserError && error.hint !== undefined ? ` (${error.hint})` : '';
+  return visible(message) + visible(hint);
+}
+
+/** `Agent/x: llm_config.temperature, name` */
+export function driftMessage({ address, fields }: DriftedResource): string {
+  return fields.length === 0
+    ? `drift: the platform no longer has ${address}`
+    : `drift: ${address}: ${fields.join(', ')}`;
+}
+
+/** What is wrong with manifests, a line each. */
+export function invalidLines({ diagnostics, error }: Invalid): string[] {
+  const lines = diagnostics
+    .filter(({ severity }) => severity === 'error')
+    .map((each) => `${placeOf(each)}  ${visible(each.message)}`);
+  return error === undefined ? lines : [...lines, messageOf(error)];
+}
+
+/** `3 resources in sync` or `1 to create, 2 to update` */
+export function planWords({ plan }: RunReport): string {
+  if (plan === undefined) return 'nothing is known of the platform';
+  return counts(plan.summary, appliedActions) || `${plural(plan.summary.noop, 'resource')} in sync`;
+}
+
+/** `updated Agent/x` for what was done, with the fields. */
+export function appliedMessage({ address, action, changes }: PlannedResource): string {
+  const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
+  return `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
+}
+
+/** Why the changes of a plan are not carried out. */
+export function holdMessage(hold: Hold, words: string): string {
+  switch (hold.why) {
+    case 'report':
+      return `changes: ${words}; voxform apply carries them out`;
+    case 'window':
+      return hold.opensAt === undefined
+        ? `changes wait for a window, and none will open: ${words}`
+        : `changes wait for the window that opens at ${hold.opensAt.toISOString()}: ${words}`;
+    case 'guard':
+      return `nothing is applied: ${hold.guards.map(({ flag, message }) => `${message} (${flag} lifts this)`).join('; ')}`;
+    case 'leaving':
+      return `${hold.addresses.join(', ')} left the manifests; nothing is applied until it is certain that no file is half written`;
+    case 'changing':
+      return 'the manifests are changing: they are read again before anything is applied';
+    case 'stopping':
+      return `not applied, because the watch ends: ${words}`;
+    default:
+      return hold satisfies never;
+  }
+}

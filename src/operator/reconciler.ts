@@ -1,0 +1,225 @@
+import { driftOf } from '../engine/drift.ts';
+import { type PlanDocument, writes } from '../engine/plan-document.ts';
+import type { Planned } from '../engine/reconcile.ts';
+import { openSession } from '../state/session.ts';
+import type { State } from '../state/state.ts';
+import { jsonEqual } from '../values/json.ts';
+import { carryOut } from '../workspaces/carry-out.ts';
+import type { OpenWorkspace } from '../workspaces/open-workspace.ts';
+import { changesIn, planWorkspace } from '../workspaces/planning.ts';
+import type { RunContext } from '../workspaces/run-context.ts';
+import type { GuardOptions, PlatformOptions } from '../workspaces/run-options.ts';
+import type { Clock } from './clock.ts';
+import type { Ending } from './ending.ts';
+import { Leaving } from './leaving.ts';
+import type { Loaded } from './load-version.ts';
+import type { Trigger } from './loop.ts';
+import type { ManifestsInForce } from './manifests-in-force.ts';
+import type { AppliedResource, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
+import { windowState } from './windows.ts';
+
+/** What a watch may do, and how. */
+export interface WatchPolicy extends GuardOptions, PlatformOptions {
+  readonly mode: WatchMode;
+  readonly allowReplace?: readonly string[];
+  readonly allowRecreate?: boolean;
+  /** Seconds to wait for another run that holds the state. */
+  readonly lockTimeout: number;
+}
+
+export interface ReconcilerOptions {
+  readonly context: Omit<RunContext, 'interrupts'>;
+  readonly ending: Ending;
+  readonly clock: Clock;
+  readonly policy: WatchPolicy;
+  readonly manifests: ManifestsInForce;
+  /** Milliseconds for which a resource must have been missing before it is released; 0 where nothing can be half written. */
+  readonly leavingFor: number;
+  /** True where files have changed that no run has read yet. */
+  hasNews(): boolean;
+}
+
+export interface RunStart {
+  readonly number: number;
+  readonly triggers: readonly Trigger[];
+}
+
+type Outcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds'>;
+
+const NOTHING: Outcome = {
+  result: 'failed',
+  workspace: undefined,
+  commit: undefined,
+  fetchProblem: undefined,
+  invalid: undefined,
+  warnings: [],
+  plan: undefined,
+  drift: [],
+  hold: undefined,
+  applied: [],
+  error: undefined,
+};
+
+/** Another run is at work on the state. */
+export class Busy extends Error {
+  override readonly name = 'Busy';
+}
+
+/** One run after another: the manifests against the platform, and where that is allowed the difference carried out. */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #leaving: Leaving;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#leaving = new Leaving(options.leavingFor);
+  }
+
+  /** Never rejects: what goes wrong is in the report. */
+  async run({ number, triggers }: RunStart): Promise<RunReport> {
+    const { context, clock, policy, ending } = this.#options;
+    const startedAt = context.now();
+    const began = clock.now();
+    let outcome = NOTHING;
+    try {
+      for await (const step of this.#steps()) outcome = { ...outcome, ...step };
+    } catch (error) {
+      const result = ending.stop.aborted ? 'interrupted' : error instanceof Busy ? 'busy' : 'failed';
+      outcome = { ...outcome, result, error };
+    }
+    const seconds = (clock.now() - began) / 1000;
+    return { number, triggers, mode: policy.mode, startedAt, seconds, ...outcome };
+  }
+
+  /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
+  async *#steps(): AsyncGenerator<Partial<Outcome>> {
+    const { manifests, ending, context, policy } = this.#options;
+    const { loaded, invalid, fetchProblem } = await manifests.refresh(ending.requests);
+    yield { invalid, fetchProblem };
+    if (loaded === undefined) {
+      yield { result: 'invalid' };
+      return;
+    }
+    const { opened, version, warnings, resources } = loaded;
+    const { name, workspaceId: id } = opened.workspace;
+    yield {
+      workspace: { name, id },
+      commit: version.commit,
+      warnings: invalid === undefined ? warnings : [],
+    };
+    await refuseWhileHeld(opened);
+    const client = opened.connect(policy);
+    try {
+      const state = await opened.state();
+      const plan = (from: State): Promise<Planned> =>
+        planWorkspace({
+          opened,
+          state: from,
+          client,
+          desired: resources,
+          options: { ...policy, refresh: true },
+          now: context.now,
+        });
+      const planned = await plan(state);
+      const { document } = planned.plan;
+      yield { plan: document, drift: driftIn(planned) };
+      const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
+      const hold = this.#hold(loaded, document);
+      if (!isNeeded || hold !== undefined) {
+        yield isNeeded || hold?.why === 'window' ? withHold(hold) : { result: 'ok' };
+        return;
+      }
+      yield await ending.writing(() => this.#apply({ loaded, state, planned, plan }));
+    } finally {
+      await client.close();
+    }
+  }
+
+  /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
+  async #apply({ loaded, state, planned, plan }: Applying): Promise<Partial<Outcome>> {
+    const { context, policy, ending } = this.#options;
+    const { opened } = loaded;
+    const fresh = { lineage: state.lineage, salt: state.salt };
+    const session = await openSession(
+      opened.store,
+      opened.sessionOptions('watch', policy.lockTimeout, fresh),
+    );
+    try {
+      const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
+      const current = isSame ? planned : await plan(session.state);
+      const { document } = current.plan;
+      const hold = this.#hold(loaded, document);
+      if (hold !== undefined) return { plan: document, ...withHold(hold) };
+      const report = await carryOut(
+        { ...context, interrupts: ending },
+        { opened, session, planned: current, onError: 'continue' },
+      );
+      const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
+      const applied = [...report.results].map(
+        ([address, result]): AppliedResource => ({ address, action: actions.get(address) ?? 'noop', result }),
+      );
+      const isWhole = applied.every(({ result }) => result.status === 'done');
+      const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
+      return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** Why nothing may be written now. */
+  #hold({ opened }: Loaded, { guards, resources }: PlanDocument): Hold | undefined {
+    const { policy, ending, context, clock, hasNews } = this.#options;
+    const leaving = this.#leaving.unsettled(
+      resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
+      clock.now(),
+    );
+    if (policy.mode === 'report') return { why: 'report' };
+    const window = windowState(opened.project.windows, context.now());
+    if (!window.open) return { why: 'window', opensAt: window.opensAt };
+    const tripped = guards.filter(({ flag }) => !isLifted(flag, policy));
+    if (tripped.length > 0) return { why: 'guard', guards: tripped };
+    if (ending.stop.aborted) return { why: 'stopping' };
+    if (hasNews()) return { why: 'changing' };
+    return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
+  }
+}
+
+interface Applying {
+  readonly loaded: Loaded;
+  readonly state: State;
+  readonly planned: Planned;
+  plan(from: State): Promise<Planned>;
+}
+
+async function refuseWhileHeld(opened: OpenWorkspace): Promise<void> {
+  const holder = await opened.store.holder();
+  if (holder === undefined) return;
+  throw new Busy(`${holder.operation} of ${holder.who} is at work on the state since ${holder.since}`);
+}
+
+function isLifted(flag: PlanDocument['guards'][number]['flag'], policy: GuardOptions): boolean {
+  return (flag === '--allow-large-change' ? policy.allowLargeChange : policy.allowOwnerChange) === true;
+}
+
+function withHold(hold: Hold | undefined): Partial<Outcome> {
+  return { result: hold?.why === 'guard' ? 'refused' : 'ok', hold };
+}
+
+/** Whether the state has something to learn of resources that need no write. */
+function hasNotes({ plan }: Planned, state: State): boolean {
+  return plan.document.resources.some(({ address, action, previous_address }) => {
+    if (writes.has(action)) return false;
+    const entry = plan.settled.get(address);
+    if (entry !== undefined && !jsonEqual(entry, state.resources.get(address))) return true;
+    return (
+      previous_address !== undefined &&
+      (state.resources.has(previous_address) || state.pending.has(previous_address))
+    );
+  });
+}
+
+function driftIn({ plan }: Planned): DriftedResource[] {
+  return driftOf(plan)
+    .resources.filter(({ action }) => action !== 'noop')
+    .map(({ address, changes }) => ({ address, fields: changes.map(({ path }) => path) }));
+}

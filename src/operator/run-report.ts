@@ -1,0 +1,77 @@
+import type { Action, PlanDocument } from '../engine/plan-document.ts';
+import type { ResourceResult } from '../engine/report.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { Trigger } from './loop.ts';
+
+/**
+ * What came of a run. `invalid`: there are no manifests that could be used. `refused`: a guard stands in the way. `busy`: another run
+ * holds the state.
+ */
+export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interrupted'] as const;
+
+export type RunResult = (typeof runResults)[number];
+
+export type WatchMode = 'report' | 'apply';
+
+/** Why changes that a plan has are not carried out by this run. */
+export type Hold =
+  | { readonly why: 'report' | 'changing' | 'stopping' }
+  | { readonly why: 'window'; readonly opensAt: Date | undefined }
+  | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
+  /** They left the manifests just now: a file may be half written. */
+  | { readonly why: 'leaving'; readonly addresses: readonly string[] };
+
+/** What of one record changed on the platform since the last apply. */
+export interface DriftedResource {
+  readonly address: string;
+  /** Empty where the record is gone. */
+  readonly fields: readonly string[];
+}
+
+export interface AppliedResource {
+  readonly address: string;
+  readonly action: Action;
+  readonly result: ResourceResult;
+}
+
+/** Manifests that cannot be used. */
+export interface Invalid {
+  readonly diagnostics: readonly Diagnostic[];
+  /** Where there are no diagnostics. */
+  readonly error: unknown;
+}
+
+export interface RunReport {
+  /** From 1. */
+  readonly number: number;
+  readonly triggers: readonly Trigger[];
+  readonly mode: WatchMode;
+  readonly startedAt: Date;
+  readonly seconds: number;
+  readonly result: RunResult;
+  readonly workspace: { readonly name: string; readonly id: string } | undefined;
+  /** That the manifests in force are of. */
+  readonly commit: string | undefined;
+  /** Why the newest manifests could not be fetched. */
+  readonly fetchProblem: unknown;
+  /** What is wrong with the newest manifests; the last good ones are in force then, where there are any. */
+  readonly invalid: Invalid | undefined;
+  readonly warnings: readonly Diagnostic[];
+  readonly plan: PlanDocument | undefined;
+  readonly drift: readonly DriftedResource[];
+  readonly hold: Hold | undefined;
+  readonly applied: readonly AppliedResource[];
+  /** What made it fail. */
+  readonly error: unknown;
+}
+
+/** What wants to hear of runs. */
+export interface RunObserver {
+  began?(): void;
+  finished(report: RunReport): void;
+}
+
+/** The number of resources that an apply did write. */
+export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
+  return applied.filter(({ result }) => result.status === 'done').length;
+}

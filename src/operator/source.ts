@@ -1,0 +1,35 @@
+/** Where manifests come from. */
+export interface Source {
+  /** What a person calls it; names no secret. */
+  readonly name: string;
+  /** True where a newer version comes as a whole: what is missing in it was left out on purpose. */
+  readonly isAtomic: boolean;
+  /** Brings the newest manifests here. Throws where that fails and there are none from before. */
+  fetch(signal: AbortSignal): Promise<Fetched>;
+  /** The last version that was told good, where it is kept, in case that the newest is not. */
+  lastGood(): Promise<Version | undefined>;
+  /** Tells which version is good, so that it is kept and older ones can go. */
+  keep(version: Version): Promise<void>;
+}
+
+export interface Version {
+  /** Absolute path of the project folder. */
+  readonly folder: string;
+  readonly commit: string | undefined;
+}
+
+export interface Fetched extends Version {
+  /** Why there may be a newer version than this. */
+  readonly problem: unknown;
+}
+
+/** A folder that someone else keeps up to date. */
+export function folderSource(folder: string): Source {
+  return {
+    name: folder,
+    isAtomic: false,
+    fetch: async () => ({ folder, commit: undefined, problem: undefined }),
+    lastGood: async () => undefined,
+    keep: async () => undefined,
+  };
+}

@@ -1,0 +1,30 @@
+import type { Json } from '../values/json.ts';
+
+export type WatchLevel = 'error' | 'warning' | 'info' | 'debug';
+
+/** What a program that reads the log wants to know beside the sentence. */
+export type Fields = Readonly<Record<string, Json>>;
+
+/** Whom a watch tells what happens. */
+export interface WatchLog {
+  entry(level: WatchLevel, message: string, fields?: Fields): void;
+}
+
+/** Remembers what was said, so that nothing is said again while it stays as it is. */
+export class Said {
+  readonly #topics = new Map<string, ReadonlySet<string>>();
+
+  /** Those of a topic that were not there the last time, and how many are no longer there. */
+  news(
+    topic: string,
+    keys: readonly string[],
+  ): { readonly added: readonly string[]; readonly gone: readonly string[] } {
+    const before = this.#topics.get(topic) ?? new Set<string>();
+    const now = new Set(keys);
+    this.#topics.set(topic, now);
+    return {
+      added: [...now].filter((key) => !before.has(key)),
+      gone: [...before].filter((key) => !now.has(key)),
+    };
+  }
+}
