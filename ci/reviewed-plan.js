@@ -1,5 +1,6 @@
 // @ts-check
 import { appendFile, writeFile } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { parseArgs } from 'node:util';
 import { call, needed, pages, Refusal, script } from './http.js';
 
@@ -101,7 +102,7 @@ async function gitlab(env, { job, path, out }) {
     );
     const [planned] = jobs.filter(({ name }) => name === job).sort((a, b) => b.id - a.id);
     if (planned === undefined) continue;
-    const file = path.split('/').map(encodeURIComponent).join('/');
+    const file = posix.normalize(path).split('/').map(encodeURIComponent).join('/');
     const answer = await call(`${project}/jobs/${Number(planned.id)}/artifacts/${file}`, { token });
     await writeFile(out, await answer.bytes(), { mode: 0o600 });
     process.stderr.write(`the plan of commit ${request.sha}, from job ${Number(planned.id)}\n`);

@@ -1,0 +1,122 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+export const TOKEN = 'token-of-the-project';
+export const PROJECT_ID = '42';
+const US = 7;
+
+export interface Note {
+  readonly id: number;
+  body: string;
+  readonly author: { readonly id: number };
+}
+
+export interface MergedRequest {
+  readonly iid: number;
+  readonly sha: string;
+  readonly state: string;
+  readonly target_branch: string;
+  readonly source_project_id: number;
+}
+
+export interface JobRecord {
+  readonly id: number;
+  readonly name: string;
+  readonly pipeline: number;
+  readonly request: number;
+  readonly sha: string;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+/** As much of GitLab's API as the kit speaks, for one project. Lists come two items a page. */
+export class GitlabHost implements AsyncDisposable {
+  readonly notes: Note[] = [];
+  /** By the commit on the target branch. */
+  readonly merged = new Map<string, MergedRequest[]>();
+  readonly jobs: JobRecord[] = [];
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
+  });
+  #ids = 100;
+
+  static async start(): Promise<GitlabHost> {
+    const host = new GitlabHost();
+    await new Promise<void>((resolve) => host.#server.listen(0, '127.0.0.1', resolve));
+    return host;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  nextId(): number {
+    return ++this.#ids;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.url);
+    const send = (status: number, body: unknown, headers = {}) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(body));
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+      return void send(401, { message: '401 Unauthorized' });
+    }
+    const path = decodeURIComponent(url.pathname).replace(`/api/v4/projects/${PROJECT_ID}/`, '');
+    if (path === '/api/v4/user') return void send(200, { id: US });
+    if (request.method !== 'GET') return this.#write(request, path, send);
+    const [, job, file] = /^jobs\/(\d+)\/artifacts\/(.+)$/.exec(path) ?? [];
+    if (job !== undefined) {
+      const content = this.jobs.find(({ id }) => String(id) === job)?.files.get(file ?? '');
+      return void (content === undefined ? send(404, { message: '404 Not Found' }) : response.end(content));
+    }
+    const items = this.#list(path);
+    if (items === undefined) return void send(404, { message: '404 Not Found' });
+    const number = Number(url.searchParams.get('page') ?? 1);
+    const next = new URL(url);
+    next.searchParams.set('page', String(number + 1));
+    const headers = number * 2 < items.length ? { link: `<${next}>; rel="next"` } : {};
+    send(200, items.slice((number - 1) * 2, number * 2), headers);
+  }
+
+  async #write(
+    request: IncomingMessage,
+    path: string,
+    send: (status: number, body: unknown) => unknown,
+  ): Promise<void> {
+    const { body } = (await json(request)) as { body: string };
+    const [, id] = /^merge_requests\/7\/notes\/(\d+)$/.exec(path) ?? [];
+    const found = this.notes.find((note) => String(note.id) === id);
+    if (request.method === 'PUT' && found !== undefined) {
+      found.body = body;
+      send(200, found);
+    } else if (request.method === 'POST' && path === 'merge_requests/7/notes') {
+      this.notes.push({ id: this.nextId(), body, author: { id: US } });
+      send(201, this.notes.at(-1));
+    } else send(404, { message: '404 Not Found' });
+  }
+
+  #list(path: string): readonly unknown[] | undefined {
+    const [, commit] = /^repository\/commits\/([0-9a-f]+)\/merge_requests$/.exec(path) ?? [];
+    if (commit !== undefined) return this.merged.get(commit) ?? [];
+    const [, request] = /^merge_requests\/(\d+)\/pipelines$/.exec(path) ?? [];
+    if (request !== undefined) {
+      return this.jobs
+        .filter((job) => String(job.request) === request)
+        .map(({ pipeline, sha }) => ({ id: pipeline, sha }));
+    }
+    const [, pipeline] = /^pipelines\/(\d+)\/jobs$/.exec(path) ?? [];
+    if (pipeline !== undefined) {
+      return this.jobs
+        .filter((job) => String(job.pipeline) === pipeline)
+        .map(({ id, name }) => ({ id, name }));
+    }
+    return path === 'merge_requests/7/notes' ? this.notes : undefined;
+  }
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type GitlabHost, PROJECT_ID, TOKEN } from './gitlab-host.ts';
+import type { Repository } from './repository.ts';
+import { root } from './workflow.ts';
+
+export interface GitlabJob {
+  readonly extends?: string;
+  readonly stage?: string;
+  readonly resource_group?: string;
+  readonly rules?: readonly { readonly if: string; readonly when?: string }[];
+  readonly before_script?: readonly string[];
+  readonly script?: readonly string[];
+  readonly artifacts?: { readonly paths?: readonly string[] };
+}
+
+export type Template = { readonly variables: Texts } & Readonly<
+  Record<`voxform:${string}` | '.voxform', GitlabJob>
+>;
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface GitlabEnd {
+  readonly code: number | null;
+  readonly log: string;
+  readonly folder: string;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+/** How a job of the template would start for these variables: `never`, `on_success` or `manual`. */
+export function startOf({ rules = [] }: GitlabJob, variables: Texts): string {
+  const due = rules.find((rule) => rule.if.split('&&').every((part) => holds(part, variables)));
+  return due === undefined ? 'never' : (due.when ?? 'on_success');
+}
+
+function holds(comparison: string, variables: Texts): boolean {
+  const [left, right] = comparison.split('==').map((side) => {
+    const [, variable, text] = /^(?:\$(\w+)|"([^"]*)")$/.exec(side.trim()) ?? [];
+    if (variable === undefined && text === undefined) throw new Error(`cannot read ${side}`);
+    return text ?? variables[variable ?? ''] ?? null;
+  });
+  return left === right;
+}
+
+/** Runs a job's lines in one shell, in a fresh checkout of a commit, as a runner does. */
+export async function runGitlabJob(
+  job: GitlabJob,
+  { repository, host, variables }: { repository: Repository; host: GitlabHost; variables: Texts },
+): Promise<GitlabEnd> {
+  const folder = mkdtempSync(path.join(repository.folder, 'job-'));
+  repository.git(['clone', '-q', repository.origin, '.'], folder);
+  repository.git(['fetch', '-q', 'origin', variables.CI_COMMIT_SHA ?? ''], folder);
+  repository.git(['checkout', '-q', '--detach', variables.CI_COMMIT_SHA ?? ''], folder);
+  const file = path.join(repository.folder, 'script.sh');
+  writeFileSync(file, [...(job.before_script ?? []), ...(job.script ?? [])].join('\n'));
+  const child = spawn('bash', ['-e', '-o', 'pipefail', file], {
+    cwd: folder,
+    env: {
+      ...repository.env,
+      CI: 'true',
+      GITLAB_CI: 'true',
+      CI_PROJECT_DIR: folder,
+      CI_PROJECT_ID: PROJECT_ID,
+      CI_PROJECT_PATH: 'acme/voices',
+      CI_SERVER_URL: `file://${repository.folder}`,
+      CI_API_V4_URL: `${host.url}/api/v4`,
+      CI_JOB_URL: 'https://gitlab.example/acme/voices/-/jobs/1',
+      VOXFORM_GITLAB_TOKEN: TOKEN,
+      VOXFORM_HOME: root,
+      ...variables,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+  }
+  const code = await new Promise<number | null>((resolve, reject) =>
+    child.once('close', resolve).once('error', reject),
+  );
+  const kept = (job.artifacts?.paths ?? [])
+    .map((each) => path.posix.normalize(each.replace('$VOXFORM_PROJECT', variables.VOXFORM_PROJECT ?? '')))
+    .filter((name) => name.endsWith('.plan') && existsSync(path.join(folder, name)));
+  const files = new Map(kept.map((name) => [name, readFileSync(path.join(folder, name))]));
+  return { code, log, folder, files: code === 0 ? files : new Map() };
+}

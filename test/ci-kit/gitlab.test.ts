@@ -1,0 +1,126 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startEmulator } from '../../src/emulator/start.ts';
+import { VERSION } from '../../src/version.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { GitlabHost, PROJECT_ID } from './gitlab-host.ts';
+import { type GitlabEnd, type GitlabJob, runGitlabJob, startOf, type Template } from './gitlab-runner.ts';
+import { Repository } from './repository.ts';
+import { shipped } from './workflow.ts';
+
+const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
+const API_KEY = 'key-of-the-workspace';
+
+const onRequest = {
+  CI_PIPELINE_SOURCE: 'merge_request_event',
+  CI_MERGE_REQUEST_IID: '7',
+  CI_MERGE_REQUEST_SOURCE_PROJECT_ID: PROJECT_ID,
+  CI_MERGE_REQUEST_TITLE: '$(touch pwned) `touch pwned` "\'\n/merge',
+  CI_COMMIT_REF_NAME: 'feat/$(touch\u0024{IFS}pwned)";\'&',
+  CI_DEFAULT_BRANCH: 'main',
+  CI_PROJECT_ID: PROJECT_ID,
+};
+const onMain = {
+  CI_PIPELINE_SOURCE: 'push',
+  CI_COMMIT_BRANCH: 'main',
+  CI_DEFAULT_BRANCH: 'main',
+  CI_PROJECT_ID: PROJECT_ID,
+};
+
+type Name = 'validate' | 'plan' | 'apply';
+
+function job(name: Name): GitlabJob {
+  return { ...template['.voxform'], ...template[`voxform:${name}`] };
+}
+
+describe('the template for GitLab', () => {
+  it('goes from a plan on a branch to an apply of that plan, and of no other', async () => {
+    await using emulator = await startEmulator({ seed: 1 });
+    await using host = await GitlabHost.start();
+    using repository = new Repository({
+      'voices/voxform.yaml': projectFile(emulator),
+      'voices/manifests/day.yaml': agentManifest('day'),
+    });
+    const settings = { VOXFORM_API_KEY: API_KEY, VOXFORM_PACKAGE: '', VOXFORM_PROJECT: 'voices' };
+    const run = (
+      name: 'validate' | 'plan' | 'apply',
+      sha: string,
+      variables: Readonly<Record<string, string>>,
+    ) =>
+      runGitlabJob(job(name), {
+        repository,
+        host,
+        variables: { ...template.variables, ...settings, ...variables, CI_COMMIT_SHA: sha },
+      });
+    const propose = async (agent: string): Promise<{ readonly end: GitlabEnd; readonly sha: string }> => {
+      repository.branch(onRequest.CI_COMMIT_REF_NAME);
+      const sha = repository.commit({ [`voices/manifests/${agent}.yaml`]: agentManifest(agent) });
+      repository.git(['push', '-q', 'origin', `HEAD:refs/merge-requests/7/head`]);
+      const end = await run('plan', sha, onRequest);
+      const id = host.nextId();
+      host.jobs.push({ id, name: 'voxform:plan', pipeline: id, request: 7, sha, files: end.files });
+      return { end, sha };
+    };
+    const foreign = { body: '<!-- voxform plan voices  -->\nnothing changes', author: { id: 13 } };
+    host.notes.push({ id: 1, ...foreign }, { id: 2, ...foreign });
+
+    const first = await propose('night');
+    expect(first.end.code, first.end.log).toBe(0);
+    expect((await run('validate', first.sha, onRequest)).code).toBe(0);
+    const note = host.notes[2];
+    expect(note?.body).toContain('Agent/night');
+    const { end, sha } = await propose('noon');
+    expect(end.code, end.log).toBe(0);
+    expect(host.notes).toHaveLength(3);
+    expect(host.notes.map(({ body }) => body.includes('Agent/noon'))).toEqual([false, false, true]);
+    const writes = () => emulator.requests.filter(({ method }) => method === 'POST').length;
+    expect(writes()).toBe(0);
+    expect(end.log + note?.body).not.toContain(API_KEY);
+
+    repository.git(['checkout', '-q', 'main']);
+    repository.git(['merge', '-q', '--squash', onRequest.CI_COMMIT_REF_NAME]);
+    repository.git(['commit', '-q', '-m', 'Merged']);
+    repository.git(['push', '-q', 'origin', 'main']);
+    const merge = repository.git(['rev-parse', 'HEAD']);
+    const request = { iid: 7, sha, state: 'merged', target_branch: 'main', source_project_id: 42 };
+    const fork = { ...request, iid: 8, source_project_id: 43 };
+    host.merged.set(merge, [{ ...request, target_branch: 'release' }, fork, request]);
+    const applied = await run('apply', merge, onMain);
+    expect(applied.code, applied.log).toBe(0);
+    expect(writes()).toBe(3);
+    const state = JSON.parse(repository.onMain('voices/.voxform/test.state.json'));
+    expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+
+    const again = await run('apply', merge, onMain);
+    expect([again.code, writes()], again.log).toEqual([1, 3]);
+    const direct = await run('apply', repository.git(['rev-parse', 'HEAD~1']), onMain);
+    expect(direct.code).toBe(1);
+    expect(direct.log).toContain('came from 0 merged requests');
+    for (const { folder } of [first.end, end, applied, again]) {
+      expect(
+        readdirSync(folder, { recursive: true }).filter((name) => path.basename(`${name}`) === 'pwned'),
+      ).toEqual([]);
+    }
+  });
+
+  it.each<[Name, Readonly<Record<string, string>>, start: string, reason: string]>([
+    ['validate', onRequest, 'on_success', 'every request'],
+    ['validate', onMain, 'never', 'what was merged was checked'],
+    ['plan', onRequest, 'on_success', 'a request of the project'],
+    ['plan', { ...onRequest, CI_MERGE_REQUEST_SOURCE_PROJECT_ID: '43' }, 'never', 'a fork gets no key'],
+    ['plan', onMain, 'never', 'the plan that was reviewed is the one to apply'],
+    ['apply', onRequest, 'never', 'nothing is applied before the merge'],
+    ['apply', onMain, 'manual', 'a person starts it'],
+    ['apply', { ...onMain, VOXFORM_APPLY: 'on-merge' }, 'on_success', 'or the merge does'],
+    ['apply', { ...onMain, CI_COMMIT_BRANCH: 'other' }, 'never', 'only on the default branch'],
+    ['apply', { ...onMain, CI_PIPELINE_SOURCE: 'schedule' }, 'never', 'a schedule merges nothing'],
+  ])('%s with %o: %s, because of %s', (name, variables, start) => {
+    expect(startOf(job(name), { ...template.variables, ...variables })).toBe(start);
+  });
+
+  it('applies one at a time, with the version that it came with', () => {
+    expect(job('apply').resource_group).toBe('voxform');
+    expect(template.variables.VOXFORM_PACKAGE).toBe(`voxform@${VERSION}`);
+  });
+});
