@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { planJsonSchema } from '../src/engine/plan-json-schema.ts';
+import { driftJsonSchema, planJsonSchema } from '../src/engine/plan-json-schema.ts';
 import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/json-schema.ts';
+import { applyJsonSchema } from '../src/output/apply-json.ts';
 import { projectJsonSchema } from '../src/project/json-schema.ts';
 import { stateJsonSchema } from '../src/state/json-schema.ts';
 import { diffJsonSchema } from '../src/workspaces/diff/document.ts';
@@ -23,6 +24,8 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ...[...kinds.values()].map((kind): [string, object] => [kebabCase(kind.name), manifestJsonSchema(kind)]),
     ['project', projectJsonSchema(kinds.values())],
     ['plan', { title: 'voxform plan', ...planJsonSchema() }],
+    ['apply', { title: 'voxform apply', ...applyJsonSchema() }],
+    ['drift', { title: 'voxform drift', ...driftJsonSchema() }],
     ['plans', { title: 'voxform plans', ...plansJsonSchema() }],
     ['diff', { title: 'voxform diff', ...diffJsonSchema() }],
     ['state', { title: 'voxform state', ...stateJsonSchema() }],

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { applyJson } from '../src/output/apply-json.ts';
+import { richPlan } from './output/sample-plan.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -183,3 +185,34 @@ describe('the project schema', () => {
     expect(problems('project', file)).not.toEqual([]);
   });
 });
+
+describe('the schemas of results', () => {
+  const rich = reread(richPlan);
+  const failed = richPlan.resources.find(({ action }) => action === 'create')?.address ?? '';
+  const report = {
+    plan: richPlan,
+    results: new Map([[failed, { status: 'failed' as const, error: 'e', hint: 'h' }]]),
+    warnings: richPlan.warnings,
+    interrupted: 'SIGINT' as const,
+  };
+
+  it.each([
+    { name: 'plan', document: rich },
+    { name: 'apply', document: reread(applyJson(report)) },
+    { name: 'drift', document: rich },
+  ])('take what $name prints, and nothing else', ({ name, document }) => {
+    expect(problems(name, document)).toEqual([]);
+    expect(problems(name, { ...document, more: 1 })).not.toEqual([]);
+    expect(problems(name, { ...document, resources: [{ address: 'Agent/a' }] })).not.toEqual([]);
+  });
+
+  it('tell an apply from a plan', () => {
+    const { resources } = applyJson(report);
+    expect(problems('plan', { ...rich, resources: reread(resources) })).not.toEqual([]);
+  });
+});
+
+/** As a program reads it. */
+function reread<T>(document: T): T & object {
+  return JSON.parse(JSON.stringify(document));
+}

@@ -5,3 +5,11 @@ import { planDocument } from './plan-document.ts';
 export function planJsonSchema(): object {
   return z.toJSONSchema(planDocument, { target: 'draft-2020-12' });
 }
+
+/** JSON Schema of what `drift --output json` prints: a plan with what would be restored, and nothing else. */
+export function driftJsonSchema(): object {
+  const drift = planDocument
+    .omit({ digest: true })
+    .describe('What changed on the platform since the last apply, as the plan that would restore it');
+  return z.toJSONSchema(drift, { target: 'draft-2020-12' });
+}

@@ -6,9 +6,9 @@ export function defineSchema(program: Command, start: Start): void {
     .command('schema')
     .summary('print a JSON Schema')
     .description(
-      'Prints the JSON Schema of manifests, of one kind, of the project file, of a plan or of a state.',
+      'Prints the JSON Schema of manifests, of one kind, of the project file, of the state, or of what plan, apply, drift and diff print.',
     )
-    .argument('[name]', 'manifest, project, plan, state, or a kind such as Agent', 'manifest')
+    .argument('[name]', 'manifest, project, state, plan, apply, drift, or a kind such as Agent', 'manifest')
     .action((name: string) =>
       start(async (context) => (await import('../actions/schema.ts')).schema(context, name)),
     );
