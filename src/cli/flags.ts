@@ -65,6 +65,12 @@ export function positiveInteger(text: string): number {
   return number;
 }
 
+export function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number > 1_000_000) throw new InvalidArgumentError('Expected a whole number.');
+  return number;
+}
+
 export function parsePort(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError('Expected a port, 0 to 65535.');

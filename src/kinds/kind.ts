@@ -50,8 +50,18 @@ export interface Kind extends KindSchema {
   missingForUpdate?(body: JsonObject): string | undefined;
   /** For a kind whose records may own the workspace. Changes that touch owners are guarded. */
   readonly ownership?: Ownership;
+  /**
+   * What comes of it while two workspaces have such a record each, as a clause, and what a person must do with the one in the
+   * workspace that is left, as a clause that follows `In the dashboard, `; absent where two do no harm.
+   */
+  leftBehind?(record: { readonly id: string; readonly spec: JsonObject }): LeftBehind;
   /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
   notice?(record: ShownRecord): string | undefined;
+}
+
+export interface LeftBehind {
+  readonly harm: string;
+  readonly step: string;
 }
 
 /** Whoever changes a record wants to know what leads to it, e.g. on which numbers callers will hear the difference. */

@@ -16,6 +16,13 @@ export const webhook: Kind = {
   },
   get: (client, id) => client.webhooks.get(id),
   label: ({ url }) => placeOf(String(url)),
+  leftBehind: ({ id, spec: { url } }) => {
+    const place = placeOf(String(url));
+    return {
+      harm: `events go to ${place === '' ? 'its URL' : place} twice, until the old webhook ${id} is gone`,
+      step: `delete or disable webhook ${id}${place === '' ? '' : ` (${place})`}`,
+    };
+  },
   create: (client, body) => client.webhooks.create(body as WebhookRequest),
 };
 

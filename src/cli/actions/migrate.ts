@@ -1,0 +1,206 @@
+import type { ApplyReport } from '../../engine/report.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { migrateJson } from '../../output/migrate-json.ts';
+import { type MigrationEnd, migratedText, migrationText } from '../../output/migrate-text.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { selectWorkspace } from '../../project/select-workspace.ts';
+import type { StateSession } from '../../state/session.ts';
+import { refuseTrippedGuards } from '../../workspaces/carry-out.ts';
+import { warnOfStateInGit } from '../../workspaces/git-state.ts';
+import { mapPath } from '../../workspaces/migrate/id-map.ts';
+import { type NameMap, parseNameMap } from '../../workspaces/migrate/knowledge-map.ts';
+import { type Live, readLive } from '../../workspaces/migrate/live.ts';
+import {
+  carryOutMigration,
+  leftByHand,
+  lookAhead,
+  type Migrating,
+  type MigrationOptions,
+  type Outlook,
+} from '../../workspaces/migrate/migration.ts';
+import { type Ends, openEnds } from '../../workspaces/migrate/open-ends.ts';
+import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
+import { changesIn, stateToRead } from '../../workspaces/planning.ts';
+import type { GuardOptions } from '../../workspaces/run-options.ts';
+import { withSession } from '../../workspaces/with-session.ts';
+import type { Context } from '../context.ts';
+import { ALL_CALLS, type DiscoveryFlags, givenIds, readTextOf } from '../given-ids.ts';
+import { approve } from './confirm.ts';
+import { progressFor } from './planning.ts';
+
+export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly source?: 'manifests' | 'live';
+  readonly map?: string;
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly dryRun?: boolean;
+  readonly autoApprove?: boolean;
+  readonly output: 'text' | 'json';
+}
+
+export async function migrate(context: Context, options: MigrateOptions): Promise<number> {
+  refuseOdd(context, options);
+  const names = await namesIn(context, options.map);
+  const ends = await openEnds(context, options);
+  const { to } = ends;
+  const live = await liveSource(context, ends, options);
+  const { include = [], exclude = [] } = options;
+  const progress = progressFor(context);
+  const common = { context, ends, live, names, globs: { include, exclude }, options, onRead: progress.read };
+  try {
+    if (options.dryRun) {
+      const client = to.connect(options);
+      try {
+        return await show({ ...common, client, state: await stateToRead(context, to) });
+      } finally {
+        await client.close();
+      }
+    }
+    await warnOfStateInGit(context, to.workspace.state.path);
+    return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
+      run({ ...common, client, state: session.state }, session),
+    );
+  } finally {
+    await live?.discard();
+  }
+}
+
+function refuseOdd({ workspaces }: Context, { wave, maxFailures }: MigrateOptions): void {
+  const usage = { exitCode: ExitCode.usage };
+  if (workspaces.length > 0) {
+    throw new UserError(
+      'migrate is about two workspaces: name them with --from and --to, not with -w',
+      usage,
+    );
+  }
+  if (wave === undefined && maxFailures !== undefined)
+    throw new UserError('--max-failures is looked at after each wave: it needs --wave', usage);
+}
+
+async function namesIn({ cwd }: Context, file: string | undefined): Promise<NameMap> {
+  return file === undefined ? new Map() : parseNameMap(await readTextOf(cwd, file), file);
+}
+
+/** What is read of the workspace that is left; undefined where the project's manifests say what it has. */
+async function liveSource(
+  context: Context,
+  { from }: Ends,
+  options: MigrateOptions,
+): Promise<Live | undefined> {
+  const { source = (await from.declared('offline')).resources.length > 0 ? 'manifests' : 'live' } = options;
+  const given = await givenIds(context, options);
+  if (source === 'manifests') {
+    if (given.length === 0) return undefined;
+    throw new UserError(
+      'ids are looked at where a workspace is read live, and the manifests are the source here',
+      { hint: 'Leave --agents and --webhooks out.', exitCode: ExitCode.usage },
+    );
+  }
+  selectWorkspace(from.project, { name: from.workspace.name, env: context.env, requireKey: true });
+  const progress = progressFor(context);
+  try {
+    const since = options.callsFrom ?? ALL_CALLS;
+    return await readLive(from, { given, since, options, onProgress: progress.read });
+  } finally {
+    progress.clear();
+  }
+}
+
+type Running = Migrating & { readonly context: Context; readonly options: MigrateOptions };
+
+/** Only what would be done. */
+async function show(running: Running): Promise<number> {
+  const outlook = await look(running);
+  tellBefore(running, outlook);
+  tellAfter(running, outlook, undefined);
+  return outlook.planned === undefined ? ExitCode.error : ExitCode.ok;
+}
+
+async function run(running: Running, session: StateSession): Promise<number> {
+  const { context, live, options } = running;
+  const { interrupts, log } = context;
+  const outlook = await look(running);
+  const { prepared, planned } = outlook;
+  tellBefore(running, outlook);
+  if (planned === undefined) {
+    tellAfter(running, outlook, undefined);
+    return ExitCode.error;
+  }
+  if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
+    refuseTrippedGuards(planned.plan.document, options);
+    if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document)))) {
+      log.warn('not migrated: nothing was written');
+      return interrupts.exitCode ?? ExitCode.error;
+    }
+  }
+  interrupts.patient = true;
+  const onStop = () =>
+    log.warn('interrupted: what is under way is finished first; once more ends the run at once');
+  interrupts.stop.addEventListener('abort', onStop, { once: true });
+  const progress = progressFor(context);
+  const report = await carryOutMigration(running, { session, prepared, planned, onEvent: progress.apply });
+  progress.clear();
+  tellAfter(running, outlook, report);
+  log.info(`Which record became which: ${mapPath(options)}`);
+  if (interrupts.exitCode !== undefined) return interrupts.exitCode;
+  return [...report.results.values()].every(({ status }) => status === 'done') ? ExitCode.ok : ExitCode.error;
+}
+
+async function look(running: Running): Promise<Outlook> {
+  const progress = progressFor(running.context);
+  try {
+    return await lookAhead({ ...running, onRead: progress.read });
+  } finally {
+    progress.clear();
+  }
+}
+
+function ask({ context, ends, options }: Running, changes: number): Promise<boolean> {
+  const { name, workspaceId } = ends.to.workspace;
+  return approve(context, {
+    question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
+    hint: 'Look first: voxform migrate --dry-run. Then approve on the command line, with --auto-approve.',
+  });
+}
+
+/** The result itself where results are text, else only for who is asked about it. */
+function tellBefore({ context, ends, options }: Running, { planned, before, files }: Outlook): void {
+  const { terminal, verbose } = context;
+  const view = { ...endsOf(ends), before, plan: planned?.plan.document, files, verbose };
+  if (options.output === 'text') terminal.out(migrationText(view, terminal.style));
+  else if (!options.autoApprove && !options.dryRun && terminal.canAsk)
+    terminal.err(migrationText(view, terminal.errorStyle));
+}
+
+function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | undefined): void {
+  const { context, ends, live, options } = running;
+  const { prepared, planned, before, files } = outlook;
+  const { terminal, verbose, log } = context;
+  const plan = planned?.plan.document;
+  const after = plan === undefined ? [] : leftByHand(prepared, { document: plan, ends, report });
+  const { from, to, dryRun = false } = options;
+  if (options.output === 'json') {
+    const source = live === undefined ? 'manifests' : 'live';
+    const checklist = [...before, ...after];
+    const { oldIds } = prepared;
+    terminal.out(
+      jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })),
+    );
+  } else {
+    const text = migratedText({ report, after, from, to, verbose }, terminal.style);
+    if (text !== '') terminal.out(`\n${text}`);
+  }
+  if (plan === undefined)
+    log.warn('nothing was written: do first what the list begins with, or leave it out with --exclude');
+}
+
+function endsOf({ from, to }: Ends): { readonly from: MigrationEnd; readonly to: MigrationEnd } {
+  const end = ({ workspace: { name, workspaceId, baseUrl } }: OpenWorkspace) => ({
+    name,
+    workspaceId,
+    baseUrl,
+  });
+  return { from: end(from), to: end(to) };
+}

@@ -1,0 +1,56 @@
+import type { PlanDocument } from '../engine/plan-document.ts';
+import type { ApplyReport } from '../engine/report.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
+import type { MigrationEnd } from './migrate-text.ts';
+
+export interface MigrationFacts {
+  readonly from: MigrationEnd;
+  readonly to: MigrationEnd;
+  readonly source: 'manifests' | 'live';
+  readonly dryRun: boolean;
+  readonly checklist: readonly ChecklistItem[];
+  readonly files: readonly string[];
+  readonly plan: PlanDocument | undefined;
+  readonly report: ApplyReport | undefined;
+  readonly oldIds: ReadonlyMap<Address, string>;
+}
+
+/** The migration as data: what was on the checklist, what was planned, and what became of each resource. */
+export function migrateJson(facts: MigrationFacts): object {
+  const { from, to, source, dryRun, checklist, files, plan, report, oldIds } = facts;
+  return {
+    format_version: 1,
+    from: endOf(from),
+    to: endOf(to),
+    source,
+    dry_run: dryRun,
+    checklist: checklist.map(({ moment, text, addresses }) => ({ moment, text, addresses })),
+    files,
+    summary: plan?.summary ?? null,
+    resources: (plan?.resources ?? []).map(({ address, kind, action, id, reason, steps }) => {
+      const result = report?.results.get(address);
+      return {
+        address,
+        kind,
+        action,
+        from_id: oldIds.get(address) ?? null,
+        to_id: (result?.status === 'done' ? result.id : null) ?? id,
+        reason,
+        ...(steps !== undefined && { steps }),
+        ...(result !== undefined && { result: result.status }),
+        ...(result?.status === 'failed' && {
+          error: result.error,
+          ...(result.hint !== undefined && { hint: result.hint }),
+        }),
+        ...(result?.status === 'skipped' && { because: result.because }),
+      };
+    }),
+    warnings: report?.warnings ?? plan?.warnings ?? [],
+    ...(report?.interrupted !== undefined && { interrupted: report.interrupted }),
+  };
+}
+
+function endOf({ name, workspaceId, baseUrl }: MigrationEnd): object {
+  return { workspace: name, workspace_id: workspaceId, base_url: baseUrl };
+}

@@ -1,0 +1,180 @@
+import type { PlanDocument } from '../engine/plan-document.ts';
+import { writes } from '../engine/plan-document.ts';
+import type { ApplyReport } from '../engine/report.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
+import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
+import { renderWarnings } from './remarks-text.ts';
+import { type Style, sentences } from './style.ts';
+import { visible } from './visible.ts';
+
+export interface MigrationEnd {
+  readonly name: string;
+  readonly workspaceId: string;
+  readonly baseUrl: string;
+}
+
+export interface MigrationView {
+  readonly from: MigrationEnd;
+  readonly to: MigrationEnd;
+  /** What is to be mended, done or known before. */
+  readonly before: readonly ChecklistItem[];
+  /** Absent where what must be mended first leaves no plan. */
+  readonly plan: PlanDocument | undefined;
+  /** Files of the project that are written first, relative to it. */
+  readonly files: readonly string[];
+  readonly verbose: boolean;
+}
+
+/** What a migration meets and what it would do: a checklist and a count. */
+export function migrationText(view: MigrationView, style: Style): string {
+  const { from, to, before, plan, files, verbose } = view;
+  const of = (moment: ChecklistItem['moment']) => before.filter((item) => item.moment === moment);
+  const parts = [
+    [endLine('From', from, style), endLine('To', to, style)].join('\n'),
+    section('First: nothing is written before this is done', of('must'), { style, verbose, box: true }),
+    section('Before, or later: what needs it waits, and the rest goes ahead', of('waits'), {
+      style,
+      verbose,
+      box: true,
+    }),
+    section('Good to know', of('know'), { style, verbose, box: false }),
+    filesText(files, style),
+    plan === undefined ? '' : planText(plan, style),
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function endLine(word: string, { name, workspaceId, baseUrl }: MigrationEnd, style: Style): string {
+  const lead = `${word.padEnd(4)} ${visible(name)} `;
+  return style.prose(`${workspaceId} at ${baseUrl}`, { lead, format: style.dim });
+}
+
+function filesText(files: readonly string[], style: Style): string {
+  if (files.length === 0) return '';
+  const [first = '', second] = files;
+  const named = second === undefined ? first : `${first} and ${plural(files.length - 1, 'more file')}`;
+  return style.prose(`Written into the project first: ${named}.`);
+}
+
+function planText(plan: PlanDocument, style: Style): string {
+  const of = byAction(plan.resources);
+  const lines = appliedActions.flatMap((action) => {
+    const kinds = [...Map.groupBy(of(action), ({ kind }) => kind)].map(
+      ([kind, members]) => `${members.length} ${kind}`,
+    );
+    if (kinds.length === 0) return [];
+    const { symbol, heading } = actionWords[action];
+    return [style.prose(`${heading}: ${kinds.join(', ')}`, { lead: `  ${style.action[action](symbol)} ` })];
+  });
+  const applied = counts(plan.summary, appliedActions);
+  const rest = counts(plan.summary, [...shownActions.filter((action) => !writes.has(action)), 'noop']);
+  const texts = [
+    applied === '' ? 'Nothing to write.' : `Plan: ${applied}.`,
+    ...(rest === '' ? [] : [`${rest}.`]),
+  ];
+  const guards = plan.guards.map(({ message, flag }) =>
+    style.prose(`${message} (${flag} lifts this)`, { lead: `  ${style.error('x')} ` }),
+  );
+  return [...lines, ...guards, sentences(texts, style, { format: style.bold })].join('\n');
+}
+
+export interface MigrationResult {
+  /** Absent where nothing was to be written, or may be. */
+  readonly report: ApplyReport | undefined;
+  readonly after: readonly ChecklistItem[];
+  readonly from: string;
+  readonly to: string;
+  readonly verbose: boolean;
+}
+
+/** What a migration did, and the checklist of what is left to people. */
+export function migratedText({ report, after, from, to, verbose }: MigrationResult, style: Style): string {
+  const parts = [
+    report === undefined ? '' : outcomeText(report, style),
+    report === undefined ? '' : renderWarnings(report.warnings, style, { verbose }),
+    section(`Left to do by hand, to move from ${from} to ${to}`, after, { style, verbose, box: true }),
+    report === undefined ? '' : closing(report, to, style),
+  ];
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => `${part}\n`)
+    .join('\n');
+}
+
+function outcomeText({ plan, results }: ApplyReport, style: Style): string {
+  const lines: string[] = [];
+  const skipped = new Map<string, Address[]>();
+  for (const { address } of plan.resources) {
+    const result = results.get(address);
+    if (result?.status === 'failed') {
+      lines.push(style.prose(result.error, { lead: `  ${style.error('x')} ${visible(address)}: ` }));
+      if (result.hint !== undefined)
+        lines.push(style.prose(result.hint, { indent: 4, lead: style.dim('hint: ') }));
+    } else if (result?.status === 'skipped') {
+      skipped.set(result.because, [...(skipped.get(result.because) ?? []), address]);
+    }
+  }
+  const passed = [...skipped].map(([because, addresses]) =>
+    style.prose(`${named(addresses, false)}: ${because}`, { indent: 2, lead: '- ' }),
+  );
+  return [
+    ...(lines.length === 0 ? [] : [style.bold(style.error('Failed')), ...lines]),
+    ...(passed.length === 0 ? [] : [style.bold('Skipped'), ...passed]),
+  ].join('\n');
+}
+
+function closing({ plan, results, interrupted }: ApplyReport, to: string, style: Style): string {
+  const number = (status: string, action?: string) =>
+    plan.resources.filter(
+      (each) =>
+        results.get(each.address)?.status === status && (action === undefined || each.action === action),
+    ).length;
+  const said = [
+    ...appliedActions.map((action) => [number('done', action), actionWords[action].done] as const),
+    [number('failed'), 'failed'] as const,
+    [number('skipped'), 'skipped'] as const,
+  ].filter(([count]) => count > 0);
+  const texts = [
+    said.length === 0
+      ? 'Nothing was written.'
+      : `${said.map(([count, word]) => `${count} ${word}`).join(', ')}.`,
+    ...(interrupted === undefined ? [] : [`Interrupted by ${interrupted}: what was under way was finished.`]),
+    number('failed') + number('skipped') === 0
+      ? `voxform -w ${to} plan shows how it stands.`
+      : 'Run the same command again for the rest.',
+  ];
+  const format = number('failed') > 0 ? style.error : interrupted === undefined ? style.good : style.warn;
+  return sentences(texts, style, { format: (line) => style.bold(format(line)) });
+}
+
+interface SectionOptions {
+  readonly style: Style;
+  readonly verbose: boolean;
+  /** True where each item can be ticked off. */
+  readonly box: boolean;
+}
+
+function section(
+  heading: string,
+  items: readonly ChecklistItem[],
+  { style, verbose, box }: SectionOptions,
+): string {
+  if (items.length === 0) return '';
+  const lines = items.flatMap(({ text, addresses }) => {
+    const isNamed = addresses.every((address) => text.includes(address));
+    const lead = box ? '[ ] ' : '- ';
+    const line = style.prose(text, { indent: 2, lead });
+    if (isNamed) return [line];
+    return [line, style.prose(named(addresses, verbose), { indent: 2 + lead.length, format: style.dim })];
+  });
+  return [style.bold(heading), ...lines].join('\n');
+}
+
+const MOST_NAMED = 3;
+
+function named(addresses: readonly Address[], verbose: boolean): string {
+  const shown = verbose || addresses.length <= MOST_NAMED + 1 ? addresses : addresses.slice(0, MOST_NAMED);
+  const more = addresses.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

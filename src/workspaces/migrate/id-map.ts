@@ -1,0 +1,67 @@
+import { appendFileSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Address } from '../../manifests/resource.ts';
+
+/** Which record a resource is in the one workspace and in the other; null where there is none, or it is not known. */
+export interface MappedIds {
+  readonly address: Address;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+/** The file that a migration keeps its ids in, relative to the project folder. */
+export function mapPath({ from, to }: { readonly from: string; readonly to: string }): string {
+  return `.voxform/migrations/${from}-to-${to}.csv`;
+}
+
+export const MAP_HEADER = 'address,from_id,to_id';
+
+/**
+ * A CSV file that says of each resource which record it was and which it is now: for people and their scripts. The states are what
+ * counts; whatever the file lacks after a run that was killed, the next one puts in.
+ */
+export class IdMap {
+  readonly #file: string;
+  readonly #old: ReadonlyMap<Address, string>;
+
+  private constructor(file: string, old: ReadonlyMap<Address, string>) {
+    this.#file = file;
+    this.#old = old;
+  }
+
+  /** Writes the file with what is known by now. */
+  static async begin(file: string, rows: readonly MappedIds[]): Promise<IdMap> {
+    const old = new Map(rows.flatMap(({ address, from }) => (from === null ? [] : [[address, from]])));
+    const map = new IdMap(file, old);
+    await map.write(rows);
+    return map;
+  }
+
+  /** Adds a line for a record that is there from now on. */
+  add(address: Address, to: string): void {
+    appendFileSync(this.#file, lineOf({ address, from: this.#old.get(address) ?? null, to }));
+  }
+
+  /** Replaces the file in one step. */
+  async write(rows: readonly MappedIds[]): Promise<void> {
+    await mkdir(path.dirname(this.#file), { recursive: true });
+    const draft = `${this.#file}.tmp`;
+    await writeFile(draft, mapText(rows));
+    await rename(draft, this.#file);
+  }
+}
+
+/** The whole file: resources that are in the new workspace, by address. */
+export function mapText(rows: readonly MappedIds[]): string {
+  const there = rows.filter(({ to }) => to !== null).sort((a, b) => (a.address < b.address ? -1 : 1));
+  return `${MAP_HEADER}\n${there.map(lineOf).join('')}`;
+}
+
+function lineOf({ address, from, to }: MappedIds): string {
+  return `${[address, from ?? '', to ?? ''].map(cell).join(',')}\n`;
+}
+
+function cell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,139 @@
+import { mkdir, mkdtemp, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { kindNamed } from '../../engine/kind-named.ts';
+import type { ReadProgress } from '../../engine/report.ts';
+import { isHeldAlready, recordClaim } from '../../engine/take-in.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
+import { type Address, kindOf } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { Secret } from '../../values/value.ts';
+import { type Discovery, discover, idsInState, type KnownId } from '../discover.ts';
+import { type Drafts, draftsOf } from '../export/drafts.ts';
+import { knownNames } from '../export/known-names.ts';
+import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
+import { refuseUsed, writeFolder } from '../export/write-folder.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import type { LockOptions, PlatformOptions } from '../run-options.ts';
+import { withSession } from '../with-session.ts';
+
+/** What a workspace holds that no manifest declares yet, written down as manifests in a folder of its own. */
+export interface Live {
+  /** The folder that stands in for the project's while nothing is agreed upon. A real path. */
+  readonly root: string;
+  readonly files: readonly ProjectFile[];
+  readonly drafts: Drafts;
+  readonly missed: Discovery['missed'];
+  readonly ids: ReadonlyMap<Address, string>;
+  /** Removes the folder. */
+  discard(): Promise<void>;
+}
+
+export interface ReadingLive {
+  readonly given: readonly KnownId[];
+  readonly since: Date;
+  readonly options: PlatformOptions;
+  onProgress?(progress: ReadProgress): void;
+}
+
+/** The folder that manifests are written to, in a project that has none. */
+const MANIFESTS = 'manifests';
+
+/**
+ * Reads a workspace as an export does. The manifests name no records: what they are in which workspace is for the states.
+ * @throws UserError where the project's folder of manifests holds something.
+ */
+export async function readLive(
+  opened: OpenWorkspace,
+  { given, since, options, onProgress }: ReadingLive,
+): Promise<Live> {
+  await refuseUsedManifests(opened);
+  const state = await opened.state();
+  const client = opened.connect(options);
+  try {
+    const discovery = await discover({
+      client,
+      kinds,
+      lookups,
+      workspaceId: opened.workspace.workspaceId,
+      concurrency: opened.concurrency(options),
+      known: [...given, ...idsInState(kinds, state.resources)],
+      since,
+      ...(onProgress !== undefined && { onProgress }),
+    });
+    const drafts = draftsOf({
+      kinds,
+      discovery,
+      keptNames: knownNames(discovery, { kinds, state, resources: [] }),
+      secrets: [opened.workspace.apiKey].filter((secret) => secret instanceof Secret && secret.isSet),
+    });
+    const ids = new Map(
+      drafts.manifests.flatMap(({ draft: { kind, name, id } }) =>
+        id === undefined ? [] : [[`${kind}/${name}`, id] as const],
+      ),
+    );
+    const nameless = drafts.manifests.map(({ draft, ...rest }) => ({
+      ...rest,
+      draft: { ...draft, id: undefined },
+    }));
+    const files = [...manifestFiles(nameless, 'resource')];
+    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
+    await writeAll(root, files);
+    return {
+      root,
+      files,
+      drafts,
+      missed: discovery.missed,
+      ids,
+      discard: () => rm(root, { recursive: true, force: true }),
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
+  await refuseUsed(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
+    throw new UserError(
+      `${MANIFESTS}/ holds something, and a workspace is read live only into a project without manifests`,
+      {
+        hint: 'Export it into a project of its own first: voxform export --out DIR. Then migrate there.',
+        cause,
+      },
+    );
+  });
+}
+
+async function writeAll(root: string, files: readonly ProjectFile[]): Promise<void> {
+  for (const file of files) {
+    const place = path.join(root, file.path);
+    await mkdir(path.dirname(place), { recursive: true });
+    await writeFile(place, file.text, { flag: 'wx' });
+  }
+}
+
+/**
+ * Takes what was read under management, and writes its manifests. In this order: manifests of records that no state knows would
+ * create them once more.
+ */
+export async function keepLive(
+  opened: OpenWorkspace,
+  { ids, files }: Live,
+  { options, now }: { readonly options: LockOptions & PlatformOptions; now(): Date },
+): Promise<void> {
+  await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
+    const claims = [...ids].map(([address, id]) => ({
+      address,
+      id,
+      kind: kindNamed(kinds, kindOf(address)),
+    }));
+    const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim));
+    // At once, so that one sync of the journal keeps many of them.
+    await Promise.all(fresh.map((claim) => recordClaim(claim, { session, now })));
+  });
+  const own = files.map((file) => ({ ...file, path: file.path.slice(MANIFESTS.length + 1) }));
+  const folder = path.join(opened.project.root, MANIFESTS);
+  // So that the new one takes its place in one step: half of the manifests would pass for all of them.
+  await rmdir(folder).catch(() => undefined);
+  await writeFolder(folder, own, '');
+}

@@ -1,0 +1,44 @@
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { selectWorkspace } from '../../project/select-workspace.ts';
+import { refuseOverrides } from '../../project/select-workspaces.ts';
+import { OpenWorkspace, openProject } from '../open-workspace.ts';
+import type { RunContext } from '../run-context.ts';
+
+export interface Ends {
+  /** The workspace that is left. Its key is needed only to read it live. */
+  readonly from: OpenWorkspace;
+  /** The workspace that is filled. */
+  readonly to: OpenWorkspace;
+}
+
+/**
+ * Opens both workspaces of a migration.
+ * @throws UserError where they are one, by name, by what they reach, or by their state.
+ */
+export async function openEnds(
+  context: RunContext,
+  { from: fromName, to: toName }: { readonly from: string; readonly to: string },
+): Promise<Ends> {
+  if (fromName === toName) {
+    throw new UserError(`--from and --to name the same workspace, ${fromName}`, { exitCode: ExitCode.usage });
+  }
+  const { env } = context;
+  const project = await openProject(context);
+  refuseOverrides(env);
+  const from = selectWorkspace(project, { name: fromName, env, requireKey: false });
+  const to = selectWorkspace(project, { name: toName, env, requireKey: true });
+  if (from.workspaceId === to.workspaceId && from.baseUrl === to.baseUrl) {
+    throw new UserError(
+      `${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`,
+    );
+  }
+  if (from.state.path === to.state.path) {
+    throw new UserError(`${fromName} and ${toName} have the same state, ${to.state.path}`, {
+      hint: 'Each workspace needs a state of its own: give one another state.path.',
+    });
+  }
+  return {
+    from: new OpenWorkspace(context, { project, workspace: from }),
+    to: new OpenWorkspace(context, { project, workspace: to }),
+  };
+}

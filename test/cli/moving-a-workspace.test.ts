@@ -1,0 +1,173 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import type { RequestHook } from '../../src/emulator/front-door.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../workspaces/big-workspace.ts';
+import { byHand } from '../workspaces/by-hand.ts';
+import { type Ended, start, temporaryFolder } from './voxform-process.ts';
+
+const GUIDE = readFileSync(path.resolve(import.meta.dirname, '../../docs/moving-a-workspace.md'), 'utf8');
+
+/** The commands of the guide, in its order, each used once. */
+const shown = [...GUIDE.matchAll(/^\$ voxform (.*)$/gm)].map(([, line = '']) => line);
+
+/** The next command of the guide that begins so; those before it are passed over. */
+function fromGuide(beginning: string): string[] {
+  const at = shown.findIndex((line) => line.startsWith(beginning));
+  expect(at, `the guide shows voxform ${beginning} next`).toBeGreaterThanOrEqual(0);
+  const [line = ''] = shown.splice(0, at + 1).slice(-1);
+  return line.split(' ');
+}
+
+function flat(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+interface PlanShown {
+  readonly summary: Readonly<Record<string, number>>;
+  readonly resources: readonly {
+    readonly address: string;
+    readonly action: string;
+    readonly steps?: readonly string[];
+  }[];
+}
+
+const NOTHING = { create: 0, update: 0, replace: 0, adopt: 0, forget: 0, manual: 0, blocked: 0, unknown: 0 };
+
+it('goes through the guide with a workspace that was made by hand', { timeout: 120_000 }, async () => {
+  await using old = await byHand();
+  let hook: RequestHook = () => undefined;
+  await using empty = await startEmulator({
+    seed: 2,
+    workspaceId: '01JEMV1AT0RW0RKSPACE000002',
+    onRequest: (request) => hook(request),
+  });
+  const { agentIds, webhookIds } = await fillByHand(old);
+  await using folder = await temporaryFolder({
+    'agents.txt': agentIds.join('\n'),
+    'webhooks.txt': webhookIds.join('\n'),
+  });
+  const house = path.join(folder.root, 'house');
+  const keys = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one' };
+  const begin = (args: readonly string[]) => start(args, { cwd: house, env: keys });
+  const guided = (beginning: string, ...more: string[]): Promise<Ended> =>
+    begin([...fromGuide(beginning), ...more]).ended;
+  const planOf = async (args: readonly string[]): Promise<PlanShown> =>
+    JSON.parse((await begin([...args, '--output', 'json']).ended).stdout) as PlanShown;
+
+  // 1 and 2: the old workspace is written out, and named.
+  const { workspaceId, url } = old.emulator;
+  const env = { VOXFORM_BASE_URL: url, VOXFORM_WORKSPACE_ID: workspaceId, VOXFORM_API_KEY: 'key' };
+  const exported = await start(fromGuide('export'), { cwd: folder.root, env }).ended;
+  expect(exported, exported.stderr).toMatchObject({ code: 0 });
+  await folder.write('house/voxform.yaml', projectFile(old.emulator, empty));
+
+  // 3: it plans with nothing to do but to adopt, and then with nothing at all.
+  const total = COUNTS.agents + COUNTS.numbers + COUNTS.users + COUNTS.webhooks;
+  expect((await planOf(fromGuide('-w old plan'))).summary).toEqual({ ...NOTHING, adopt: total, noop: 0 });
+  expect(await guided('-w old apply')).toMatchObject({ code: 0 });
+  expect(await guided('-w old plan --detailed-exitcode')).toMatchObject({ code: 0 });
+  expect(old.emulator.requests.filter(({ method }) => method !== 'GET').length, 'by hand alone').toBe(
+    COUNTS.agents + COUNTS.numbers + COUNTS.webhooks,
+  );
+
+  // 4: some people and some knowledge bases are there; the checklist has the others.
+  const people = [...old.emulator.world.users.values()];
+  const invite = ({ email }: { readonly email: string }) => empty.dashboard.inviteUser({ email });
+  for (const user of people.slice(0, -2)) invite(user);
+  for (let index = 1; index <= COUNTS.knowledgeBases - 2; index++)
+    empty.dashboard.addKnowledgeBase({ name: `Base ${index}` });
+  empty.dashboard.addKnowledgeBase({ name: 'Questions and answers' });
+  const ahead = await guided('migrate --from old --to new --dry-run');
+  expect(ahead, ahead.stderr).toMatchObject({ code: 0 });
+  expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 19"');
+  expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 20"');
+  expect(ahead.stdout).toContain(`[ ] In the dashboard, invite ${people.at(-1)?.email} to the workspace.`);
+  expect(flat(ahead.stdout)).toContain('until the old webhook');
+  expect(empty.requests.every(({ method }) => method === 'GET')).toBe(true);
+
+  // 5: moved, with one interruption and one kill on the way.
+  const [, map = ''] = /# knowledge-bases\.yaml\n([^`]*)/.exec(GUIDE) ?? [];
+  await folder.write('house/knowledge-bases.yaml', map);
+  const afterWrites = (count: number, act: () => void): RequestHook => {
+    let left = count;
+    return ({ method }) => {
+      if (method !== 'GET' && --left === 0) act();
+      return undefined;
+    };
+  };
+  const first = begin(fromGuide('migrate --from old --to new --map'));
+  hook = afterWrites(150, () => first.child.kill('SIGINT'));
+  const stopped = await first.ended;
+  expect(stopped, stopped.stderr).toMatchObject({ code: 130 });
+  expect(stopped.stdout).toContain('Run the same command again for the rest.');
+  const inWaves = fromGuide('migrate --from old --to new --map');
+  const second = begin(inWaves);
+  hook = afterWrites(200, () => second.child.kill('SIGKILL'));
+  expect(await second.ended).toMatchObject({ signal: 'SIGKILL' });
+  hook = () => undefined;
+  await answerUnknowns(await planOf(['-w', 'new', 'plan']), empty, (args) => begin(args).ended);
+  const third = await begin(inWaves).ended;
+  expect(third, third.stdout + third.stderr).toMatchObject({ code: 0 });
+
+  // 6: what waited comes after what it waited for.
+  empty.dashboard.addKnowledgeBase({ name: 'Base 19' });
+  for (const user of people.slice(-2)) invite(user);
+  const last = await guided('migrate --from old --to new --auto-approve');
+  expect(last, last.stdout + last.stderr).toMatchObject({ code: 0 });
+  expect(whatIsThere(empty.world), 'everything once, and as in the old one').toEqual({
+    ...whatIsThere(old.emulator.world),
+    // Base 20 has another name here, and nobody has linked the numbers yet.
+    knowledgeBases: expect.arrayContaining(['Questions and answers']),
+    links: [],
+  });
+  const plan = await planOf(fromGuide('-w new plan'));
+  expect(plan.summary).toEqual({
+    ...NOTHING,
+    manual: COUNTS.linkedNumbers,
+    noop: total - COUNTS.linkedNumbers,
+  });
+  const manual = plan.resources.filter(({ action }) => action === 'manual');
+  for (const { address, steps = [] } of manual) {
+    expect(address).toMatch(/^PhoneNumber\//);
+    expect(steps).toContainEqual(expect.stringMatching(/^In the dashboard, set the \w+ agent of number \+/));
+    for (const step of steps) expect(flat(last.stdout)).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
+  }
+  for (const id of webhookIds) expect(flat(last.stdout)).toContain(`delete or disable webhook ${id}`);
+
+  // Each step that a person does leaves the list, until it is empty.
+  linkAsTheOldOne(old.emulator, empty);
+  expect((await planOf(['-w', 'new', 'plan'])).summary).toEqual({ ...NOTHING, noop: total });
+  expect((await planOf(['-w', 'old', 'plan'])).summary).toEqual({ ...NOTHING, noop: total });
+  const ids = await readFile(path.join(house, '.voxform/migrations/old-to-new.csv'), 'utf8');
+  expect(ids.trim().split('\n')).toHaveLength(total + 1);
+  for (const id of [...empty.world.agents.keys(), ...agentIds]) expect(ids).toContain(id);
+});
+
+function projectFile(from: Emulator, to: Emulator): string {
+  const [, shownFile = ''] = /```yaml\n(# voxform\.yaml\n[^`]*)```/.exec(GUIDE) ?? [];
+  return shownFile.replace('https://api.example.com', from.url).replace('https://api.example.com', to.url);
+}
+
+/** What a person does who finds unknown creates in the plan: looks in the dashboard, and answers. */
+async function answerUnknowns(
+  { resources }: PlanShown,
+  { world }: Emulator,
+  run: (args: readonly string[]) => Promise<Ended>,
+): Promise<void> {
+  const unknown = resources.filter(({ action }) => action === 'unknown');
+  for (const { address } of unknown) {
+    const [kind, name] = address.split('/');
+    const records = kind === 'Agent' ? [...world.agents.values()] : [];
+    const found = records.filter((record) => record.name.toLowerCase().replace(' ', '-') === name);
+    expect(found.length, address).toBeLessThan(2);
+    const [record] = found;
+    const answer =
+      record === undefined
+        ? ['-w', 'new', 'state', 'resolve', address, '--not-created']
+        : ['-w', 'new', 'import', address, record.id];
+    expect(await run(answer)).toMatchObject({ code: 0 });
+  }
+}
