@@ -1,0 +1,53 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { ExitCode } from '../../problems/user-error.ts';
+import { answerFor, type Shell, wordsFrom } from '../completion/answer.ts';
+import { complete } from '../completion/candidates.ts';
+import type { Cursor } from '../completion/cursor.ts';
+import { projectSources } from '../completion/project-sources.ts';
+import { scripts } from '../completion/scripts.ts';
+import type { Context } from '../context.ts';
+
+export interface CompletionOptions {
+  /** The words of a command line, each with an = before it; the last one is being typed. */
+  readonly complete?: readonly string[];
+}
+
+interface Completing {
+  readonly shell: Shell;
+  /** The whole command line. */
+  readonly program: Command;
+}
+
+/** Prints the script of a shell; or with `--complete` what can follow, and nothing at all where something is wrong. */
+export async function completion(
+  context: Context,
+  { shell, program }: Completing,
+  { complete: given }: CompletionOptions,
+): Promise<number> {
+  if (given === undefined) {
+    context.terminal.out(scripts[shell]);
+    return ExitCode.ok;
+  }
+  const answer = await answerTo(context, { shell, program }, wordsFrom(shell, given)).catch(() => '');
+  context.terminal.out(answer);
+  return ExitCode.ok;
+}
+
+async function answerTo(
+  context: Context,
+  { shell, program }: Completing,
+  words: readonly string[],
+): Promise<string> {
+  const cwdOf = ({ flags }: Cursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
+  const silent = { warn() {}, info() {}, debug() {} };
+  const completed = await complete(program, words, (cursor) =>
+    projectSources({
+      ...context,
+      log: silent,
+      cwd: cwdOf(cursor),
+      workspace: cursor.flags.get('--workspace'),
+    }),
+  );
+  return answerFor(shell, completed, cwdOf(completed.cursor));
+}

@@ -1,0 +1,140 @@
+import { Argument, type Command, type Option } from 'commander';
+import { type Cursor, cursorIn } from './cursor.ts';
+
+export interface Candidate {
+  readonly value: string;
+  readonly description: string;
+}
+
+/** What can be in a place: words that are known, or files or folders of the one that the command works in. */
+export type Candidates = readonly Candidate[] | 'files' | 'folders';
+
+/** Looks up what only the project knows. Each gives nothing where there is nothing, or where it cannot be read. */
+export interface Sources {
+  /** Of manifests and state. */
+  addresses(): Promise<readonly Candidate[]>;
+  /** Of the state alone. */
+  managed(): Promise<readonly Candidate[]>;
+  /** Creates without an answer. */
+  pending(): Promise<readonly Candidate[]>;
+  workspaces(): Promise<readonly Candidate[]>;
+  /** Addresses of the kind whose records `get` shows under a name. */
+  readable(name: string): Promise<readonly Candidate[]>;
+  readables(): Promise<readonly Candidate[]>;
+  schemas(): Promise<readonly Candidate[]>;
+  /** Paths that `explain` takes. */
+  topics(): Promise<readonly Candidate[]>;
+}
+
+export interface Completion {
+  readonly candidates: Candidates;
+  readonly cursor: Cursor;
+}
+
+/** What can follow on a command line; the last word is the one that is being typed. */
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  sourcesFor: (cursor: Cursor) => Sources,
+): Promise<Completion> {
+  const cursor = cursorIn(program, words);
+  const all = await candidatesAt(cursor, sourcesFor(cursor));
+  if (typeof all === 'string') return { candidates: all, cursor };
+  const { text, wanted } = cursor;
+  const lead = wanted.type === 'value' ? wanted.lead : '';
+  const fitting = all.filter(({ value }) => value.startsWith(text) && isPlain(value));
+  return { candidates: fitting.map((each) => ({ ...each, value: lead + each.value })), cursor };
+}
+
+/** True for a word that every shell takes as it is: what comes from files must not become a command. */
+function isPlain(value: string): boolean {
+  return /^[\w./@:,+=-]+$/.test(value);
+}
+
+async function candidatesAt(
+  { command, wanted, operands, flags }: Cursor,
+  sources: Sources,
+): Promise<Candidates> {
+  switch (wanted.type) {
+    case 'nothing':
+      return [];
+    case 'command':
+      return command
+        .createHelp()
+        .visibleCommands(command)
+        .map((each) => ({ value: each.name(), description: each.summary() || each.description() }));
+    case 'flag':
+      return flagsOf(command, flags);
+    case 'value':
+      return valuesOf(wanted.of, { command, operands, sources });
+    default:
+      return wanted satisfies never;
+  }
+}
+
+/** Those that were not given yet, and those that may be given again. */
+function flagsOf(command: Command, given: ReadonlyMap<string, string>): Candidate[] {
+  const help = command.createHelp();
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  return options
+    .filter(({ long, description }) => !given.has(long ?? '') || description.includes('(repeatable)'))
+    .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+}
+
+interface Place {
+  readonly command: Command;
+  readonly operands: readonly string[];
+  readonly sources: Sources;
+}
+
+function valuesOf(of: Option | Argument, place: Place): Candidates | Promise<Candidates> {
+  const { command, operands, sources } = place;
+  if (of.argChoices !== undefined) return of.argChoices.map((value) => ({ value, description: '' }));
+  const slot = of instanceof Argument ? of.name() : (/[<[]([^>\].]+)/.exec(of.flags)?.[1] ?? '');
+  const group = command.parent?.parent == null ? '' : `${command.parent.name()} `;
+  switch (of instanceof Argument ? `${group}${command.name()} ${slot}` : `${of.long}`) {
+    case 'state show address':
+    case 'state rm address':
+    case 'state mv from':
+      return sources.managed();
+    case 'state resolve address':
+      return sources.pending();
+    case 'get what':
+      return sources.readables();
+    case 'get id':
+      return sources.readable(operands[0] ?? '');
+    case '--agent':
+      return sources.readable('agents');
+    case 'schema name':
+      return sources.schemas();
+    case 'explain topic':
+      return sources.topics();
+    case 'state mv to':
+      return sources.addresses();
+    case '--workspace':
+      return sources.workspaces();
+    default:
+      return bySlot(slot, sources);
+  }
+}
+
+/** The names that help gives to values say what they are. */
+function bySlot(slot: string, sources: Sources): Candidates | Promise<Candidates> {
+  switch (slot) {
+    case 'address':
+    case 'addresses':
+      return sources.addresses();
+    case 'workspace':
+    case 'workspaces':
+      return sources.workspaces();
+    case 'file':
+    case 'files':
+    case 'plan-file':
+      return 'files';
+    case 'dir':
+    case 'folder':
+      return 'folders';
+    default:
+      return [];
+  }
+}

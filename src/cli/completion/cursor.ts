@@ -1,0 +1,146 @@
+import type { Argument, Command, Option } from 'commander';
+
+/** What belongs at the end of a command line that is being typed. */
+export type Wanted =
+  | { readonly type: 'command' }
+  | { readonly type: 'flag' }
+  | {
+      readonly type: 'value';
+      readonly of: Option | Argument;
+      /** What the value is joined to, e.g. `--output=`. */
+      readonly lead: string;
+    }
+  | { readonly type: 'nothing' };
+
+export interface Cursor {
+  /** The deepest command that the words before lead to. */
+  readonly command: Command;
+  readonly wanted: Wanted;
+  /** What is there already of the word at the cursor, without a `lead`. */
+  readonly text: string;
+  /** The arguments of the command before the cursor. */
+  readonly operands: readonly string[];
+  /** The flags before the cursor with their latest values, by their long name; those without a value have an empty one. */
+  readonly flags: ReadonlyMap<string, string>;
+}
+
+/** Reads the words of a command line up to the one that is being typed, as the parser would, with nothing ever refused. */
+export function cursorIn(program: Command, words: readonly string[]): Cursor {
+  const reader = new Reader(program);
+  for (const word of words.slice(0, -1)) reader.take(word);
+  return reader.at(words.at(-1) ?? '');
+}
+
+class Reader {
+  #command: Command;
+  readonly #operands: string[] = [];
+  readonly #flags = new Map<string, string>();
+  #open: Option | undefined;
+  #onlyOperands = false;
+
+  constructor(program: Command) {
+    this.#command = program;
+  }
+
+  take(word: string): void {
+    const open = this.#open;
+    const isFlag = word.startsWith('-') && word !== '-' && !this.#onlyOperands;
+    if (open !== undefined && !(isFlag && open.variadic)) {
+      this.#flags.set(nameOf(open), word);
+      if (!open.variadic) this.#open = undefined;
+      return;
+    }
+    this.#open = undefined;
+    if (word === '--') this.#onlyOperands = true;
+    else if (isFlag) this.#flag(word);
+    else this.#operand(word);
+  }
+
+  at(word: string): Cursor {
+    const { lead, wanted } = this.#wanted(word);
+    return {
+      command: this.#command,
+      wanted,
+      text: word.slice(lead.length),
+      operands: this.#operands,
+      flags: this.#flags,
+    };
+  }
+
+  #wanted(word: string): { readonly lead: string; readonly wanted: Wanted } {
+    const open = this.#open;
+    const isFlag = word.startsWith('-') && !this.#onlyOperands;
+    if (open !== undefined && !(isFlag && open.variadic))
+      return { lead: '', wanted: { type: 'value', of: open, lead: '' } };
+    const joined = /^--[^=]+=/.exec(word)?.[0];
+    if (isFlag && joined !== undefined) {
+      const option = this.#optionOf(joined.slice(0, -1));
+      if (option === undefined || option.isBoolean()) return { lead: joined, wanted: { type: 'nothing' } };
+      return { lead: joined, wanted: { type: 'value', of: option, lead: joined } };
+    }
+    if (isFlag) return { lead: '', wanted: { type: 'flag' } };
+    if (this.#command.commands.length > 0 && this.#operands.length === 0)
+      return { lead: '', wanted: { type: 'command' } };
+    const argument = argumentAt(this.#command, this.#operands.length);
+    return {
+      lead: '',
+      wanted: argument === undefined ? { type: 'nothing' } : { type: 'value', of: argument, lead: '' },
+    };
+  }
+
+  #operand(word: string): void {
+    const next = this.#operands.length === 0 ? commandNamed(this.#command, word) : undefined;
+    if (next !== undefined) this.#command = next;
+    // Help of a command is completed like the command.
+    else if (word !== 'help' || this.#command.commands.length === 0) this.#operands.push(word);
+  }
+
+  #flag(word: string): void {
+    const [name = '', value] = word.startsWith('--') ? split(word) : [word];
+    const option = this.#optionOf(name);
+    if (option !== undefined) this.#flags.set(nameOf(option), value ?? '');
+    if (option !== undefined && !option.isBoolean() && value === undefined) this.#open = option;
+    if (option === undefined && !word.startsWith('--')) this.#short(word.slice(1));
+  }
+
+  /** `-qC dir` and `-Cdir`. */
+  #short(letters: string): void {
+    for (const [index, letter] of [...letters].entries()) {
+      const option = this.#optionOf(`-${letter}`);
+      if (option === undefined) return;
+      const value = letters.slice(index + 1);
+      if (option.isBoolean()) this.#flags.set(nameOf(option), '');
+      else {
+        this.#flags.set(nameOf(option), value);
+        if (value === '') this.#open = option;
+        return;
+      }
+    }
+  }
+
+  #optionOf(name: string): Option | undefined {
+    for (let command: Command | null = this.#command; command !== null; command = command.parent) {
+      const found = command.options.find(({ long, short }) => name === long || name === short);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+}
+
+function split(word: string): [string, string?] {
+  const at = word.indexOf('=');
+  return at === -1 ? [word] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+function nameOf({ long, short }: Option): string {
+  return long ?? short ?? '';
+}
+
+function commandNamed(parent: Command, name: string): Command | undefined {
+  return parent.commands.find((command) => command.name() === name || command.aliases().includes(name));
+}
+
+function argumentAt({ registeredArguments }: Command, index: number): Argument | undefined {
+  const last = registeredArguments.at(-1);
+  return registeredArguments[index] ?? (last?.variadic ? last : undefined);
+}

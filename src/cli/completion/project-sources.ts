@@ -1,0 +1,97 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { readTextFile } from '../../manifests/read-file.ts';
+import { kindOf } from '../../manifests/resource.ts';
+import type { State } from '../../state/state.ts';
+import { isObject } from '../../values/json.ts';
+import { VERSION } from '../../version.ts';
+import type { RunContext } from '../../workspaces/run-context.ts';
+import { packagePath } from '../package-files.ts';
+import type { Candidate, Sources } from './candidates.ts';
+import { declaredIn } from './declared-in.ts';
+
+/*
+ * What is read here is read while a person waits for the answer to a key: each part of voxform is loaded only where it is
+ * needed.
+ */
+
+/** What the files of a project say, its state among them where it is on this machine. Nothing else is asked. */
+export function projectSources(context: RunContext): Sources {
+  const managed = async () => [...(await stateOf(context)).resources.keys()].map(plain);
+  const addresses = async () => {
+    const known = new Map((await declared(context)).map((each) => [each.value, each]));
+    for (const each of await managed().catch(() => []))
+      if (!known.has(each.value)) known.set(each.value, each);
+    return [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
+  };
+  return {
+    addresses,
+    managed,
+    pending: async () => [...(await stateOf(context)).pending.keys()].map(plain),
+    workspaces: () => workspacesIn(context.cwd),
+    async readables() {
+      const { readables } = await import('../../workspaces/readable.ts');
+      return Object.entries(readables).map(([value, { description }]) => ({ value, description }));
+    },
+    async readable(name) {
+      const { readables } = await import('../../workspaces/readable.ts');
+      const found = Object.entries(readables).find(([each]) => each === name)?.[1];
+      const wanted = found !== undefined && 'kind' in found ? found.kind : name;
+      return (await managed()).filter(({ value }) => kindOf(value) === wanted);
+    },
+    schemas: async () =>
+      readdirSync(packagePath('schemas')).map((file) => plain(file.replace(/\.schema\.json$/, ''))),
+    async topics() {
+      const [{ kinds }, { topics }] = await Promise.all([
+        import('../../kinds/index.ts'),
+        import('../../output/explain/topics.ts'),
+      ]);
+      return topics(kinds.values());
+    },
+  };
+}
+
+function plain(value: string): Candidate {
+  return { value, description: '' };
+}
+
+/** By name, as they stand in the file: what else is wrong in it does not matter here. */
+async function workspacesIn(folder: string): Promise<Candidate[]> {
+  const [{ PROJECT_FILE }, { parseDocuments }] = await Promise.all([
+    import('../../project/load-project.ts'),
+    import('../../manifests/parse-documents.ts'),
+  ]);
+  const read = readTextFile(path.join(folder, PROJECT_FILE));
+  const [document] = 'text' in read ? parseDocuments(read.text).documents : [];
+  const value: unknown = document?.value;
+  const workspaces = isObject(value) && isObject(value.workspaces) ? Object.keys(value.workspaces) : [];
+  return workspaces.map(plain);
+}
+
+/** The state on this machine. Throws where there is no project, and for a state that is kept elsewhere. */
+async function stateOf({ cwd, env, workspace: name, now }: RunContext): Promise<State> {
+  const [{ createStore }, { readState }, { loadProject }, { selectWorkspace }] = await Promise.all([
+    import('../../state/create-store.ts'),
+    import('../../state/session.ts'),
+    import('../../project/load-project.ts'),
+    import('../../project/select-workspace.ts'),
+  ]);
+  const project = await loadProject({ cwd, env });
+  const { state, workspaceId } = selectWorkspace(project, { name, env, requireKey: false });
+  if (state.backend !== 'local') throw new Error('the state is not on this machine');
+  const reader = { host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
+  const store = createStore(state, { root: project.root, ...reader });
+  return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
+}
+
+async function declared({ cwd, env }: RunContext): Promise<Candidate[]> {
+  const [{ loadProject }, { findFiles }] = await Promise.all([
+    import('../../project/load-project.ts'),
+    import('../../manifests/find-files.ts'),
+  ]);
+  const { root, manifests } = await loadProject({ cwd, env });
+  return findFiles(root, manifests).files.flatMap((file) => {
+    const read = readTextFile(path.join(root, file));
+    return 'text' in read ? declaredIn(read.text).map((value) => ({ value, description: file })) : [];
+  });
+}

@@ -1,0 +1,195 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerFor, SHELLS, wordsFrom } from '../../../src/cli/completion/answer.ts';
+import { complete } from '../../../src/cli/completion/candidates.ts';
+import { declaredIn } from '../../../src/cli/completion/declared-in.ts';
+import { projectSources } from '../../../src/cli/completion/project-sources.ts';
+import { createProgram } from '../../../src/cli/program.ts';
+import { Redactor } from '../../../src/values/redactor.ts';
+import { type Folder, temporaryFolder } from '../voxform-process.ts';
+
+const program = createProgram(async () => undefined);
+const entry = { id: '01J', recorded: {}, observed: {}, unobserved: [] };
+
+let folder: Folder;
+
+beforeAll(async () => {
+  folder = await temporaryFolder({
+    'voxform.yaml': `version: 1
+default_workspace: one
+workspaces:
+  one: { base_url: "http://127.0.0.1:9", workspace_id: W1, state: { path: one.json } }
+  two: { base_url: "http://127.0.0.1:9", workspace_id: W2 }
+`,
+    'manifests/a.yaml': 'kind: Agent\nmetadata:\n  name: day\n---\nkind: Agent\nmetadata: { name: night }\n',
+    'manifests/broken.yaml': 'kind: Webhook\nmetadata:\n  name: hook\nspec: {',
+    'one.json': JSON.stringify({
+      format_version: 1,
+      voxform_version: '0.1.0',
+      lineage: 'l',
+      serial: 1,
+      salt: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+      workspace_id: 'W1',
+      resources: { 'Agent/day': entry, 'Webhook/gone': entry },
+      pending: { 'Agent/lost': { since: '2026-01-01T00:00:00.000Z', recorded: {} } },
+      orphans: [],
+    }),
+  });
+});
+
+afterAll(() => folder[Symbol.asyncDispose]());
+
+async function candidatesFor(words: readonly string[], cwd = folder.root): Promise<string | string[]> {
+  const log = { warn() {}, info() {}, debug() {} };
+  const { signal } = new AbortController();
+  const completed = await complete(program, words, ({ flags }) =>
+    projectSources({
+      cwd,
+      env: {},
+      workspace: flags.get('--workspace'),
+      log,
+      interrupts: { stop: signal, requests: signal },
+      redactor: new Redactor(),
+      now: () => new Date(),
+      failPoint: undefined,
+    }),
+  );
+  const { candidates } = completed;
+  return typeof candidates === 'string' ? candidates : candidates.map(({ value }) => value);
+}
+
+describe('what can follow on a command line', () => {
+  it.each([
+    { words: ['pl'], given: ['plan'], reason: 'a command' },
+    { words: ['help', 'pl'], given: ['plan'], reason: 'a command that help is about' },
+    { words: ['-qC', '/', 'pl'], given: ['plan'], reason: 'a command after flags in one word' },
+    { words: ['state', 'u'], given: ['unlock'], reason: 'a command of a group' },
+    { words: ['plan', '--allow-rep'], given: ['--allow-replace'], reason: 'a flag' },
+    { words: ['plan', '--no-c'], given: ['--no-color'], reason: 'a flag of every command' },
+    { words: ['plan', '--strict', '--str'], given: [], reason: 'a flag that was given' },
+    {
+      words: ['plan', '--target', 'Agent/day', '--targ'],
+      given: ['--target'],
+      reason: 'a flag that may be given again',
+    },
+    { words: ['plan', '--log-format', ''], given: ['text', 'json'], reason: 'a value of a flag' },
+    {
+      words: ['plan', '--log-format=j'],
+      given: ['--log-format=json'],
+      reason: 'a value that is joined to its flag',
+    },
+    { words: ['plan', '--strict='], given: [], reason: 'a flag without a value' },
+    { words: ['plan', '--concurrency', ''], given: [], reason: 'a value that nobody can know' },
+    { words: ['plan', '--out', ''], given: 'files', reason: 'a file' },
+    { words: ['-C', ''], given: 'folders', reason: 'a folder' },
+    { words: ['completion', ''], given: [...SHELLS], reason: 'a value of an argument' },
+    { words: ['-w', 't'], given: ['two'], reason: 'a workspace' },
+    {
+      words: ['plan', '--target', ''],
+      given: ['Agent/day', 'Agent/night', 'Webhook/gone', 'Webhook/hook'],
+      reason: 'addresses of manifests, broken ones too, and of the state',
+    },
+    {
+      words: ['-w', 'two', 'accept', 'W'],
+      given: ['Webhook/hook'],
+      reason: 'the other workspace has no state',
+    },
+    {
+      words: ['accept', 'Agent/day', 'Agent/n'],
+      given: ['Agent/night'],
+      reason: 'one more of many arguments',
+    },
+    { words: ['state', 'show', ''], given: ['Agent/day', 'Webhook/gone'], reason: 'what the state has' },
+    {
+      words: ['state', 'mv', 'Webhook/gone', 'Web'],
+      given: ['Webhook/gone', 'Webhook/hook'],
+      reason: 'a new address',
+    },
+    { words: ['state', 'resolve', ''], given: ['Agent/lost'], reason: 'what waits to be settled' },
+    { words: ['get', 'we'], given: ['webhooks'], reason: 'something to read' },
+    { words: ['get', 'agents', ''], given: ['Agent/day'], reason: 'records of that kind' },
+    { words: ['schema', 'proj'], given: ['project'], reason: 'a schema' },
+    { words: ['nonsense', ''], given: [], reason: 'nothing is known of what is unknown' },
+    { words: ['init', 'a', ''], given: [], reason: 'there is no further argument' },
+  ])('$words: $reason', async ({ words, given }) => {
+    expect(await candidatesFor(words)).toEqual(given);
+  });
+
+  it('is nothing that would be a command to a shell', async () => {
+    await using hostile = await temporaryFolder({
+      'voxform.yaml': 'version: 1\nworkspaces: { "$(id)": {}, "a b": {}, "`id`": {}, good: {} }\n',
+    });
+    expect(await candidatesFor(['-w', ''], hostile.root)).toEqual(['good']);
+  });
+
+  it('can be asked after any words', async () => {
+    const word = fc.oneof(
+      fc.constantFrom(
+        'plan',
+        'state',
+        'rm',
+        'help',
+        '--',
+        '-',
+        '--output',
+        '--output=',
+        '=',
+        '-qw',
+        '--target',
+        'get',
+      ),
+      fc.string(),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 6 }), fc.constantFrom(...SHELLS), async (words, shell) => {
+        const read = wordsFrom(
+          shell,
+          words.map((each) => `=${each}`),
+        );
+        await candidatesFor(read).catch((error: unknown) => expect(String(error)).not.toMatch(/TypeError/));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('the words that a shell hands on', () => {
+  it.each([
+    { shell: 'bash', given: ['=plan', '=--output', '==', '=j'], words: ['plan', '--output=j'] },
+    { shell: 'bash', given: ['=plan', '=--output', '==', '='], words: ['plan', '--output='] },
+    {
+      shell: 'bash',
+      given: ['=-C', '="my project"', "='a'\\''b'", '='],
+      words: ['-C', 'my project', "a'b", ''],
+    },
+    { shell: 'zsh', given: ['=--output=j', '='], words: ['--output=j', ''] },
+  ] as const)('$shell: $given', ({ shell, given, words }) => {
+    expect(wordsFrom(shell, given)).toEqual(words);
+  });
+
+  it('come back with what each shell replaces', async () => {
+    const completed = await complete(program, ['plan', '--output=js'], (): never => undefined as never);
+    expect(answerFor('bash', completed, '/')).toBe('json\n');
+    expect(answerFor('fish', completed, '/')).toBe('--output=json\n');
+  });
+});
+
+describe('the addresses in a file', () => {
+  it.each([
+    {
+      text: 'kind: Agent\nmetadata:\n  labels: { name: no }\n  name: yes\nspec: { name: No }\n',
+      found: ['Agent/yes'],
+    },
+    { text: 'kind: Agent\nmetadata:\n  labels:\n    name: no\n  name: yes\n', found: ['Agent/yes'] },
+    { text: 'metadata: {labels: {a: b}, name: "yes"}\nkind: "Agent"\n', found: ['Agent/yes'] },
+    {
+      text: '{\n  "kind": "Agent",\n  "metadata": { "name": "yes" },\n  "spec": { "name": "No" }\n}\n',
+      found: ['Agent/yes'],
+    },
+    { text: '# kind: Agent\nspec:\n  kind: Agent\n', found: [] },
+    { text: 'kind: Agent\nmetadata:\n', found: [] },
+    { text: '', found: [] },
+  ])('$text', ({ text, found }) => {
+    expect(declaredIn(text)).toEqual(found);
+  });
+});
