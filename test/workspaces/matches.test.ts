@@ -185,6 +185,31 @@ describe('matchesFor', () => {
       expected: { 'Agent/x': '2 | 2' },
     },
     {
+      reason: 'a record that another manifest says more of is not certain for one that says little',
+      wanted: [
+        resource('Agent/brief', { name: 'Day' }),
+        resource('Agent/long', {
+          name: 'Day',
+          prompt_config: { prompt: 'Be kind.' },
+          llm_config: { model: 'was' },
+        }),
+      ],
+      records: { Agent: [found('1', { ...asDay, llm_config: { model: 'is' } })] },
+      expected: { 'Agent/brief': '- | 1', 'Agent/long': '- | 1' },
+    },
+    {
+      reason: 'a manifest that says more, and has a record of its own, takes no other from a manifest',
+      wanted: [resource('Agent/brief', { name: 'Day', prompt_config: { prompt: 'Be brief.' } }), twin, night],
+      records: {
+        Agent: [
+          found('1', { name: 'Day', prompt_config: { prompt: 'Be brief.' } }),
+          found('2', asDay),
+          found('3', { name: 'Night' }),
+        ],
+      },
+      expected: { 'Agent/brief': '1 | 1', 'Agent/twin': '2 | 2', 'Agent/night': '3 | 3' },
+    },
+    {
       reason: 'a natural key is exact, whatever else differs',
       wanted: [resource('PhoneNumber/n', { number: '+49 30 1', nickname: 'Old' })],
       records: {

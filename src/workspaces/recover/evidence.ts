@@ -1,6 +1,7 @@
 import { isComplete, sameValue } from '../../engine/compare.ts';
 import { leavesOf, ruleOf, shownAt } from '../../engine/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import type { LeafPath } from '../../values/path.ts';
 import {
@@ -21,37 +22,40 @@ export interface Evidence {
   readonly differs: readonly LeafPath[];
 }
 
-/**
- * Compares records with one manifest, by what is shown: of what a record hides, by what its latest published version shows, unless the
- * draft has moved on since. What the manifest does not say yet, a secret that is not set or a reference to a record that is not known, says nothing.
- */
-export function evidenceFor(
+/** A field of a manifest whose value is known. */
+export interface KnownLeaf {
+  readonly path: LeafPath;
+  readonly rule: FieldRule;
+  readonly value: unknown;
+}
+
+/** What a manifest says; what it does not say yet, a secret that is not set or a reference to a record that is not known, is left out. */
+export function knownLeaves(
   kind: Kind,
   { spec }: Resource,
   idOf: (reference: Reference) => string | undefined,
-): (found: FoundRecord) => Evidence {
-  const wanted = [...leavesOf(kind, spec)].flatMap(([path, written]) => {
+): KnownLeaf[] {
+  return [...leavesOf(kind, spec)].flatMap(([path, written]) => {
     const value = withReferences(written, idOf);
     return isKnown(value) ? [{ path, rule: ruleOf(kind, path), value: revealed(value) }] : [];
   });
-  return ({ record, published }) => {
-    const agrees: LeafPath[] = [];
-    const differs: LeafPath[] = [];
-    const version = published?.ahead ? undefined : published?.record;
-    for (const { path, rule, value } of wanted) {
-      const shown = firstShown(kind, [record, version], path);
-      if (shown !== undefined) (sameValue(rule, value, shown) ? agrees : differs).push(path);
-    }
-    return { agrees: agrees.sort(), differs: differs.sort() };
-  };
 }
 
-function firstShown(kind: Kind, records: readonly (object | undefined)[], path: LeafPath): unknown {
-  for (const record of records) {
-    const shown = shownAt(kind, record, path);
-    if (shown !== undefined) return shown;
+/** Compares a record with a manifest, by what is shown. */
+export function evidenceOf(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecord): Evidence {
+  const agrees: LeafPath[] = [];
+  const differs: LeafPath[] = [];
+  for (const { path, rule, value } of leaves) {
+    const shown = shownOf(kind, found, path);
+    if (shown !== undefined) (sameValue(rule, value, shown) ? agrees : differs).push(path);
   }
-  return undefined;
+  return { agrees: agrees.sort(), differs: differs.sort() };
+}
+
+/** What a record shows of a field; where it hides it, what its latest published version shows, unless the draft has moved on since. */
+export function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
+  const own = shownAt(kind, record, path);
+  return own === undefined && published?.ahead === false ? shownAt(kind, published.record, path) : own;
 }
 
 function isKnown(value: Value): boolean {

@@ -1,9 +1,11 @@
 import { kindNamed } from '../../engine/kind-named.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import type { Reference } from '../../values/value.ts';
-import type { Discovery } from '../discover.ts';
-import { type Evidence, evidenceFor } from './evidence.ts';
+import type { Discovery, FoundRecord } from '../discover.ts';
+import { type Evidence, evidenceOf } from './evidence.ts';
+import { type Seeker, Seekers, type Standing } from './seekers.ts';
 
 /** A record that may be the one of a manifest. */
 export interface Candidate extends Evidence {
@@ -45,117 +47,150 @@ const MOST_OFFERED = 3;
 /** Finds the records of manifests, as far as what is shown tells. */
 export function matchesFor(input: Matching): Match[] {
   const idOf = lookupIds(input);
-  const offers = new Map(
-    input.wanted.map((resource) => [resource.address, candidatesFor(resource, input, idOf)]),
-  );
-  const certain = certainOf(input, offers);
-  const settled = new Map([...certain].map(([address, { id }]) => [recordKey(kindOf(address), id), address]));
-  return input.wanted.map((resource) => {
-    const { address, kind } = resource;
-    const own = certain.get(address);
-    const open = (offers.get(address) ?? []).filter(
-      ({ id }) => id !== own?.id && !settled.has(recordKey(kind, id)),
-    );
-    const candidates = own === undefined ? open : [own, ...open];
-    return { resource, candidates: candidates.slice(0, MOST_OFFERED), certain: own };
+  const matches = new Map<Address, Match>();
+  for (const [name, wanted] of Map.groupBy(input.wanted, ({ kind }) => kind)) {
+    const held = input.held.get(name);
+    const seekers = new Seekers({
+      kind: kindNamed(input.kinds, name),
+      pool: (input.discovery.records.get(name) ?? []).filter(({ record }) => !held?.has(record.id)),
+      wanted,
+      remembered: input.remembered,
+      idOf,
+    });
+    for (const match of matchesOfKind(seekers, input.remembered)) matches.set(match.resource.address, match);
+  }
+  return input.wanted.flatMap(({ address }) => matches.get(address) ?? []);
+}
+
+function matchesOfKind(seekers: Seekers, remembered: Matching['remembered']): Match[] {
+  const certain = certainOf(seekers);
+  const settled = new Map([...certain].map(([seeker, index]) => [index, seeker]));
+  return seekers.all.map((seeker) => {
+    const likeliest: Standing[] = [];
+    seekers.visit(seeker, (standing) => {
+      const holder = settled.get(standing.index);
+      if (holder === undefined || holder === seeker) keepLikeliest(likeliest, standing, seekers);
+    });
+    const candidates = likeliest.flatMap((standing) => {
+      const found = seekers.pool[standing.index];
+      return found === undefined ? [] : [candidateOf(seeker, { standing, found, seekers, remembered })];
+    });
+    // What is certain is the likeliest: it is remembered, or nothing else is exact.
+    return {
+      resource: seeker.resource,
+      candidates,
+      certain: certain.has(seeker) ? candidates[0] : undefined,
+    };
   });
 }
 
-type IdOf = (reference: Reference) => string | undefined;
-
-/** Every candidate that more speaks for than against, the likeliest first. */
-function candidatesFor(resource: Resource, input: Matching, idOf: IdOf): Candidate[] {
-  const kind = kindNamed(input.kinds, resource.kind);
-  const held = input.held.get(kind.name);
-  const claimed = claimedIds(input.wanted, resource);
-  const pool = (input.discovery.records.get(kind.name) ?? []).filter(
-    ({ record }) => !held?.has(record.id) && !claimed.has(record.id),
-  );
-  const key = kind.naturalKey?.(resource.spec)?.key;
-  const remembered = input.remembered.get(resource.address);
-  const named = resource.id;
-  const compare = evidenceFor(kind, resource, idOf);
-  const candidates: (Candidate & { readonly isRemembered: boolean })[] = [];
-  for (const found of pool) {
-    const { id } = found.record;
-    if (named !== undefined && id !== named) continue;
-    const hasKey = key !== undefined && kind.recordKey?.(found.record) === key;
-    if (named === undefined && key !== undefined && !hasKey) continue;
-    const evidence = compare(found);
-    const isRemembered = remembered?.id === id;
-    const isNamed = named !== undefined || hasKey;
-    if (!isNamed && !isRemembered && evidence.agrees.length <= evidence.differs.length) continue;
-    candidates.push({
-      id,
-      ...evidence,
-      isExact: isNamed || (evidence.agrees.length > 0 && evidence.differs.length === 0),
-      clauses: [
-        ...(named !== undefined ? ['metadata.id names it'] : []),
-        ...(hasKey ? [`it has the ${kind.naturalKey?.(resource.spec)?.field} of the manifest`] : []),
-        ...(isRemembered ? [`${remembered.source} has it under this address`] : []),
-        ...found.heardOf,
-      ],
-      isRemembered,
+/** By manifest, the place of its record: first what a state remembers and the record bears out; then, among the rest, what is the only one to fit. */
+function certainOf(seekers: Seekers): Map<Seeker, number> {
+  const certain = new Map<Seeker, number>();
+  const taken = new Set<number>();
+  for (const seeker of seekers.all) {
+    if (seeker.remembered === undefined || taken.has(seeker.remembered)) continue;
+    seekers.visit(seeker, ({ index, isRemembered, isExact }) => {
+      if (!isRemembered || !isExact) return;
+      certain.set(seeker, index);
+      taken.add(index);
     });
   }
-  return candidates
-    .sort(
-      (a, b) =>
-        Number(b.isRemembered) - Number(a.isRemembered) ||
-        Number(b.isExact) - Number(a.isExact) ||
-        score(b) - score(a) ||
-        (a.id < b.id ? -1 : 1),
-    )
-    .map(({ isRemembered: _, ...candidate }) => candidate);
-}
-
-function score({ agrees, differs }: Evidence): number {
-  return agrees.length - differs.length;
-}
-
-/** Ids that other manifests name for themselves. */
-function claimedIds(wanted: readonly Resource[], resource: Resource): ReadonlySet<string> {
-  const ids = new Set<string>();
-  for (const other of wanted) {
-    if (other !== resource && other.kind === resource.kind && other.id !== undefined) ids.add(other.id);
-  }
-  return ids;
-}
-
-/** First what a state remembers and the record bears out; then, among the rest, what fits one manifest alone and no other does. */
-function certainOf(
-  { remembered, wanted }: Matching,
-  offers: ReadonlyMap<Address, readonly Candidate[]>,
-): Map<Address, Candidate> {
-  const certain = new Map<Address, Candidate>();
-  const taken = new Set<string>();
-  for (const { address, kind } of wanted) {
-    const id = remembered.get(address)?.id;
-    const candidate = offers.get(address)?.find((each) => each.id === id && each.isExact);
-    if (candidate === undefined || taken.has(recordKey(kind, candidate.id))) continue;
-    certain.set(address, candidate);
-    taken.add(recordKey(kind, candidate.id));
-  }
-  const exact = new Map<Address, readonly Candidate[]>();
-  const claims = new Map<string, number>();
-  for (const { address, kind } of wanted) {
-    if (certain.has(address)) continue;
-    const open = (offers.get(address) ?? []).filter(
-      ({ id, isExact }) => isExact && !taken.has(recordKey(kind, id)),
-    );
-    exact.set(address, open);
-    for (const { id } of open) claims.set(recordKey(kind, id), (claims.get(recordKey(kind, id)) ?? 0) + 1);
-  }
-  for (const [address, [only, ...more]] of exact) {
-    if (only === undefined || more.length > 0 || claims.get(recordKey(kindOf(address), only.id)) !== 1)
-      continue;
-    certain.set(address, only);
+  const fits = soleFits(
+    seekers,
+    seekers.all.filter((seeker) => !certain.has(seeker)),
+    taken,
+  );
+  const rest = seekers.all.filter((seeker) => !certain.has(seeker) && !fits.has(seeker));
+  const best = bestAgreement(seekers, rest);
+  for (const [seeker, { index, agrees }] of fits) {
+    // It may rather be the record of a manifest that says more of it, and from which it has drifted.
+    if (seeker.named !== undefined || agrees >= (best.get(index) ?? 0)) certain.set(seeker, index);
   }
   return certain;
 }
 
+/** Where one record alone is exact for a manifest, and for no other manifest of these. */
+function soleFits(
+  seekers: Seekers,
+  open: readonly Seeker[],
+  taken: ReadonlySet<number>,
+): Map<Seeker, Standing> {
+  const fits = new Map<Seeker, Standing>();
+  const claims = new Map<number, number>();
+  for (const seeker of open) {
+    let exact = 0;
+    seekers.visit(seeker, (standing) => {
+      if (!standing.isExact || taken.has(standing.index)) return;
+      exact++;
+      claims.set(standing.index, (claims.get(standing.index) ?? 0) + 1);
+      fits.set(seeker, standing);
+    });
+    if (exact !== 1) fits.delete(seeker);
+  }
+  return new Map([...fits].filter(([, { index }]) => claims.get(index) === 1));
+}
+
+/** By the place of a record: in how many fields the manifest that fits it best agrees. */
+function bestAgreement(seekers: Seekers, rest: readonly Seeker[]): Map<number, number> {
+  const best = new Map<number, number>();
+  for (const seeker of rest) {
+    seekers.visit(seeker, ({ index, agrees }) => {
+      best.set(index, Math.max(agrees, best.get(index) ?? 0));
+    });
+  }
+  return best;
+}
+
+function keepLikeliest(likeliest: Standing[], standing: Standing, { pool }: Seekers): void {
+  const last = likeliest.at(MOST_OFFERED - 1);
+  if (last !== undefined && likelierFirst(last, standing, pool) < 0) return;
+  likeliest.push(standing);
+  likeliest.sort((a, b) => likelierFirst(a, b, pool));
+  likeliest.splice(MOST_OFFERED);
+}
+
+function likelierFirst(a: Standing, b: Standing, pool: Seekers['pool']): number {
+  return (
+    Number(b.isRemembered) - Number(a.isRemembered) ||
+    Number(b.isExact) - Number(a.isExact) ||
+    score(b) - score(a) ||
+    compareText(pool[a.index]?.record.id ?? '', pool[b.index]?.record.id ?? '')
+  );
+}
+
+function score({ agrees, differs }: Standing): number {
+  return agrees - differs;
+}
+
+interface Offered {
+  readonly standing: Standing;
+  readonly found: FoundRecord;
+  readonly seekers: Seekers;
+  readonly remembered: Matching['remembered'];
+}
+
+function candidateOf(
+  { resource, leaves, named }: Seeker,
+  { standing, found, seekers: { kind }, remembered }: Offered,
+): Candidate {
+  const hasKey = named !== undefined && resource.id === undefined;
+  const source = standing.isRemembered ? remembered.get(resource.address)?.source : undefined;
+  return {
+    id: found.record.id,
+    ...evidenceOf(kind, leaves, found),
+    isExact: standing.isExact,
+    clauses: [
+      ...(resource.id !== undefined ? ['metadata.id names it'] : []),
+      ...(hasKey ? [`it has the ${kind.naturalKey?.(resource.spec)?.field} of the manifest`] : []),
+      ...(source !== undefined ? [`${source} has it under this address`] : []),
+      ...found.heardOf,
+    ],
+  };
+}
+
 /** The ids of what is looked up by its name on the platform, where the name is the only one. */
-function lookupIds({ discovery }: Matching): IdOf {
+function lookupIds({ discovery }: Matching): (reference: Reference) => string | undefined {
   const ids = new Map<string, string | undefined>();
   for (const [kind, records] of discovery.lookups) {
     for (const { id, name } of records) {
