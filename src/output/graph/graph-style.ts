@@ -1,3 +1,6 @@
+/** So many kinds are told apart by colour. */
+export const shadeCount = 5;
+
 /** The colours of the picture, light and dark. In a page of its own it takes the page's. */
 export const graphStyle = `
 .graph{--paper:#fff;--ink:#1f2328;--faint:#59636e;--line:#afb8c1;--box:#f6f8fa;--good:#1a7f37;--change:#9a6700;--bad:#cf222e;--ask:#0969da;--odd:#8250df;font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
@@ -14,5 +17,6 @@ export const graphStyle = `
 .graph .mark-replace .box,.graph .mark-replace .bar,.graph .mark-unknown .box,.graph .mark-unknown .bar{stroke:var(--odd)}.graph .mark-replace .bar,.graph .mark-unknown .bar{fill:var(--odd)}
 .graph .mark-forget .box,.graph .mark-forget .bar,.graph .mark-blocked .box,.graph .mark-blocked .bar{stroke:var(--bad)}.graph .mark-forget .bar,.graph .mark-blocked .bar{fill:var(--bad)}
 .graph .mark-manual .box,.graph .mark-manual .bar,.graph .mark-adopt .box,.graph .mark-adopt .bar{stroke:var(--ask)}.graph .mark-manual .bar,.graph .mark-adopt .bar{fill:var(--ask)}
+.graph .shade-0 .bar{fill:var(--ask)}.graph .shade-1 .bar{fill:var(--good)}.graph .shade-2 .bar{fill:var(--change)}.graph .shade-3 .bar{fill:var(--odd)}.graph .shade-4 .bar{fill:var(--bad)}
 @media (prefers-color-scheme:dark){.graph{--paper:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#4b535d;--box:#161b22;--good:#3fb950;--change:#d29922;--bad:#f85149;--ask:#4493f8;--odd:#ab7df8}}
 `;

@@ -2,7 +2,7 @@ import type { ReferenceGraph, ReferenceNode } from '../../project/reference-grap
 import { escapeMarkup } from '../markup.ts';
 import { displayWidth, truncate } from '../text-width.ts';
 import { visible } from '../visible.ts';
-import { graphStyle } from './graph-style.ts';
+import { graphStyle, shadeCount } from './graph-style.ts';
 import { groupedGraph } from './group-nodes.ts';
 import { type Layout, type Line, layeredLayout, type PlacedNode } from './layered-layout.ts';
 
@@ -25,6 +25,7 @@ export function graphSvg(graph: ReferenceGraph, { standalone }: GraphSvgOptions)
   const { note, ...grouped } = groupedGraph(graph);
   const layout = layeredLayout(grouped);
   const frame = frameOf(layout, grouped.nodes);
+  const shadeOf = shades(grouped.nodes);
   const title = `${graph.nodes.length} resources and ${graph.edges.length} references between them`;
   const height = frame.height + (note === undefined ? 0 : 24);
   return [
@@ -33,8 +34,8 @@ export function graphSvg(graph: ReferenceGraph, { standalone }: GraphSvgOptions)
       ? [`<style>${graphStyle}</style>`, '<rect class="paper" width="100%" height="100%"/>']
       : []),
     ...layout.lines.map((line) => edgeMarkup(line, frame)),
-    ...layout.placed.map((placed) => boxMarkup(placed.node, frame.place(placed))),
-    ...layout.apart.map((node, index) => boxMarkup(node, frame.placeApart(index))),
+    ...layout.placed.map((placed) => boxMarkup(placed.node, frame.place(placed), shadeOf)),
+    ...layout.apart.map((node, index) => boxMarkup(node, frame.placeApart(index), shadeOf)),
     ...(note === undefined
       ? []
       : [`<text class="note" x="${margin}" y="${height - 12}">${escapeMarkup(note)}</text>`]),
@@ -96,15 +97,28 @@ function labelOf({ kind, name, mark, count }: ReferenceNode): readonly [above: s
   return [above.join(' · '), truncate(visible(name), widestName)];
 }
 
-function boxMarkup(node: ReferenceNode, { x, y, width }: Place): string {
+/** By what is to happen to a node; where that is said of none, by its kind. */
+function shades(nodes: readonly ReferenceNode[]): (node: ReferenceNode) => string {
+  const isMarked = nodes.some(({ mark }) => mark !== undefined);
+  const kinds = [...new Set(nodes.map(({ kind }) => kind))].sort();
+  return ({ kind, mark }) => {
+    if (isMarked) return mark === undefined ? '' : ` mark-${escapeMarkup(mark)}`;
+    return ` shade-${kinds.indexOf(kind) % shadeCount}`;
+  };
+}
+
+function boxMarkup(
+  node: ReferenceNode,
+  { x, y, width }: Place,
+  shadeOf: (node: ReferenceNode) => string,
+): string {
   const [above, name] = labelOf(node);
-  const mark = node.mark === undefined ? '' : ` mark-${escapeMarkup(node.mark)}`;
   const stack =
     node.count === undefined
       ? ''
       : `<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${boxHeight}" rx="6"/>`;
   return [
-    `<g class="node${mark}"><title>${escapeMarkup(`${node.kind}/${node.name}`)}</title>${stack}`,
+    `<g class="node${shadeOf(node)}"><title>${escapeMarkup(`${node.kind}/${node.name}`)}</title>${stack}`,
     `<rect class="box" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="6"/>`,
     `<rect class="bar" x="${x}" y="${y + 6}" width="4" height="${boxHeight - 12}" rx="2"/>`,
     `<text class="kind" x="${x + 12}" y="${y + 16}">${escapeMarkup(above)}</text>`,
