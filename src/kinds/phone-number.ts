@@ -6,9 +6,10 @@ const link = (direction: string) =>
   z
     .string()
     .nullable()
-    .describe(
-      `Agent that takes ${direction} calls, as { $ref: Agent/<name> }; null for none. Linked by hand in the dashboard.`,
-    )
+    .meta({
+      description: `Agent that takes ${direction} calls, as { $ref: Agent/<name> }; null for none. Linked by hand in the dashboard.`,
+      examples: [{ $ref: 'Agent/support-line' }],
+    })
     .optional();
 
 /** A phone number: listed and created, never updated; its links to agents are made in the dashboard. */

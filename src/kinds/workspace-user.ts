@@ -10,7 +10,10 @@ export const workspaceUser: Kind = {
     email: z
       .string()
       .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
-      .describe('Who it is: the e-mail address of their account. Compared without case.'),
+      .meta({
+        description: 'Who it is: the e-mail address of their account. Compared without case.',
+        examples: ['jo@example.com'],
+      }),
     ...userRequest.partial().shape,
   }),
   fields: {

@@ -16,25 +16,39 @@ const resourceName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
 /** What a manifest says about its resource rather than about the record. None of it is sent. */
 export const metadataSchema = z
   .strictObject({
-    name: resourceName.describe(
-      'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',
-    ),
+    name: resourceName.meta({
+      description:
+        'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',
+      examples: ['support-line'],
+    }),
     labels: z
       .record(z.string().min(1), z.string())
-      .describe('Labels for choosing resources on the command line. Never sent.')
+      .meta({
+        description: 'Labels for choosing resources on the command line. Never sent.',
+        examples: [{ team: 'support' }],
+      })
       .optional(),
     id: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' })
-      .describe('Id of an existing record to take under management instead of creating one.')
+      .meta({
+        description: 'Id of an existing record to take under management instead of creating one.',
+        examples: ['01JEMV1AT0AGENT00000000001'],
+      })
       .optional(),
     previous_names: z
       .array(resourceName)
-      .describe('Names that the resource had before: its record is kept when it is renamed.')
+      .meta({
+        description: 'Names that the resource had before: its record is kept when it is renamed.',
+        examples: [['old-name']],
+      })
       .optional(),
     ignore_drift: z
       .array(z.string().min(1))
-      .describe('Fields of the spec that others may change on the platform, such as `tts_config.speed`.')
+      .meta({
+        description: 'Fields of the spec that others may change on the platform, such as `tts_config.speed`.',
+        examples: [['tts_config.speed']],
+      })
       .optional(),
     replace: z
       .literal('allow')

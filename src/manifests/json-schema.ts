@@ -109,11 +109,15 @@ class SpecSchema {
     return { ...rest, properties: Object.fromEntries(fields) };
   }
 
-  /** A field's schema with the forms that can stand in its place; the description stays where editors look for it. */
-  #value({ description, ...schema }: JsonObject, path: string): JsonObject {
+  /** A field's schema with the forms that can stand in its place; description and examples stay where editors look for them. */
+  #value({ description, examples, ...schema }: JsonObject, path: string): JsonObject {
     const rule = this.#kind.fields[path] ?? {};
     const forms = this.#alternatives(schema, path, rule);
-    return { ...(description !== undefined && { description }), anyOf: forms };
+    return {
+      ...(description !== undefined && { description }),
+      ...(examples !== undefined && { examples }),
+      anyOf: forms,
+    };
   }
 
   #alternatives(schema: JsonObject, path: string, rule: FieldRule): Json[] {

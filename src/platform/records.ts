@@ -9,91 +9,117 @@ import { z } from 'zod';
 
 // ---- Requests
 
-const text = (description: string) => z.string().describe(description);
-const integer = (description: string) => z.int().describe(description);
-const decimal = (description: string) => z.number().describe(description);
-const flag = (description: string) => z.boolean().describe(description);
-const url = (description: string) =>
-  z.url({ error: 'expected a valid URL, such as https://example.com/hook' }).describe(description);
+/** What editors and `voxform explain` say of a field. Examples are as in a manifest. */
+const about = (description: string, example: z.core.util.JSONType) => ({ description, examples: [example] });
+const text = (description: string, example: string) => z.string().meta(about(description, example));
+const integer = (description: string, example: number) => z.int().meta(about(description, example));
+const decimal = (description: string, example: number) => z.number().meta(about(description, example));
+const flag = (description: string) => z.boolean().meta(about(description, true));
+const url = (description: string, example: string) =>
+  z
+    .url({ error: 'expected a valid URL, such as https://example.com/hook' })
+    .meta(about(description, example));
 
 export const callConfig = z
   .strictObject({
-    max_call_duration_ms: integer('Longest a call may last, in milliseconds.'),
-    ring_duration_ms: integer('How long the phone rings before the call is given up, in milliseconds.'),
+    max_call_duration_ms: integer('Longest a call may last, in milliseconds.', 600_000),
+    ring_duration_ms: integer(
+      'How long the phone rings before the call is given up, in milliseconds.',
+      30_000,
+    ),
   })
   .partial()
   .describe('Timing of a call.');
 
 export const knowledgeBaseConfig = z
   .strictObject({
-    chunks_to_retrieve: integer('How many passages of the knowledge bases are looked up for an answer.'),
-    similarity_threshold: decimal('How alike a passage must be to count as found.'),
+    chunks_to_retrieve: integer('How many passages of the knowledge bases are looked up for an answer.', 3),
+    similarity_threshold: decimal('How alike a passage must be to count as found.', 0.7),
   })
   .partial()
   .describe('How knowledge bases are searched. The platform takes it and never shows it.');
 
 export const llmConfig = z
   .strictObject({
-    provider: text("Who runs the language model; `internal` is the platform's own."),
-    model: text('Name of the language model.'),
-    temperature: decimal('Sampling temperature of the model.'),
-    deployment: text('Name of the deployment, for providers that have them.'),
-    endpoint: url('Address of the model, for providers that need one.'),
-    api_version: text("Version of the provider's API."),
-    base_url: url("Base address of the provider's API."),
-    api_key: text('Key for the provider. Write-only: use { $secret: NAME }.'),
-    region: text("Region of the provider's service."),
-    max_tokens: integer('Most tokens in one answer of the model.'),
+    provider: text("Who runs the language model; `internal` is the platform's own.", 'internal'),
+    model: text('Name of the language model.', 'gpt-4o'),
+    temperature: decimal('Sampling temperature of the model.', 0.4),
+    deployment: text('Name of the deployment, for providers that have them.', 'voice-eu'),
+    endpoint: url('Address of the model, for providers that need one.', 'https://models.example.com/v1'),
+    api_version: text("Version of the provider's API.", '2024-06-01'),
+    base_url: url("Base address of the provider's API.", 'https://models.example.com'),
+    api_key: z
+      .string()
+      .meta(about('Key for the provider. Write-only: use { $secret: NAME }.', { $secret: 'OPENAI_API_KEY' })),
+    region: text("Region of the provider's service.", 'eu-west-1'),
+    max_tokens: integer('Most tokens in one answer of the model.', 300),
     knowledge_base_ids: z
       .array(z.string())
-      .describe(
-        'Knowledge bases that the agent may consult, as { $ref: KnowledgeBase/<name> }. Order does not count.',
+      .meta(
+        about(
+          'Knowledge bases that the agent may consult, as { $ref: KnowledgeBase/<name> }. Order does not count.',
+          [{ $ref: 'KnowledgeBase/FAQ' }],
+        ),
       ),
-    tools: z.array(z.json()).describe('Tools that the model may call; taken as they are.'),
+    tools: z
+      .array(z.json())
+      .meta(about('Tools that the model may call; taken as they are.', [{ type: 'end_call' }])),
   })
   .partial()
   .describe('The language model.');
 
 export const promptConfig = z
   .strictObject({
-    prompt: text('Instructions to the model. A text of more than a few lines reads better as { $file: … }.'),
-    first_speaker: text('Who speaks first, e.g. `ai`.'),
+    prompt: z
+      .string()
+      .meta(
+        about('Instructions to the model. A text of more than a few lines reads better as { $file: … }.', {
+          $file: 'prompts/support.md',
+        }),
+      ),
+    first_speaker: text('Who speaks first, e.g. `ai`.', 'ai'),
     ai_speak_after_silence: flag('Whether the agent speaks up when the caller stays silent.'),
-    ai_speak_wait_time: decimal('How long the agent waits for the caller before it speaks up.'),
+    ai_speak_wait_time: decimal('How long the agent waits for the caller before it speaks up.', 5),
     welcome_message_type: text(
       'How the call is opened: `static` says the welcome message, `dynamic` makes one up.',
+      'static',
     ),
-    welcome_message: z.string().nullable().describe('What the agent says first; null with `dynamic`.'),
+    welcome_message: z
+      .string()
+      .nullable()
+      .meta(about('What the agent says first; null with `dynamic`.', 'Good morning, how can I help you?')),
   })
   .partial()
   .describe('What the agent says and when.');
 
 export const sttConfig = z
   .strictObject({
-    provider: text('Who turns speech into text.'),
-    model: text('Name of the speech-to-text model.'),
+    provider: text('Who turns speech into text.', 'deepgram'),
+    model: text('Name of the speech-to-text model.', 'nova-2'),
   })
   .partial()
   .describe('Speech to text.');
 
 export const ttsConfig = z
   .strictObject({
-    provider: text('Who turns text into speech.'),
-    model: text('Name of the text-to-speech model.'),
-    voice_id: text('Id of the voice.'),
-    speaker: text('Name of the speaker, for providers that have them.'),
-    streaming_latency: integer('How far quality is traded for an earlier start of the speech.'),
-    speed: text('How fast the voice speaks.'),
-    emotion: z.string().nullable().describe('Emotion in the voice; null for none.'),
-    speed_alpha: z.number().nullable().describe('Fine adjustment of the speed; null for none.'),
-    ambient_sound: text('Background sound under the voice.'),
-    ambient_sound_volume: decimal('Volume of the background sound.'),
-    responsiveness: decimal('How quickly the agent answers.'),
-    interruption_sensitivity: decimal('How readily the agent lets itself be interrupted.'),
+    provider: text('Who turns text into speech.', 'elevenlabs'),
+    model: text('Name of the text-to-speech model.', 'turbo'),
+    voice_id: text('Id of the voice.', 'warm-1'),
+    speaker: text('Name of the speaker, for providers that have them.', 'anna'),
+    streaming_latency: integer('How far quality is traded for an earlier start of the speech.', 2),
+    speed: text('How fast the voice speaks.', 'normal'),
+    emotion: z.string().nullable().meta(about('Emotion in the voice; null for none.', 'calm')),
+    speed_alpha: z.number().nullable().meta(about('Fine adjustment of the speed; null for none.', 1.1)),
+    ambient_sound: text('Background sound under the voice.', 'office'),
+    ambient_sound_volume: decimal('Volume of the background sound.', 0.2),
+    responsiveness: decimal('How quickly the agent answers.', 0.8),
+    interruption_sensitivity: decimal('How readily the agent lets itself be interrupted.', 0.5),
     enable_backchannel: flag('Whether the agent makes short listening sounds.'),
-    backchannel_frequency: decimal('How often it makes them.'),
-    backchannel_words: z.array(z.string()).describe('The words it uses for that, in order.'),
-    reminder_trigger_ms: integer('Silence after which the agent reminds the caller, in milliseconds.'),
+    backchannel_frequency: decimal('How often it makes them.', 0.3),
+    backchannel_words: z
+      .array(z.string())
+      .meta(about('The words it uses for that, in order.', ['I see', 'mhm'])),
+    reminder_trigger_ms: integer('Silence after which the agent reminds the caller, in milliseconds.', 8000),
   })
   .partial()
   .describe('Text to speech.');
@@ -101,7 +127,10 @@ export const ttsConfig = z
 /** Body of both the create and the update of an agent. Which fields a create needs is not documented: none is demanded. */
 export const agentRequest = z
   .strictObject({
-    name: z.string().max(255).describe('Name shown in the dashboard, at most 255 characters.'),
+    name: z
+      .string()
+      .max(255)
+      .meta(about('Name shown in the dashboard, at most 255 characters.', 'Support line')),
     call_config: callConfig,
     knowledge_base_config: knowledgeBaseConfig,
     llm_config: llmConfig,
@@ -116,7 +145,7 @@ export const phoneNumberText = z
   .min(1)
   .max(12)
   .regex(/^(?=.*\d)\+?[\d\s().-]+$/, { error: 'expected a phone number, such as "+4930123456"' })
-  .describe('The phone number, 1 to 12 characters, in quotes. Compared by its digits.');
+  .meta(about('The phone number, 1 to 12 characters, in quotes. Compared by its digits.', '+12025550120'));
 
 export const numberRequest = z.strictObject({
   number: phoneNumberText,
@@ -124,31 +153,44 @@ export const numberRequest = z.strictObject({
     .string()
     .min(1)
     .max(255)
-    .describe('Name of the number in the dashboard, 1 to 255 characters.')
+    .meta(about('Name of the number in the dashboard, 1 to 255 characters.', 'Front desk'))
     .optional(),
 });
 
 /** Loose: whether the envelope may hold other keys is not documented. */
 export const webhookPayload = z.looseObject({
-  data: z.record(z.string(), z.json()).describe('What the event is about.').optional(),
-  event: text('Name of the event.').optional(),
-  timestamp: text('When it happened.').optional(),
+  data: z
+    .record(z.string(), z.json())
+    .meta(about('What the event is about.', { source: 'voice' }))
+    .optional(),
+  event: text('Name of the event.', 'call.ended').optional(),
+  timestamp: text('When it happened.', '2026-01-31T12:00:00Z').optional(),
 });
 
 export const webhookRequest = z.strictObject({
-  url: url('Where events are sent.'),
+  url: url('Where events are sent.', 'https://example.com/hook'),
   payload: webhookPayload
     .nullable()
-    .describe('Envelope of what is sent: `data`, `event` and `timestamp`.')
+    .meta(
+      about('Envelope of what is sent: `data`, `event` and `timestamp`.', {
+        event: 'call.ended',
+        data: { source: 'voice' },
+      }),
+    )
     .optional(),
   check_https: flag("Whether the target's certificate is checked.").optional(),
   logging_enabled: flag('Whether deliveries are logged.').optional(),
-  retries: z.int().min(0).max(10).describe('How often a failed delivery is tried again, 0 to 10.').optional(),
+  retries: z
+    .int()
+    .min(0)
+    .max(10)
+    .meta(about('How often a failed delivery is tried again, 0 to 10.', 3))
+    .optional(),
   timeout: z
     .int()
     .min(1)
     .max(1800)
-    .describe('How long a delivery may take, 1 to 1800; the unit is not documented.')
+    .meta(about('How long a delivery may take, 1 to 1800; the unit is not documented.', 30))
     .optional(),
 });
 
@@ -162,14 +204,20 @@ export const userModules = [
 ] as const;
 
 export const userRequest = z.strictObject({
-  role: z.enum(userRoles).describe('What the user may do.'),
+  role: z.enum(userRoles).meta(about('What the user may do.', 'member')),
   modules: z
     .array(z.enum(userModules))
-    .describe('Parts of the dashboard that the user sees. Order does not count.')
+    .meta(
+      about('Parts of the dashboard that the user sees. Order does not count.', ['agents', 'call_history']),
+    )
     .optional(),
   agent_ids: z
     .array(z.string())
-    .describe('Agents that the user may work with, as { $ref: Agent/<name> }. Order does not count.')
+    .meta(
+      about('Agents that the user may work with, as { $ref: Agent/<name> }. Order does not count.', [
+        { $ref: 'Agent/support-line' },
+      ]),
+    )
     .optional(),
 });
 
