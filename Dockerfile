@@ -1,0 +1,41 @@
+# syntax=docker/dockerfile:1
+# voxform as its packed tarball has it, run by nobody in particular on a root file system that may be read-only.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json CHANGELOG.md LICENSE README.md ./
+COPY scripts scripts
+COPY src src
+COPY schemas schemas
+COPY examples examples
+COPY ci ci
+# The tarball is what npm would publish; the lock file beside it holds its dependencies to what the tests ran on.
+RUN npm pack --pack-destination / \
+  && mkdir /voxform \
+  && tar -xzf /voxform-*.tgz -C /voxform --strip-components=1 \
+  && cp package-lock.json /voxform/ \
+  && cd /voxform \
+  && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM ${NODE_IMAGE}
+# git fetches for `watch --git`; its helpers stay in the foreground, because no init is here to end them.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
+  && rm -rf /var/lib/apt/lists/*
+ENV NODE_ENV=production \
+  VOXFORM_HOME=/opt/voxform \
+  GIT_CONFIG_COUNT=2 \
+  GIT_CONFIG_KEY_0=gc.autoDetach GIT_CONFIG_VALUE_0=false \
+  GIT_CONFIG_KEY_1=maintenance.autoDetach GIT_CONFIG_VALUE_1=false
+# Owned by root: the process cannot change its own code.
+COPY --from=build /voxform /opt/voxform
+RUN ln -s /opt/voxform/dist/main.js /usr/local/bin/voxform
+WORKDIR /project
+# By number, so that Kubernetes can tell that it is not root.
+USER 1000:1000
+# In the form of a list: node is process 1 and gets the signals itself.
+ENTRYPOINT ["node", "/opt/voxform/dist/main.js"]
+CMD ["--help"]
