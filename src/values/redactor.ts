@@ -61,9 +61,11 @@ function partsOf(secret: string): Set<string> {
 }
 
 function* spellings(text: string): Generator<string> {
-  // Bodies are JSON before they are put into a URL, a header or a page.
+  // Bodies are JSON before they are put into a URL, a header, a page or a cell of CSV; CSV and YAML double quotes.
   for (const form of new Set([text, ...jsonSpellings(text)])) {
     yield form;
+    yield form.replaceAll('"', '""');
+    yield form.replaceAll("'", "''");
     yield* urlSpellings(form);
     yield* base64Spellings(form);
     yield htmlSpelling(form);

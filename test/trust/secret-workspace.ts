@@ -117,9 +117,9 @@ workspaces:
     return command(args, { cwd: this.root, env: this.env, ...options });
   }
 
-  /** Everything under the project that voxform wrote, by path. */
+  /** Everything under the project but the secrets themselves, by path: no manifest says one in clear either. */
   written(): Map<string, string> {
-    return new Map([...contentsOf(this.root)].filter(([name]) => !/^(secrets|manifests)\b/.test(name)));
+    return new Map([...contentsOf(this.root)].filter(([name]) => !/^secrets\b/.test(name)));
   }
 
   /** The world as the platform keeps it in its file: all that it was sent. */

@@ -32,6 +32,8 @@ describe('a secret is struck out', () => {
     { reason: 'in JSON in a query', text: encodeURIComponent(JSON.stringify(SECRET).slice(1, -1)) },
     { reason: 'in JSON in base64', text: Buffer.from(JSON.stringify({ a: SECRET })).toString('base64') },
     { reason: 'in HTML', text: 'sk/live+9&quot;é\\Z&amp;=?x7' },
+    { reason: 'in JSON in a cell of CSV', text: JSON.stringify(SECRET).slice(1, -1).replaceAll('"', '""') },
+    { reason: "in YAML's single quotes", text: "it''s-a-secret", secret: "it's-a-secret" },
     { reason: 'without the line break at its end', text: 'abcdef', secret: 'abcdef\n' },
   ])('$reason', ({ text, secret = SECRET }) => {
     const result = redactor(secret).redact(`before ${text} after`);

@@ -37,6 +37,8 @@ export async function get(context: Context, { what, id }: Wanted, options: GetOp
   const name = readableNamed(what);
   checkFilters(name, options);
   const opened = await openWorkspace(context, { requireKey: true });
+  // So that the project's secrets are known, and struck out of what the platform says.
+  await opened.declared('offline');
   const client = opened.connect(options);
   try {
     const records = await recordsOf(name, { id, options, opened, client });
@@ -65,7 +67,7 @@ async function recordsOf(
   if (readable.ofRecord) {
     if (known === undefined)
       throw usage(`get ${name} needs to be told which agent`, `voxform get ${name} Agent/support-line`);
-    return client.agents.versions(known);
+    return eachFoundOr(client.agents.versions(known), { name: 'agents', id: known });
   }
   if (known !== undefined) return only(one(readable, client, { name, id: known }));
   if (readable.list !== undefined) {
@@ -80,11 +82,7 @@ async function recordsOf(
   return eachOf(readable, client, idsOfKind(readable.kind ?? '', state));
 }
 
-async function one(
-  readable: Readable,
-  client: PlatformClient,
-  { name, id }: { name: string; id: string },
-): Promise<AnyRecord> {
+async function one(readable: Readable, client: PlatformClient, { name, id }: Asked): Promise<AnyRecord> {
   if (readable.get !== undefined) return foundOr(readable.get(client, id), { name, id });
   for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
   throw new UserError(`there is no ${id} among the ${name} of this workspace`, {
@@ -92,20 +90,34 @@ async function one(
   });
 }
 
+interface Asked {
+  readonly name: ReadableName;
+  readonly id: string;
+}
+
 /** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
-async function foundOr(
-  record: Promise<AnyRecord>,
-  { name, id }: { name: string; id: string },
-): Promise<AnyRecord> {
+async function foundOr(record: Promise<AnyRecord>, asked: Asked): Promise<AnyRecord> {
   try {
     return await record;
   } catch (cause) {
-    if (!isGone(cause)) throw cause;
-    throw new UserError(`there is no ${id} among the ${name} of this workspace`, {
-      hint: 'Check the id, and that the workspace is the right one.',
-      cause,
-    });
+    throw isGone(cause) ? missing(asked, cause) : cause;
   }
+}
+
+/** The same of what belongs to a record. */
+async function* eachFoundOr(records: AsyncIterable<AnyRecord>, asked: Asked): AsyncGenerator<AnyRecord> {
+  try {
+    yield* records;
+  } catch (cause) {
+    throw isGone(cause) ? missing(asked, cause) : cause;
+  }
+}
+
+function missing({ name, id }: Asked, cause: unknown): UserError {
+  return new UserError(`there is no ${id} among the ${name} of this workspace`, {
+    hint: 'Check the id, and that the workspace is the right one.',
+    cause,
+  });
 }
 
 function isGone(error: unknown): boolean {

@@ -35,6 +35,8 @@ export async function versions(
   options: VersionsOptions,
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: true });
+  // So that the project's secrets are known, and struck out of what the platform says.
+  await opened.declared('offline');
   const state = await stateToRead(context, opened);
   const client = opened.connect(options);
   const { terminal, log } = context;

@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import { leakIn } from './planted-secrets.ts';
+import { SecretWorkspace } from './secret-workspace.ts';
+
+/** What each command is called with, in the order of a person who tries them all; IDs are put in when they are known. */
+const calls: readonly string[] = [
+  'init elsewhere',
+  'validate --secrets',
+  'schema',
+  'completion bash',
+  'graph',
+  'graph --output html',
+  'apply --auto-approve',
+  'versions Agent/a',
+  'versions Agent/a --output json',
+  'versions Agent/a 1',
+  'versions Agent/a 1 --output json',
+  'status',
+  'status --output json',
+  'drift',
+  'plan',
+  'get agents',
+  'get agents --output yaml',
+  'get agents AGENT',
+  'get agents AGENT --output json',
+  'get agents AGENT --output csv',
+  'get webhooks HOOK',
+  'get webhooks HOOK --output jsonl',
+  'get versions AGENT --output json',
+  'get calls --output json',
+  'get users --output yaml',
+  'export --out out',
+  'export --out in-kinds --layout kind',
+  'state list',
+  'state show Agent/a',
+  'state show Webhook/hook',
+  'state pull',
+  'fmt --diff',
+  'fmt',
+  'accept --dry-run',
+  'accept --dry-run --output json',
+  'accept --auto-approve --output json',
+  'rollback Agent/a --to 1 --dry-run',
+  'rollback Agent/a --to 1 --auto-approve --output json',
+  'diff -w test -w twin',
+  'diff -w test -w twin --output json',
+  'migrate --from test --to twin --dry-run',
+  'migrate --from test --to twin --auto-approve --output json',
+  'import Agent/other AGENT',
+  'state mv Agent/a Agent/moved',
+  'state rm Agent/moved',
+  'orphans --check',
+  'orphans --output json',
+  'recover --output json',
+  'recover --auto-approve',
+  'state resolve Agent/a --not-created',
+  'state push pulled.json',
+  'state unlock 1',
+];
+/** Its files are searched at the end. */
+const SERVES = ['emulator'];
+
+it('runs every command, and none shows a secret or writes one down', async () => {
+  const program = createProgram(async () => undefined);
+  const all = program.commands.flatMap((command) =>
+    command.commands.length === 0
+      ? [command.name()]
+      : command.commands.map((child) => `${command.name()} ${child.name()}`),
+  );
+  const isCalled = (name: string) => calls.some((call) => `${call} `.startsWith(`${name} `));
+  expect(all.filter((name) => !isCalled(name) && !SERVES.includes(name))).toEqual([]);
+
+  await using workspace = await SecretWorkspace.open({ few: true });
+  const { emulator } = workspace.platform;
+  const project = workspace.written().get('voxform.yaml') ?? '';
+  const [, test = ''] = project.split('  test:\n');
+  const [settings = ''] = test.split('    vars:');
+  workspace.write({ 'voxform.yaml': `${project}  twin:\n${settings}default_workspace: test\n` });
+  const leaks: string[] = [];
+  for (const call of calls) {
+    const [agent = '', hook = ''] = [emulator.world.agents, emulator.world.webhooks].map(
+      (records) => [...records.keys()][0],
+    );
+    const args = call.split(' ').map((word) => ({ AGENT: agent, HOOK: hook })[word] ?? word);
+    const { code, stdout, stderr } = await workspace.run([...args, '-v']);
+    expect([0, 1, 2], `${call}: ${stderr}`).toContain(code);
+    const leak = leakIn(`${stdout}\n${stderr}`);
+    if (leak !== undefined) leaks.push(`${call}: ${leak}`);
+    if (call === 'apply --auto-approve') {
+      emulator.dashboard.publishAgent([...emulator.world.agents.keys()][0] ?? '');
+    }
+    if (call === 'state pull') workspace.write({ 'pulled.json': stdout });
+    if (call === 'fmt') {
+      // What somebody moved in the dashboard, next to values that are secret.
+      for (const id of emulator.world.agents.keys()) emulator.dashboard.edit('agents', id, { name: 'moved' });
+    }
+  }
+  expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
+}, 60_000);
