@@ -141,7 +141,7 @@ function closing({ plan, results, interrupted }: ApplyReport, to: string, style:
       : `${said.map(([count, word]) => `${count} ${word}`).join(', ')}.`,
     ...(interrupted === undefined ? [] : [`Interrupted by ${interrupted}: what was under way was finished.`]),
     number('failed') + number('skipped') === 0
-      ? `voxform -w ${to} plan shows how it stands.`
+      ? `voxform plan -w ${to} shows how it stands.`
       : 'Run the same command again for the rest.',
   ];
   const format = number('failed') > 0 ? style.error : interrupted === undefined ? style.good : style.warn;

@@ -130,7 +130,7 @@ function isMade({ action }: PlannedResource): boolean {
 
 /** A command in a step is for the workspace that is filled, which need not be the one that is chosen where nobody says. */
 function spoken(step: string, { to }: Pick<Planned, 'to'>): string {
-  return step.replaceAll(/\bvoxform (import|state|apply) /g, `voxform -w ${to} $1 `);
+  return step.replaceAll(/\bvoxform (import|state resolve|state rm) /g, `voxform $1 -w ${to} `);
 }
 
 function shownOf({ spec }: Resource, id: string) {
