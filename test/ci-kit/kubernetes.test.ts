@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { VERSION } from '../../src/version.ts';
+import { asImageUser } from './as-other-user.ts';
+import { kustomization, manifest } from './kubernetes-schema.ts';
+import { root } from './workflow.ts';
+
+const folder = path.join(root, 'deploy/kubernetes');
+const read = (file: string): unknown => parse(readFileSync(path.join(folder, file), 'utf8'));
+const manifests = globSync('*.yaml', { cwd: folder })
+  .filter((file) => file !== 'kustomization.yaml')
+  .map((file) => manifest.parse(read(file)));
+
+/** The one manifest of a kind. */
+function only<K extends (typeof manifests)[number]['kind']>(kind: K) {
+  type One = Extract<(typeof manifests)[number], { readonly kind: K }>;
+  const [found, another] = manifests.filter((each): each is One => each.kind === kind);
+  if (found === undefined || another !== undefined) throw new Error(`not one ${kind}`);
+  return found;
+}
+
+const deployment = only('Deployment');
+const pod = deployment.spec.template.spec;
+const [container] = pod.containers;
+const project = only('ConfigMap');
+
+describe('the manifests for Kubernetes', () => {
+  it('are listed, but for the secret, which is an example without values', () => {
+    const { resources } = kustomization.parse(read('kustomization.yaml'));
+    const files = readdirSync(folder).filter((file) => !/^(kustomization|secret\.example)\.yaml$/.test(file));
+    expect([...resources].sort()).toEqual(files.sort());
+    expect(Object.values(only('Secret').stringData)).toEqual(['', '']);
+  });
+
+  it('run one process that may do nothing but its work', () => {
+    const { securityContext } = container;
+    expect(deployment.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000 });
+    expect(pod.automountServiceAccountToken).toBe(false);
+    expect(securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(container.image).toMatch(new RegExp(`:${VERSION.replaceAll('.', '\\.')}$`));
+  });
+
+  it('name each other rightly', () => {
+    const labels = deployment.spec.template.metadata.labels;
+    expect(deployment.spec.selector.matchLabels).toEqual(labels);
+    expect(only('Service').spec.selector).toEqual(labels);
+    expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(
+      pod.volumes.map(({ name }) => name).sort(),
+    );
+    const sources = new Map(pod.volumes.map((volume) => [volume.name, volume]));
+    expect(sources.get('project')?.configMap?.name).toBe(project.metadata.name);
+    expect(sources.get('secrets')?.secret?.secretName).toBe(only('Secret').metadata.name);
+    expect(sources.get('state')?.persistentVolumeClaim?.claimName).toBe(
+      only('PersistentVolumeClaim').metadata.name,
+    );
+    expect(
+      sources
+        .get('project')
+        ?.configMap?.items.map(({ key }) => key)
+        .sort(),
+    ).toEqual(Object.keys(project.data).sort());
+    const namespaces = manifests
+      .filter(({ kind }) => kind !== 'Namespace')
+      .map((each) => each.metadata.namespace);
+    expect(new Set(namespaces)).toEqual(new Set([only('Namespace').metadata.name]));
+  });
+
+  it('ask for health where the process listens', () => {
+    const port = container.ports.find(({ name }) => name === 'http')?.containerPort;
+    expect(container.args).toContain(`--listen=0.0.0.0:${port}`);
+    expect(only('Service').spec.ports).toEqual([{ name: 'http', port, targetPort: 'http' }]);
+    const { startupProbe, livenessProbe, readinessProbe } = container;
+    expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet)).toEqual([
+      { path: '/healthz', port: 'http' },
+      { path: '/healthz', port: 'http' },
+      { path: '/readyz', port: 'http' },
+    ]);
+  });
+
+  it('hold a project that is applied from mounted files, by a user who can write to the state alone', async () => {
+    await using emulator = await startEmulator({ workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
+    const place = mkdtempSync(path.join(tmpdir(), 'voxform-pod-'));
+    try {
+      mount(place, emulator);
+      const { code, text } = await inPod(place, ['apply', '--auto-approve']);
+      expect(code, text).toBe(0);
+      const created = emulator.requests.filter(({ method }) => method === 'POST');
+      expect(created.map(({ body }) => body)).toEqual([
+        expect.objectContaining({ prompt_config: { prompt: project.data['support-line.md']?.trimEnd() } }),
+      ]);
+      expect(readdirSync(path.join(place, 'state'))).toContain('production.state.json');
+    } finally {
+      chmodSync(path.join(place, 'project'), 0o755);
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
+});
+
+/** Lays volumes out as the kubelet does: files in a dated folder, a link to it, and links to what is in it. */
+function mount(place: string, { url }: Emulator): void {
+  const items = pod.volumes.flatMap(({ configMap }) => configMap?.items ?? []);
+  const files = items.map(({ key, path: file }) => {
+    const text = (project.data[key] ?? '')
+      .replace('https://voice.example.com', url)
+      .replace('/run/secrets/voxform', path.join(place, 'secrets'))
+      .replace('/var/lib/voxform', path.join(place, 'state'));
+    return [file, text] as const;
+  });
+  volume(path.join(place, 'project'), files);
+  volume(
+    path.join(place, 'secrets'),
+    Object.keys(only('Secret').stringData).map((name) => [name, `value-of-${name}\n`]),
+  );
+  mkdirSync(path.join(place, 'state'));
+  const { uid, gid } = asImageUser(inject('built'));
+  if (uid !== undefined && gid !== undefined) chownSync(path.join(place, 'state'), uid, gid);
+  chmodSync(path.join(place, 'project'), 0o555);
+  chmodSync(place, 0o755);
+}
+
+function volume(folder: string, files: readonly (readonly [string, string])[]): void {
+  const dated = '..2026_11_21_09_00_00.1234567890';
+  for (const [name, text] of files) {
+    mkdirSync(path.dirname(path.join(folder, dated, name)), { recursive: true });
+    writeFileSync(path.join(folder, dated, name), text);
+  }
+  symlinkSync(dated, path.join(folder, '..data'));
+  for (const name of new Set(files.map(([file]) => file.split('/')[0] ?? ''))) {
+    symlinkSync(path.join('..data', name), path.join(folder, name));
+  }
+}
+
+function inPod(
+  place: string,
+  args: readonly string[],
+): Promise<{ readonly code: unknown; readonly text: string }> {
+  const main = path.join(inject('built'), 'main.js');
+  const options = {
+    cwd: '/',
+    env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+    ...asImageUser(inject('built')),
+  };
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, `--chdir=${place}/project`, ...args],
+      options,
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : error.code, text: stdout + stderr }),
+    );
+  });
+}
