@@ -1,0 +1,248 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PlanDocument } from '../../../src/engine/plan-document.ts';
+import type { ApplyReport, ResourceResult } from '../../../src/engine/report.ts';
+import { graphHtml } from '../../../src/output/graph/graph-html.ts';
+import { planGraph } from '../../../src/output/graph/plan-graph.ts';
+import { applyHtml, planHtml } from '../../../src/output/html/reports.ts';
+import { severalPlansHtml } from '../../../src/output/several/plans.ts';
+import { evilPlan } from '../evil-plan.ts';
+import { change, plan, resource, richPlan } from '../sample-plan.ts';
+import { evil } from '../sample-styles.ts';
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const isThere = existsSync(executablePath);
+const missing = `NO PAGE WAS LOOKED AT: THERE IS NO CHROMIUM AT ${executablePath}. Install it, or name one with CHROMIUM`;
+if (!isThere) process.stderr.write(`${missing}\n`);
+
+/** Quiet: a browser that asks somebody for something would spoil the count of requests. */
+const args = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const payload = `"'><img src=x onerror="window.ran=1"></code></pre></script><script>window.ran=1</script><svg onload="window.ran=1">{{x}}`;
+
+/** The sample with references between its resources, so that there is something to draw. */
+const linked: PlanDocument = {
+  ...richPlan,
+  resources: richPlan.resources.map((each) =>
+    each.kind === 'PhoneNumber' ? { ...each, depends_on: ['Agent/support-line', 'Agent/billing'] } : each,
+  ),
+};
+
+function hostile(): PlanDocument {
+  const text = JSON.stringify(evilPlan()).replaceAll(
+    JSON.stringify(evil).slice(1, -1),
+    JSON.stringify(payload).slice(1, -1),
+  );
+  const made = JSON.parse(text) as PlanDocument;
+  const addresses = made.resources.map(({ address }) => address);
+  return {
+    ...made,
+    resources: made.resources.map((each) => ({
+      ...each,
+      depends_on: addresses.slice(0, 1),
+      changes: [
+        ...each.changes,
+        change('p', {
+          before: `# ${payload}\nsame ${payload}`,
+          after: `# ${payload}\nsame other ${payload}`,
+        }),
+      ],
+    })),
+  };
+}
+
+function reportOf(document: PlanDocument): ApplyReport {
+  const [first, second, ...rest] = document.resources;
+  return {
+    plan: document,
+    results: new Map<string, ResourceResult>([
+      [first?.address ?? '', { status: 'failed', error: payload, hint: payload }],
+      [second?.address ?? '', { status: 'skipped', because: payload }],
+      ...rest.map(({ address, id }) => [address, { status: 'done' as const, id }] as const),
+    ]),
+    warnings: document.warnings,
+    interrupted: 'SIGINT',
+  };
+}
+
+const longNames = plan(
+  [
+    resource(`Agent/${'n'.repeat(63)}`, {
+      action: 'update',
+      changes: [change(`a.${'long_'.repeat(40)}`, { before: 'x'.repeat(900), after: 'y'.repeat(900) })],
+    }),
+  ],
+  { workspace: 'w'.repeat(120), base_url: `https://${'h'.repeat(200)}.example.com` },
+);
+
+const pages: Readonly<Record<string, () => string>> = {
+  plan: () => planHtml(linked),
+  several: () =>
+    severalPlansHtml({
+      what: 'drift',
+      documents: [linked, plan([])],
+      failures: [{ workspace: 'c', message: payload }],
+    }),
+  'hostile-plan': () => planHtml(hostile()),
+  'hostile-apply': () => applyHtml(reportOf(hostile())),
+  'hostile-graph': () => graphHtml(planGraph(hostile()), { workspace: payload }),
+  'long-names': () => planHtml(longNames),
+};
+
+/** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */
+const FACTS = `(() => {
+  for (const details of document.querySelectorAll('details')) details.open = true;
+  return {
+    ran: 'ran' in window,
+    scripts: document.scripts.length,
+    images: document.images.length,
+    wide: document.documentElement.scrollWidth - window.innerWidth,
+    paper: getComputedStyle(document.body).backgroundColor,
+  };
+})()`;
+const RUN_ANOTHER_SCRIPT = `(() => {
+  const script = document.createElement('script');
+  script.textContent = 'window.ran = 1';
+  document.body.append(script);
+  return 'ran' in window;
+})()`;
+const BOXES = `(() => {
+  const place = (element) => element.getBoundingClientRect().toJSON();
+  return {
+    frame: place(document.querySelector('svg')),
+    nodes: [...document.querySelectorAll('svg .node')].map((node) => ({
+      box: place(node.querySelector('.box')),
+      name: place(node.querySelector('.name')),
+    })),
+  };
+})()`;
+
+interface Opened extends AsyncDisposable {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+}
+
+interface Rectangle {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
+  let browser: Browser;
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'voxform-pages-'));
+    await Promise.all(
+      Object.entries(pages).map(([name, html]) => writeFile(path.join(folder, `${name}.html`), html())),
+    );
+    browser = await chromium.launch({ executablePath, args });
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Opens a page and collects what it should not do: complain, and ask for anything but itself. */
+  async function open(name: string, width = 1280): Promise<Opened> {
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
+    const complaints: string[] = [];
+    const url = pathToFileURL(path.join(folder, `${name}.html`)).href;
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('request', (request) => {
+      if (request.url() !== url && !request.url().startsWith('data:'))
+        complaints.push(`asks for ${request.url()}`);
+    });
+    await page.goto(url);
+    return { page, complaints, [Symbol.asyncDispose]: () => page.close() };
+  }
+
+  it.each(Object.keys(pages))(
+    '%s: asks for nothing, runs nothing but its own, and fits a phone',
+    async (name) => {
+      await using opened = await open(name, 375);
+      const { page, complaints } = opened;
+      const facts = { ran: false, scripts: 1, images: 0, wide: 0 };
+      expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(255, 255, 255)' });
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(13, 17, 23)' });
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('shows hostile text as it is, and lets no other script run', async () => {
+    await using opened = await open('hostile-plan');
+    const { page } = opened;
+    expect(await page.locator('h1').textContent()).toBe(`voxform plan: ${payload}`);
+    expect(await page.evaluate(RUN_ANOTHER_SCRIPT)).toBe(false);
+  });
+
+  it('is searched, filtered and opened, by mouse and by keyboard', async () => {
+    await using opened = await open('plan');
+    const { page } = opened;
+    const items = page.locator('[data-item]:visible');
+    const whole = linked.resources.length;
+    expect(await items.count()).toBe(whole);
+
+    await page.keyboard.press('/');
+    await page.keyboard.type('saturday SUPPORT');
+    expect(await items.locator('.address').allTextContents()).toEqual(['Agent/support-line']);
+    expect(await page.locator('#count').textContent()).toBe(`1 of ${whole} shown`);
+    await page.keyboard.press('Escape');
+    expect(await items.count()).toBe(whole);
+
+    await page.getByLabel('By hand 2').check();
+    expect(await items.count()).toBe(2);
+    expect(await page.locator('h2:visible').allTextContents()).toEqual([
+      'By hand (2) nothing in the API does this; a person must',
+      'What refers to what',
+    ]);
+    await page.getByLabel('By hand 2').uncheck();
+
+    const support = page.locator('details.resource', { hasText: 'Agent/support-line' }).first();
+    await support.locator('summary').first().focus();
+    await page.keyboard.press('Enter');
+    expect(await support.locator('.came ins').allInnerTexts()).toEqual([
+      'Saturday',
+      '18',
+      ', and say goodbye by name',
+    ]);
+    await page.getByRole('button', { name: 'Close all' }).click();
+    expect(await page.locator('details.resource[open]').count()).toBe(0);
+    await page.evaluate('window.dispatchEvent(new Event("beforeprint"))');
+    expect(await page.locator('details:not([open])').count()).toBe(0);
+  });
+
+  it('draws the references, each box inside the picture, on no other, and as wide as its name', async () => {
+    await using opened = await open('plan');
+    const { frame, nodes } = await opened.page.evaluate<{
+      frame: Rectangle;
+      nodes: { box: Rectangle; name: Rectangle }[];
+    }>(BOXES);
+    const isInside = (inner: Rectangle, outer: Rectangle) =>
+      inner.left >= outer.left && inner.right <= outer.right && inner.bottom <= outer.bottom;
+    const isApart = (a: Rectangle, b: Rectangle) =>
+      a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    expect(nodes).toHaveLength(linked.resources.length);
+    expect(nodes.every(({ box, name }) => isInside(box, frame) && isInside(name, box))).toBe(true);
+    const pairs = nodes.flatMap((a, index) => nodes.slice(index + 1).map((b) => isApart(a.box, b.box)));
+    expect(pairs.every(Boolean)).toBe(true);
+  });
+});
