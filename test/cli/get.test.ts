@@ -53,21 +53,25 @@ describe('get', () => {
     expect(workspace.emulator.requests.length - 2).toBeLessThan(10);
   });
 
-  it.each([
-    [['get', 'agnets'], 64, 'did you mean "agents"?'],
-    [['get', 'versions'], 64, 'which agent'],
-    [['get', 'users', '--outcome', 'x'], 64, 'calls alone'],
-    [['get', 'agents', 'Agent/nobody'], 1, 'the state has no Agent/nobody'],
-    [['get', 'agents', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
-    [['get', 'numbers', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
-    [['get', 'calls', '--from', '2026-02-02', '--to', '2026-02-01'], 64, 'lies before'],
-    [['get', 'calls', '--to', '2026-02-31'], 64, 'Expected a date'],
-    [['get', 'webhooks'], 0, 'the API cannot list them'],
-  ])('%j says what is wrong', async (args, expected, message) => {
+  it('says what is wrong', async () => {
     await using workspace = await testWorkspace(FILES);
-    const { code, stderr } = await workspace.run(...args);
-    expect(stderr).toContain(message);
-    expect(code).toBe(expected);
-    expect(stderr).not.toMatch(/\n\s+at /);
+    const cases: readonly (readonly [readonly string[], number, string])[] = [
+      [['get', 'agnets'], 64, 'did you mean "agents"?'],
+      [['get', 'versions'], 64, 'which agent'],
+      [['get', 'users', '--outcome', 'x'], 64, 'calls alone'],
+      [['get', 'agents', 'Agent/nobody'], 1, 'the state has no Agent/nobody'],
+      [['get', 'agents', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
+      [['get', 'versions', '01NOTHERE0000000000000000A'], 1, 'among the agents of this workspace'],
+      [['get', 'numbers', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
+      [['get', 'calls', '--from', '2026-02-02', '--to', '2026-02-01'], 64, 'lies before'],
+      [['get', 'calls', '--to', '2026-02-31'], 64, 'Expected a date'],
+      [['get', 'webhooks'], 0, 'the API cannot list them'],
+    ];
+    for (const [args, expected, message] of cases) {
+      const { code, stderr } = await workspace.run(...args);
+      expect(stderr, args.join(' ')).toContain(message);
+      expect(code, args.join(' ')).toBe(expected);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }
   });
 });
