@@ -1,3 +1,4 @@
+import { badInputCases } from './bad-inputs.ts';
 import { badStateCases } from './bad-states.ts';
 import type { Case } from './cases.ts';
 import { diskCases } from './disk.ts';
@@ -18,4 +19,5 @@ export const allCases: readonly Case[] = [
   ...savedPlanCases,
   ...guardCases,
   ...interruptCases,
+  ...badInputCases,
 ];
