@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { ApplyReport, ResourceResult } from '../../src/engine/report.ts';
 import { applyDocument, applyJson } from '../../src/output/apply-json.ts';
 import { renderApply } from '../../src/output/apply-text.ts';
+import { applyHtml } from '../../src/output/html/reports.ts';
 import { jsonText } from '../../src/output/json-text.ts';
+import { applyGithub } from '../../src/output/plan-github.ts';
+import { applyMarkdown } from '../../src/output/plan-markdown.ts';
 import { evilPlan } from './evil-plan.ts';
 import { plan, resource, richPlan } from './sample-plan.ts';
 import { evil, forged, plainStyle, unsafe, widest } from './sample-styles.ts';
@@ -99,6 +102,69 @@ Applied: 1 created. 1 manual.
     );
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);
+  });
+});
+
+describe('an apply as a comment, as annotations and as a page', () => {
+  it('says first what failed and what was not reached, and ticks off nothing', () => {
+    const text = applyMarkdown({ ...report, interrupted: 'SIGTERM' });
+    expect(text.slice(0, text.indexOf('- **Warning'))).toMatchInlineSnapshot(`
+      "### voxform apply for <code>staging</code>
+
+      **Applied: 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1 skipped. 2 manual, 1 blocked, 1 unknown.**
+
+      - **Interrupted by SIGTERM. What was under way was finished; run apply again for the rest.**
+      - **Failed:** <code>Agent/billing</code>: POST /agents: 422 name is taken (Change name in the manifest.)
+      - **Skipped:** <code>PhoneNumber/hotline</code>: Agent/billing failed
+
+      "
+    `);
+    expect(text).toContain('| <code>&#126;</code> | <code>Agent/support-line</code> | updated |');
+    expect(text).toContain('| <code>x</code> | <code>Agent/billing</code> | failed |');
+    expect(text).not.toContain('An apply of this plan is refused');
+  });
+
+  it('is an error beside the manifest of what failed', () => {
+    const lines = applyGithub(report).trimEnd().split('\n');
+    expect(lines[0]).toBe(
+      '::error file=manifests/agents.yaml,line=3,title=voxform%3A failed Agent/billing::POST /agents: 422 name is taken; Change name in the manifest.',
+    );
+    const levels = lines.map((line) => /^::(\w+)/.exec(line)?.[1]);
+    expect(levels.indexOf('notice')).toBeGreaterThan(levels.lastIndexOf('warning'));
+    expect(levels.filter((level) => level === 'notice')).toHaveLength(5);
+  });
+
+  it('has a group for each outcome', () => {
+    const headings = [...applyHtml(report).matchAll(/<h2>([^<]*)/g)].map(([, heading]) => heading?.trim());
+    expect(headings).toEqual([
+      'Failed (1)',
+      'Skipped (1)',
+      'Done (5)',
+      'By hand (2)',
+      'Blocked (1)',
+      'Unknown (1)',
+      'Unchanged (2)',
+      'What refers to what',
+    ]);
+  });
+
+  it('keeps text from outside text', () => {
+    const all = new Map(
+      evilPlan().resources.map(({ address }): [string, ResourceResult] => [
+        address,
+        { status: 'failed', error: evil, hint: evil },
+      ]),
+    );
+    const hostile = {
+      ...report,
+      plan: evilPlan(),
+      results: all,
+      warnings: [{ address: evil, message: evil }],
+    };
+    for (const text of [applyMarkdown(hostile), applyGithub(hostile), applyHtml(hostile)]) {
+      expect(text).not.toMatch(unsafe);
+      expect(text).not.toMatch(/^\+ Agent|^::error::forged/m);
+    }
   });
 });
 

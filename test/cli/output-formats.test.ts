@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, it } from 'vitest';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { agentManifest, projectFile } from './workspace.ts';
+
+const FORMATS = ['text', 'json', 'markdown', 'html', 'github'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** How a result in each form begins, or what it holds. */
+const marks: Readonly<Record<Exclude<Format, 'json'>, RegExp>> = {
+  text: /^Workspace test /,
+  markdown: /^### voxform (plan|apply|drift) for <code>test<\/code>\n/,
+  html: /^<!doctype html>\n[\s\S]*<h1>voxform (plan|apply|drift): test<\/h1>[\s\S]*<\/html>\n$/,
+  github: /^::(notice|warning|error) file=manifests\/agents\.yaml,line=\d+,title=voxform%3A /,
+};
+
+function problems(name: string, text: string): string[] {
+  const file = path.resolve(import.meta.dirname, `../../schemas/${name}.schema.json`);
+  const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false });
+  ajv.validate(JSON.parse(readFileSync(file, 'utf8')) as object, JSON.parse(text));
+  return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+it('prints plan, apply and drift in every form, each with the numbers that lead to what changes where it plans', async () => {
+  await using emulator: Emulator = await startEmulator({ seed: 1 });
+  await using folder = await temporaryFolder({
+    'voxform.yaml': projectFile(emulator),
+    'manifests/agents.yaml': agentManifest(
+      'day',
+      '# Hours\nFrom nine to five on every working day of the week.',
+    ),
+  });
+  const run = (...args: string[]) =>
+    command(args, { cwd: folder.root, env: { VOXFORM_API_KEY: 'key-of-the-test' } });
+  const fits = (name: string, format: Format, text: string) => {
+    if (format === 'json') expect(problems(name, text)).toEqual([]);
+    else expect(text).toMatch(marks[format]);
+  };
+
+  const created = await run('apply', '--auto-approve', '--output', 'json');
+  fits('apply', 'json', created.stdout);
+  const [id = ''] = emulator.world.agents.keys();
+  const number = await fetch(`${emulator.url}/api/v1/numbers`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer k', 'content-type': 'application/json' },
+    body: JSON.stringify({ number: '+12025550120', nickname: 'Desk' }),
+  });
+  const { data } = (await number.json()) as { data: { id: string } };
+  emulator.dashboard.linkNumber(data.id, { inbound_agent_id: id });
+
+  for (const format of FORMATS) {
+    const change = { prompt_config: { prompt: `# Hours\nAt ${format}.` } };
+    emulator.dashboard.edit('agents', id, change);
+    const drift = await run('drift', '--output', format);
+    expect([drift.code, drift.stderr]).toEqual([2, '']);
+    fits('drift', format, drift.stdout);
+    const plan = await run('plan', '--output', format);
+    fits('plan', format, plan.stdout);
+    expect(plan.stdout).toContain('+12025550120 (Desk)');
+    const applied = await run('apply', '--auto-approve', '--output', format);
+    expect(applied.code).toBe(0);
+    fits('apply', format, applied.stdout);
+  }
+});
