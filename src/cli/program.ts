@@ -22,6 +22,7 @@ import { defineState } from './commands/state.ts';
 import { defineStatus } from './commands/status.ts';
 import { defineValidate } from './commands/validate.ts';
 import { defineRollback, defineVersions } from './commands/versions.ts';
+import { defineWatch } from './commands/watch.ts';
 import type { Start } from './context.ts';
 import { collectText } from './flags.ts';
 
@@ -45,6 +46,7 @@ const commands = [
   defineApply,
   defineDrift,
   defineStatus,
+  defineWatch,
   defineDiff,
   defineAccept,
   defineVersions,

@@ -2,7 +2,15 @@ import type { PlannedResource } from '../engine/plan-document.ts';
 import { appliedActions, counts, pendingActions, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import { appliedMessage, driftMessage, holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
+import {
+  appliedMessage,
+  driftMessage,
+  failureMessage,
+  holdMessage,
+  invalidLines,
+  messageOf,
+  planWords,
+} from './messages.ts';
 import type { RunObserver, RunReport } from './run-report.ts';
 import { type Fields, Said, type WatchLevel, type WatchLog } from './watch-log.ts';
 
@@ -116,23 +124,16 @@ export class Announcer implements RunObserver {
     const planned = new Map(plan?.resources.map((resource) => [resource.address, resource]));
     for (const { address, action, result } of applied) {
       const resource = planned.get(address);
-      if (resource === undefined) continue;
-      if (result.status === 'done')
-        this.#say('info', appliedMessage(resource), { event: 'applied', address, action });
-      else if (result.status === 'failed') {
-        const hint = result.hint === undefined ? '' : ` (${result.hint})`;
-        this.#say('error', `${address} failed: ${result.error}${hint}`, {
-          event: 'not-applied',
-          address,
-          action,
-        });
-      } else {
-        this.#say('warning', `${address} skipped: ${result.because}`, {
-          event: 'not-applied',
-          address,
-          action,
-        });
-      }
+      if (resource === undefined || result.status !== 'done') continue;
+      this.#say('info', appliedMessage(resource), { event: 'applied', address, action });
+    }
+    const failures = new Map(
+      applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each), each]])),
+    );
+    const added = new Set(this.#said.news('not-applied', [...failures.keys()]).added);
+    for (const [message, { address, action, result }] of failures) {
+      const level = !added.has(message) ? 'debug' : result.status === 'failed' ? 'error' : 'warning';
+      this.#say(level, message, { event: 'not-applied', address, action });
     }
   }
 

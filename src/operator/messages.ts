@@ -3,7 +3,7 @@ import { actionWords, appliedActions, counts, plural } from '../output/action-wo
 import { placeOf } from '../output/diagnostics.ts';
 import { visible } from '../output/visible.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { DriftedResource, Hold, Invalid, RunReport } from './run-report.ts';
+import type { AppliedResource, DriftedResource, Hold, Invalid, RunReport } from './run-report.ts';
 
 /** An error in one line, with what helps. */
 export function messageOf(error: unknown): string {
@@ -37,6 +37,14 @@ export function planWords({ plan }: RunReport): string {
 export function appliedMessage({ address, action, changes }: PlannedResource): string {
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   return `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
+}
+
+/** `Agent/x failed: …` for what was to be done and was not. */
+export function failureMessage({ address, result }: AppliedResource): string {
+  if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
+  if (result.status === 'done') return '';
+  const hint = result.hint === undefined ? '' : ` (${result.hint})`;
+  return `${address} failed: ${visible(result.error + hint)}`;
 }
 
 /** Why the changes of a plan are not carried out. */

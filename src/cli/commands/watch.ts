@@ -1,0 +1,47 @@
+import { type Command, Option } from 'commander';
+import type { WatchFlags } from '../actions/watch.ts';
+import type { Start } from '../context.ts';
+import { collectAddress, parseSeconds, withPlatform } from '../flags.ts';
+
+export function defineWatch(program: Command, start: Start): void {
+  withPlatform(program.command('watch'))
+    .summary('keep the workspace as the manifests say, or tell how it differs')
+    .description(
+      'Compares the manifests with the platform whenever they change and on an interval, says what is new, and with --mode apply puts it right. Runs until a signal ends it; SIGHUP makes it look at once.',
+    )
+    .addOption(
+      new Option('--mode <mode>', 'only report, or apply as well')
+        .choices(['report', 'apply'])
+        .default('report'),
+    )
+    .option('--auto-approve', 'needed for --mode apply: nobody is asked')
+    .option('--interval <duration>', 'time between runs', parseSeconds, 300)
+    .option('--git <url>', 'take the project from this Git repository')
+    .option('--ref <ref>', 'branch or tag of it', 'main')
+    .option('--path <dir>', 'folder of the project in it', '.')
+    .option(
+      '--listen <address>',
+      'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
+    )
+    .option('--allow-replace <address>', 'let this resource be replaced (repeatable)', collectAddress)
+    .option('--allow-recreate', 'create everything again although every recorded record is gone')
+    .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
+    .option('--allow-owner-change', 'lift the guard on the roles of workspace owners')
+    .option(
+      '--lock-timeout <duration>',
+      'how long to wait for another run that holds the state',
+      parseSeconds,
+      30,
+    )
+    .option(
+      '--first-retry <duration>',
+      'pause after a failed run; it doubles with each further one',
+      parseSeconds,
+      5,
+    )
+    .option('--longest-retry <duration>', 'longest pause after failed runs', parseSeconds, 300)
+    .option('--grace <duration>', 'time for what is under way when the watch ends', parseSeconds, 25)
+    .action((flags: WatchFlags) =>
+      start(async (context) => (await import('../actions/watch.ts')).watch(context, flags)),
+    );
+}

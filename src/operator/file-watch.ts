@@ -1,0 +1,165 @@
+import { type FSWatcher, lstatSync, statSync, watch as watchFolder } from 'node:fs';
+import path from 'node:path';
+import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
+import type { InputFiles } from './load-version.ts';
+import type { FileWatch } from './watch.ts';
+
+export interface FileWatchOptions {
+  /** The folder as it was named, through whatever links. */
+  readonly folder: string;
+  changed(): void;
+  /** Told when the system does not let all files be watched. */
+  onError(error: unknown): void;
+}
+
+/** What is to be looked after. */
+interface Targets {
+  /** With everything below them. */
+  readonly trees: readonly string[];
+  /** Folders whose own entries count, each with the names that matter; all of them where that is undefined. */
+  readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;
+}
+
+/**
+ * Notices changes of files with chokidar. What chokidar follows is the folder that was there when it began; so whenever a folder or
+ * a link comes or goes (a volume that swaps its data, a checkout), it begins anew.
+ */
+export function watchFiles(options: FileWatchOptions): FileWatch {
+  return new Watched(options);
+}
+
+class Watched implements FileWatch {
+  readonly #options: FileWatchOptions;
+  #tree: TreeWatcher | undefined;
+  #folders: readonly FSWatcher[] = [];
+  #key = '';
+  #isStale = false;
+
+  constructor(options: FileWatchOptions) {
+    this.#options = options;
+  }
+
+  async watch(inputs: InputFiles): Promise<boolean> {
+    const targets = targetsOf(this.#options.folder, inputs);
+    const key = JSON.stringify([
+      targets.trees,
+      [...targets.folders].map(([name, own]) => [name, ...(own ?? ['*'])]),
+    ]);
+    if (key === this.#key && !this.#isStale) return false;
+    this.#key = key;
+    this.#isStale = false;
+    // First: chokidar shares what it has of a path, also where another folder has that path by now.
+    await this.close();
+    this.#folders = [...targets.folders].flatMap(([folder, names]) => this.#watchFolder(folder, names));
+    // With nothing to watch it would never say that it is ready.
+    if (targets.trees.length > 0) {
+      const tree = this.#watchTrees(targets.trees);
+      this.#tree = tree;
+      await new Promise<void>((resolve) => tree.once('ready', resolve));
+    }
+    return true;
+  }
+
+  async close(): Promise<void> {
+    for (const watcher of this.#folders) watcher.close();
+    this.#folders = [];
+    const tree = this.#tree;
+    this.#tree = undefined;
+    await tree?.close();
+  }
+
+  #watchTrees(trees: readonly string[]): TreeWatcher {
+    const watcher = chokidar([...trees], {
+      ignoreInitial: true,
+      ignored: (file, stats) => {
+        const tree = trees.find((each) => file === each || file.startsWith(each + path.sep));
+        const below = tree === undefined ? '' : path.relative(tree, file);
+        if (below.split(path.sep).some(isPassedOver)) return true;
+        return stats?.isFile() === true && tree !== file && !isManifest(file);
+      },
+    });
+    watcher.on('all', (event) => this.#noticed(event === 'addDir' || event === 'unlinkDir'));
+    this.#onRaw(watcher, (folder, name, event) => {
+      if (isManifest(name)) return 'changed';
+      const isSwapped = event === 'rename' && !isPassedOver(name) && isFolder(path.join(folder, name));
+      return isSwapped ? 'stale' : undefined;
+    });
+    watcher.on('error', this.#options.onError);
+    return watcher;
+  }
+
+  #watchFolder(folder: string, names: ReadonlySet<string> | undefined): FSWatcher[] {
+    try {
+      const watcher = watchFolder(folder, (event, name) => {
+        if (name === null || !(names?.has(name) ?? true)) return;
+        const entry = path.join(folder, name);
+        this.#noticed(event === 'rename' && (isFolder(entry) || isLink(entry)));
+      });
+      watcher.on('error', this.#options.onError);
+      return [watcher];
+    } catch (error) {
+      this.#options.onError(error);
+      return [];
+    }
+  }
+
+  /**
+   * What the system says itself. chokidar compares with what it has seen before, and so passes over a folder that is replaced by
+   * another of its name, and over one of two changes that come at once.
+   */
+  #onRaw(
+    watcher: TreeWatcher,
+    judge: (folder: string, name: string, event: string) => 'changed' | 'stale' | undefined,
+  ): void {
+    watcher.on('raw', (event, name, details) => {
+      const { watchedPath: folder } = details as { readonly watchedPath?: string };
+      if (folder === undefined || typeof name !== 'string') return;
+      const found = judge(folder, name, event);
+      if (found !== undefined) this.#noticed(found === 'stale');
+    });
+  }
+
+  #noticed(isStale: boolean): void {
+    this.#isStale ||= isStale;
+    this.#options.changed();
+  }
+}
+
+function targetsOf(folder: string, { folders: trees, files }: InputFiles): Targets {
+  const folders = new Map<string, Set<string> | undefined>();
+  const add = (file: string): void => {
+    const parent = path.dirname(file);
+    if (parent === file) return;
+    if (!folders.has(parent)) folders.set(parent, new Set());
+    folders.get(parent)?.add(path.basename(file));
+    // Each link on the way may be made to lead elsewhere, and what is not there yet may come.
+    for (let at = parent; path.dirname(at) !== at; at = path.dirname(at)) {
+      if (isLink(at) || !exists(at)) add(at);
+    }
+  };
+  for (const file of [folder, ...trees, ...files]) add(file);
+  for (const file of files) if (isFolder(file)) folders.set(file, undefined);
+  const present = [...folders].filter(([name]) => exists(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
+}
+
+/** Where manifests are not looked for; a name with two dots before it holds the data of a volume. */
+function isPassedOver(name: string): boolean {
+  return name === 'node_modules' || /^\.(?!\.)/.test(name);
+}
+
+function isManifest(name: string): boolean {
+  return /\.(ya?ml|json)$/i.test(name);
+}
+
+function exists(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+function isFolder(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function isLink(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}

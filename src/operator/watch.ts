@@ -1,0 +1,141 @@
+import type { RunContext } from '../workspaces/run-context.ts';
+import { Announcer } from './announcer.ts';
+import type { Clock } from './clock.ts';
+import { Ending } from './ending.ts';
+import type { InputFiles } from './load-version.ts';
+import { Loop, type LoopOptions, type Trigger, type Verdict } from './loop.ts';
+import { ManifestsInForce } from './manifests-in-force.ts';
+import { Reconciler, type WatchPolicy } from './reconciler.ts';
+import type { RunObserver, RunReport } from './run-report.ts';
+import type { Source } from './source.ts';
+import type { WatchLog } from './watch-log.ts';
+
+/** Looks after files. */
+export interface FileWatch {
+  /** True where it began to look after some that it had not looked after. */
+  watch(inputs: InputFiles): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface WatchOptions {
+  /** Its `interrupts.stop` ends the watch. */
+  readonly context: RunContext;
+  readonly log: WatchLog;
+  readonly source: Source;
+  /** What state and secrets are relative to; the project folder where absent. */
+  readonly localRoot: string | undefined;
+  readonly policy: WatchPolicy;
+  readonly clock: Clock;
+  readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {
+    /** Milliseconds for which a resource must have been missing from the manifests before it is released. */
+    readonly leavingFor: number;
+    /** Milliseconds that what is under way has at the end. */
+    readonly grace: number;
+  };
+  readonly observers: readonly RunObserver[];
+  /** Makes what looks after files; it calls `changed` for each that changed. */
+  watchFiles(changed: () => void): FileWatch;
+}
+
+/** How a watch stands. */
+export interface WatchStatus {
+  readonly running: boolean;
+  readonly ending: boolean;
+  readonly runs: number;
+  /** Failed runs in a row. */
+  readonly failures: number;
+  readonly secondsUntilNext: number | undefined;
+  readonly last: RunReport | undefined;
+  readonly lastOk: RunReport | undefined;
+}
+
+/** A process that keeps a workspace as its manifests say, or tells how it differs. */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #loop: Loop;
+  readonly #ending: Ending;
+  readonly #files: FileWatch;
+  readonly #reconciler: Reconciler;
+  readonly #observers: readonly RunObserver[];
+  #runs = 0;
+  #running = false;
+  #last: RunReport | undefined;
+  #lastOk: RunReport | undefined;
+
+  constructor(options: WatchOptions) {
+    const { clock, timing, source, policy, localRoot, log } = options;
+    this.#options = options;
+    this.#ending = new Ending(options.context.interrupts.stop, { clock, grace: timing.grace });
+    const context: RunContext = { ...options.context, interrupts: this.#ending };
+    this.#files = options.watchFiles(() => this.#loop.filesChanged());
+    this.#loop = new Loop({ ...timing, clock, run: (triggers) => this.#run(triggers) });
+    this.#observers = [new Announcer(log), ...options.observers];
+    this.#reconciler = new Reconciler({
+      context,
+      ending: this.#ending,
+      clock,
+      policy,
+      leavingFor: source.isAtomic ? 0 : timing.leavingFor,
+      hasNews: () => !source.isAtomic && this.#loop.hasNews,
+      manifests: new ManifestsInForce({
+        context,
+        source,
+        localRoot,
+        watchFiles: (inputs) => this.#files.watch(inputs),
+      }),
+    });
+  }
+
+  /** Runs until it is told to stop. False where the grace period was not long enough for what was under way. */
+  async untilStopped(): Promise<boolean> {
+    const { stop } = this.#ending;
+    this.#loop.trigger('start');
+    if (!stop.aborted) {
+      await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+    }
+    await this.#loop.stop();
+    await this.#files.close();
+    this.#ending.done();
+    return !this.#ending.overdue;
+  }
+
+  /** Asks for a run. */
+  trigger(trigger: Trigger): void {
+    this.#loop.trigger(trigger);
+  }
+
+  get status(): WatchStatus {
+    const left = this.#loop.untilNext;
+    return {
+      running: this.#running,
+      ending: this.#ending.stop.aborted,
+      runs: this.#runs,
+      failures: this.#loop.failures,
+      secondsUntilNext: left === undefined ? undefined : left / 1000,
+      last: this.#last,
+      lastOk: this.#lastOk,
+    };
+  }
+
+  async #run(triggers: readonly Trigger[]): Promise<Verdict> {
+    this.#runs += 1;
+    this.#running = true;
+    for (const observer of this.#observers) observer.began?.();
+    const report = await this.#reconciler.run({ number: this.#runs, triggers });
+    this.#running = false;
+    this.#last = report;
+    if (report.result === 'ok') this.#lastOk = report;
+    for (const observer of this.#observers) observer.finished(report);
+    return this.#verdict(report);
+  }
+
+  #verdict({ result, hold }: RunReport): Verdict {
+    const healthy = result === 'ok' || result === 'refused' || result === 'invalid';
+    if (hold?.why === 'leaving') {
+      return { healthy, again: { trigger: 'settled', milliseconds: this.#options.timing.leavingFor } };
+    }
+    if (hold?.why !== 'window' || hold.opensAt === undefined) return { healthy };
+    const milliseconds = hold.opensAt.getTime() - this.#options.context.now().getTime();
+    return { healthy, again: { trigger: 'window', milliseconds: Math.max(0, milliseconds) } };
+  }
+}

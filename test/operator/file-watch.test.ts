@@ -1,0 +1,180 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DocumentMemory } from '../../src/manifests/document-cache.ts';
+import { watchFiles } from '../../src/operator/file-watch.ts';
+import { loadVersion } from '../../src/operator/load-version.ts';
+import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
+import { testContext } from './test-context.ts';
+
+const agent = (prompt: string): string =>
+  `apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec:\n  prompt_config: { prompt: ${prompt} }\n`;
+
+/** Writes as kubelet does: a new folder of data, and one link that is moved to it. */
+function swapData(folder: string, name: string, files: Readonly<Record<string, string>>): void {
+  mkdirSync(path.join(folder, `..${name}`), { recursive: true });
+  for (const [file, text] of Object.entries(files)) {
+    writeFileSync(path.join(folder, `..${name}`, file), text);
+    try {
+      symlinkSync(`..data/${file}`, path.join(folder, file));
+    } catch {
+      // The link is there from the first time.
+    }
+  }
+  symlinkSync(`..${name}`, path.join(folder, '..tmp'));
+  renameSync(path.join(folder, '..tmp'), path.join(folder, '..data'));
+}
+
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.tmp~`, text);
+  renameSync(`${file}.tmp~`, file);
+}
+
+interface Case {
+  readonly reason: string;
+  readonly files?: Readonly<Record<string, string>>;
+  setUp?(root: string): void;
+  /** Below the root: what is watched; the root itself where absent. */
+  readonly folder?: string;
+  /** Each must be noticed, one after the other. */
+  readonly changes: readonly ((root: string) => void)[];
+}
+
+const cases: readonly Case[] = [
+  {
+    reason: 'a file that is written in place, added and removed',
+    changes: [
+      (root) => writeFileSync(path.join(root, 'manifests/a.yaml'), agent('two')),
+      (root) => writeFileSync(path.join(root, 'manifests/b.json'), '{}'),
+      (root) => rmSync(path.join(root, 'manifests/b.json')),
+    ],
+  },
+  {
+    reason: 'an editor that writes by rename, every time',
+    changes: ['two', 'three'].map(
+      (text) => (root) => replace(path.join(root, 'manifests/a.yaml'), agent(text)),
+    ),
+  },
+  {
+    reason: 'the project file',
+    changes: [PLAIN_PROJECT, `${PLAIN_PROJECT}# again\n`].map(
+      (text) => (root) => replace(path.join(root, 'voxform.yaml'), text),
+    ),
+  },
+  {
+    reason: 'a prompt that a manifest takes from a file',
+    files: { 'manifests/a.yaml': agent('{ $file: ../prompts/p.md }'), 'prompts/p.md': 'one' },
+    changes: [
+      (root) => writeFileSync(path.join(root, 'prompts/p.md'), 'two'),
+      (root) => replace(path.join(root, 'prompts/p.md'), 'three'),
+    ],
+  },
+  {
+    reason: 'a prompt that was missing',
+    files: { 'manifests/a.yaml': agent('{ $file: ../prompts/p.md }') },
+    changes: [
+      (root) => mkdirSync(path.join(root, 'prompts')),
+      (root) => writeFileSync(path.join(root, 'prompts/p.md'), 'one'),
+    ],
+  },
+  {
+    reason: 'secrets in a mounted volume',
+    files: { 'voxform.yaml': `${PLAIN_PROJECT}    secrets_dir: secrets\n` },
+    setUp: (root) => swapData(path.join(root, 'secrets'), '1', { PLATFORM_KEY: 'one' }),
+    changes: ['2', '3'].map((name) => (root) => {
+      swapData(path.join(root, 'secrets'), name, { PLATFORM_KEY: name });
+    }),
+  },
+  {
+    reason: 'manifests in a mounted volume that removes its old data',
+    setUp: (root) => {
+      rmSync(path.join(root, 'manifests'), { recursive: true });
+      swapData(path.join(root, 'manifests'), '1', { 'a.yaml': agent('one') });
+    },
+    changes: [2, 3, 4].map((number) => (root) => {
+      swapData(path.join(root, 'manifests'), String(number), { 'a.yaml': agent(`n${number}`) });
+      rmSync(path.join(root, `manifests/..${number - 1}`), { recursive: true });
+    }),
+  },
+  {
+    reason: 'a checkout behind a link that is moved',
+    setUp: (root) => {
+      for (const name of ['v1', 'v2', 'v3']) {
+        mkdirSync(path.join(root, name, 'manifests'), { recursive: true });
+        writeFileSync(path.join(root, name, 'voxform.yaml'), PLAIN_PROJECT);
+      }
+      symlinkSync('v1', path.join(root, 'current'));
+    },
+    folder: 'current',
+    changes: ['v2', 'v3'].map((name) => (root) => {
+      symlinkSync(name, path.join(root, 'next'));
+      renameSync(path.join(root, 'next'), path.join(root, 'current'));
+    }),
+  },
+  {
+    reason: 'a folder of manifests that is replaced, and what is written in the new one',
+    changes: [
+      (root) => {
+        mkdirSync(path.join(root, 'new'));
+        renameSync(path.join(root, 'manifests'), path.join(root, 'old'));
+        renameSync(path.join(root, 'new'), path.join(root, 'manifests'));
+      },
+      (root) => writeFileSync(path.join(root, 'manifests/a.yaml'), agent('two')),
+    ],
+  },
+  {
+    reason: 'a folder in it that is replaced',
+    files: { 'manifests/team/b.yaml': '' },
+    changes: [
+      (root) => {
+        mkdirSync(path.join(root, 'new'));
+        renameSync(path.join(root, 'manifests/team'), path.join(root, 'old'));
+        renameSync(path.join(root, 'new'), path.join(root, 'manifests/team'));
+      },
+      (root) => writeFileSync(path.join(root, 'manifests/team/b.yaml'), agent('two')),
+    ],
+  },
+  {
+    reason: 'manifests that are gone for a while',
+    changes: [
+      (root) => renameSync(path.join(root, 'manifests'), path.join(root, 'away')),
+      (root) => renameSync(path.join(root, 'away'), path.join(root, 'manifests')),
+      (root) => writeFileSync(path.join(root, 'manifests/a.yaml'), agent('two')),
+    ],
+  },
+];
+
+describe('changes that are noticed', () => {
+  it.concurrent.each(cases)('$reason', async ({ files = {}, setUp, folder = '', changes }) => {
+    using project = new TemporaryProject({ 'manifests/a.yaml': agent('one'), ...files });
+    setUp?.(project.root);
+    const root = path.join(project.root, folder);
+    let noticed = Promise.withResolvers<void>();
+    const errors: unknown[] = [];
+    const watch = watchFiles({
+      folder: root,
+      changed: () => noticed.resolve(),
+      onError: (error) => errors.push(error),
+    });
+    const arm = async (): Promise<number> => {
+      for (let times = 0; ; times++) {
+        const version = { folder: root, commit: undefined };
+        const { inputs } = await loadVersion(testContext(root), {
+          version,
+          localRoot: undefined,
+          memory: new DocumentMemory(),
+        });
+        if (!(await watch.watch(inputs))) return times;
+      }
+    };
+    await arm();
+    for (const change of changes) {
+      noticed = Promise.withResolvers();
+      change(project.root);
+      await noticed.promise;
+      await arm();
+    }
+    expect(errors).toEqual([]);
+    await watch.close();
+  });
+});

@@ -1,0 +1,18 @@
+import { Redactor } from '../../src/values/redactor.ts';
+import type { RunContext } from '../../src/workspaces/run-context.ts';
+
+/** What a run gets, in a folder; it says nothing. */
+export function testContext(cwd: string, more: Partial<RunContext> = {}): RunContext {
+  const never = new AbortController().signal;
+  return {
+    cwd,
+    env: { PLATFORM_KEY: 'key-of-the-platform' },
+    workspace: undefined,
+    log: { warn() {}, info() {}, debug() {} },
+    interrupts: { stop: never, requests: never },
+    redactor: new Redactor(),
+    now: () => new Date(),
+    failPoint: undefined,
+    ...more,
+  };
+}
