@@ -1,7 +1,4 @@
-import { kindNamed } from '../../engine/kind-named.ts';
-import { recordClaim } from '../../engine/take-in.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
-import { kindOf } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import {
   evidenceText,
@@ -13,16 +10,10 @@ import {
 import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
-import { emptyDocument, fold } from '../../state/fold.ts';
-import { LostState } from '../../state/lost-state.ts';
-import { openSession } from '../../state/session.ts';
-import type { State } from '../../state/state.ts';
-import type { Remains } from '../../state/store.ts';
-import { VERSION } from '../../version.ts';
-import { freshState, type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts';
 import type { Match } from '../../workspaces/recover/matches.ts';
-import { restore } from '../../workspaces/recover/memory.ts';
+import { recordRecovery, recoverableState, unansweredNow } from '../../workspaces/recover/recover-state.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
@@ -41,7 +32,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   const { resources, diagnostics } = await opened.declared('offline');
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
   const remains = await opened.store.remains();
-  const { state, loss } = await stateOf(opened, remains);
+  const { state, loss } = await recoverableState(opened, remains);
   if (loss !== undefined) context.log.warn(loss.message);
   const client = opened.connect(options);
   const progress = progressFor(context);
@@ -84,42 +75,16 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     throw error;
   }
   if (context.interrupts.exitCode !== undefined) return context.interrupts.exitCode;
-  if (begins) await record(context, { opened, options, taken, recovery, isLost });
+  if (begins) {
+    const { lockTimeout } = options;
+    const kept = await recordRecovery(opened, { recovery, taken, isLost, lockTimeout, now: context.now });
+    if (kept !== undefined) context.log.info(`What was left of the earlier state is kept in ${kept}.`);
+  }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
   const told: Recovered = { ...recovery, unanswered, taken, kinds };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
   return ExitCode.ok;
-}
-
-/** The state; where it is lost, why, and what of it stays in force. */
-async function stateOf(
-  opened: OpenWorkspace,
-  remains: readonly Remains[],
-): Promise<{ state: State; loss?: LostState }> {
-  const { workspaceId } = opened.workspace;
-  try {
-    return { state: await opened.state() };
-  } catch (error) {
-    if (!(error instanceof LostState)) throw error;
-    refuseForeign(remains, workspaceId, opened.store.location);
-    const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
-    const kept = remains.find(({ isInForce }) => isInForce);
-    const { resources, pending, orphans } = kept ?? empty;
-    const { lineage, salt, serial } = empty;
-    return { state: { lineage, salt, serial, workspaceId, resources, pending, orphans }, loss: error };
-  }
-}
-
-/** What is set aside must have been this workspace's. */
-function refuseForeign(remains: readonly Remains[], workspaceId: string, location: string): void {
-  const whose = remains.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
-  const [first] = whose;
-  if (first === undefined || whose.includes(workspaceId)) return;
-  throw new UserError(
-    `what is left of the state ${location} belongs to the workspace ${first}, but ${workspaceId} is configured`,
-    { hint: 'Correct workspace_id, or give this workspace a state of its own: another `state.path`.' },
-  );
 }
 
 /** The records that a person, or `--auto-approve`, agrees to, by address. */
@@ -186,56 +151,4 @@ async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions):
 
 async function answerTo({ terminal, interrupts }: Context, question: string): Promise<string | undefined> {
   return (await terminal.ask(question, interrupts.stop))?.trim().toLowerCase();
-}
-
-interface Recording {
-  readonly opened: OpenWorkspace;
-  readonly options: RecoverOptions;
-  readonly taken: ReadonlyMap<string, string>;
-  readonly recovery: Recovery;
-  readonly isLost: boolean;
-}
-
-async function record(context: Context, recording: Recording): Promise<void> {
-  const { opened, options, taken, recovery, isLost } = recording;
-  if (isLost) await setAside(context, opened, options);
-  const session = await openSession(opened.store, opened.sessionOptions('recover', options.lockTimeout));
-  try {
-    if (isLost) {
-      await restore(
-        recovery.recollection,
-        session,
-        new Set(recovery.matches.map(({ resource }) => resource.address)),
-      );
-    }
-    // At once, so that one sync of the journal keeps many of them.
-    await Promise.all(
-      [...taken].map(([address, id]) =>
-        recordClaim({ address, id, kind: kindNamed(kinds, kindOf(address)) }, { session, now: context.now }),
-      ),
-    );
-  } finally {
-    await session.close();
-  }
-}
-
-async function setAside({ log }: Context, opened: OpenWorkspace, options: RecoverOptions): Promise<void> {
-  const lease = await opened.store.lock(opened.lockRequest('recover', options.lockTimeout));
-  try {
-    const kept = await lease.setAside();
-    if (kept !== undefined) log.info(`What was left of the earlier state is kept in ${kept}.`);
-  } finally {
-    await lease.release();
-  }
-}
-
-/** Those of the lost state included that were put back. */
-function unansweredNow(
-  { unanswered, recollection, matches }: Recovery,
-  taken: ReadonlyMap<string, string>,
-): string[] {
-  const back = matches
-    .map(({ resource }) => resource.address)
-    .filter((address) => recollection.pending.has(address) && !taken.has(address));
-  return [...unanswered, ...back];
 }
