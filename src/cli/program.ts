@@ -6,10 +6,10 @@ import { defineCompletion } from './commands/completion.ts';
 import { defineDiff } from './commands/diff.ts';
 import { defineDrift } from './commands/drift.ts';
 import { defineEmulator } from './commands/emulator.ts';
+import { defineExplain } from './commands/explain.ts';
 import { defineExport } from './commands/export.ts';
 import { defineFmt } from './commands/fmt.ts';
 import { defineGet } from './commands/get.ts';
-import { defineGraph } from './commands/graph.ts';
 import { defineGraph } from './commands/graph.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
@@ -60,7 +60,7 @@ const commands = [
   defineOrphans,
   defineFmt,
   defineGraph,
-  defineGraph,
+  defineExplain,
   defineSchema,
   defineCompletion,
   defineEmulator,

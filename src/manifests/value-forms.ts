@@ -244,7 +244,8 @@ class Evaluator {
   }
 }
 
-const EXAMPLES: Readonly<Record<string, string>> = {
+/** What may stand behind each form's key. */
+export const EXAMPLES: Readonly<Record<string, string>> = {
   $ref: 'Agent/support-line',
   $secret: 'OPENAI_API_KEY',
   $env: 'REGION',

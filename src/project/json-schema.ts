@@ -37,7 +37,7 @@ type Forms = Exclude<ReturnType<typeof settingForms.get>, undefined>['forms'];
 
 /** Rewrites what zod made of a setting so that value forms pass too. A setting for secrets takes nothing but forms. */
 function allowForms(schema: Record<string, unknown>, forms: Forms): void {
-  const { description, ...plain } = schema;
+  const { description, examples, ...plain } = schema;
   for (const key of Object.keys(plain)) delete schema[key];
   if (forms.includes('any')) {
     if (plain.type === 'object') schema.type = 'object';

@@ -10,7 +10,10 @@ const baseUrl = z
   .refine((text) => !URL.canParse(text) || isBare(new URL(text)), {
     error: 'expected a URL without user name, query and fragment',
   })
-  .describe('Base address of the platform, or { $env: NAME }.')
+  .meta({
+    description: 'Base address of the platform, or { $env: NAME }.',
+    examples: ['https://api.example.com'],
+  })
   .register(settingForms, { forms: ['$env'] });
 
 function isBare(url: URL): boolean {
@@ -20,14 +23,19 @@ function isBare(url: URL): boolean {
 const workspaceId = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a workspace' })
-  .describe('Id of the workspace on the platform, or { $env: NAME }.')
+  .meta({
+    description: 'Id of the workspace on the platform, or { $env: NAME }.',
+    examples: ['01JEMV1AT0RW0RKSPACE000001'],
+  })
   .register(settingForms, { forms: ['$env'] });
 
 const apiKey = z
   .string()
-  .describe(
-    'API key of the workspace, as { $secret: NAME } or { $env: NAME }, never as text. Without it, VOXFORM_API_KEY is needed.',
-  )
+  .meta({
+    description:
+      'API key of the workspace, as { $secret: NAME } or { $env: NAME }, never as text. Without it, VOXFORM_API_KEY is needed.',
+    examples: [{ $secret: 'STAGING_API_KEY' }],
+  })
   .optional()
   .register(settingForms, { forms: ['$secret', '$env'] });
 
@@ -39,7 +47,11 @@ const stateSchema = z
     path: z
       .string()
       .min(1)
-      .describe('File of the state, relative to the project; .voxform/<workspace>.state.json if left out.')
+      .meta({
+        description:
+          'File of the state, relative to the project; .voxform/<workspace>.state.json if left out.',
+        examples: ['.voxform/staging.state.json'],
+      })
       .optional(),
   })
   .describe('Where the memory of what was applied is kept.');
@@ -51,24 +63,34 @@ const workspaceSchema = z
     api_key: apiKey,
     vars: z
       .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
-      .describe('Values that manifests take with { $var: name }. They may be value forms themselves.')
+      .meta({
+        description: 'Values that manifests take with { $var: name }. They may be value forms themselves.',
+        examples: [{ company: 'Acme' }],
+      })
       .optional(),
     patches: z
       .record(z.string(), anyObject.register(settingForms, { forms: ['any'] }))
-      .describe(
-        'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
-      )
+      .meta({
+        description:
+          'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
+        examples: [{ 'Agent/support-line': { llm_config: { temperature: 0.2 } } }],
+      })
       .optional(),
     skip: z
       .array(z.string().min(1))
-      .describe('Addresses of resources that this workspace does not have; * stands for any name.')
+      .meta({
+        description: 'Addresses of resources that this workspace does not have; * stands for any name.',
+        examples: [['PhoneNumber/*']],
+      })
       .optional(),
     secrets_dir: z
       .string()
       .min(1)
-      .describe(
-        'Folder with a file for each secret, read where the environment has no variable of that name.',
-      )
+      .meta({
+        description:
+          'Folder with a file for each secret, read where the environment has no variable of that name.',
+        examples: ['/run/secrets/voxform'],
+      })
       .optional(),
     state: stateSchema.optional(),
   })
@@ -76,14 +98,22 @@ const workspaceSchema = z
 
 const limitsSchema = z
   .strictObject({
-    concurrency: z.int().min(1).max(256).describe('Most requests at once; 16 if left out.'),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(256)
+      .meta({ description: 'Most requests at once; 16 if left out.', examples: [16] }),
     requests_per_second: z
       .number()
       .min(0.01)
       .max(10_000)
       .nullable()
-      .describe('Most requests a second; null, the default, for no limit.'),
-    timeout_seconds: z.number().min(0.1).max(3600).describe('Longest wait for one answer; 30 if left out.'),
+      .meta({ description: 'Most requests a second; null, the default, for no limit.', examples: [20] }),
+    timeout_seconds: z
+      .number()
+      .min(0.1)
+      .max(3600)
+      .meta({ description: 'Longest wait for one answer; 30 if left out.', examples: [30] }),
   })
   .partial()
   .describe('How hard the platform may be pressed.');
@@ -94,11 +124,17 @@ const guardsSchema = z
       .number()
       .min(0)
       .max(100)
-      .describe('Largest share of the resources that one apply may change; 50 if left out.'),
+      .meta({
+        description: 'Largest share of the resources that one apply may change; 50 if left out.',
+        examples: [50],
+      }),
     min_resources: z
       .int()
       .min(0)
-      .describe('The guard sets in when the state has this many resources; 10 if left out.'),
+      .meta({
+        description: 'The guard sets in when the state has this many resources; 10 if left out.',
+        examples: [10],
+      }),
   })
   .partial()
   .describe('What stops an apply that would change suspiciously much.');
@@ -109,9 +145,16 @@ export const projectSchema = z.strictObject({
   manifests: z
     .array(z.string().min(1))
     .min(1)
-    .describe('Globs of the manifest files, relative to this file; one with ! before it leaves files out.')
+    .meta({
+      description:
+        'Globs of the manifest files, relative to this file; one with ! before it leaves files out.',
+      examples: [['manifests/**/*.yaml']],
+    })
     .optional(),
-  default_workspace: z.string().describe('Workspace that is meant when none is named.').optional(),
+  default_workspace: z
+    .string()
+    .meta({ description: 'Workspace that is meant when none is named.', examples: ['staging'] })
+    .optional(),
   workspaces: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
@@ -123,7 +166,10 @@ export const projectSchema = z.strictObject({
     .describe('The workspaces that the manifests can be applied to, by a name of your choice.'),
   defaults: z
     .record(z.string(), anyObject.register(settingForms, { forms: ['any'] }))
-    .describe('By kind: values that every manifest of the kind has unless it says otherwise.')
+    .meta({
+      description: 'By kind: values that every manifest of the kind has unless it says otherwise.',
+      examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
+    })
     .optional(),
   limits: limitsSchema.optional(),
   guards: guardsSchema.optional(),

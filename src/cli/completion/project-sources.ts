@@ -42,11 +42,14 @@ export function projectSources(context: RunContext): Sources {
     schemas: async () =>
       readdirSync(packagePath('schemas')).map((file) => plain(file.replace(/\.schema\.json$/, ''))),
     async topics() {
-      const [{ kinds }, { topics }] = await Promise.all([
+      const [{ kinds, lookups }, { topicsOf }] = await Promise.all([
         import('../../kinds/index.ts'),
         import('../../output/explain/topics.ts'),
       ]);
-      return topics(kinds.values());
+      return topicsOf(kinds.values(), lookups.values()).map(({ path: value, description }) => ({
+        value,
+        description,
+      }));
     },
   };
 }

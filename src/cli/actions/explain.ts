@@ -1,0 +1,36 @@
+import { kinds, lookups } from '../../kinds/index.ts';
+import { explanationText, topicsText } from '../../output/explain/explain-text.ts';
+import { explain } from '../../output/explain/explanation.ts';
+import { findTopic } from '../../output/explain/find-topic.ts';
+import { topicsOf } from '../../output/explain/topics.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { Context } from '../context.ts';
+
+export interface ExplainOptions {
+  readonly output: 'text' | 'json';
+}
+
+/** Says what a field takes and how it is treated; or without one, what there is to ask. */
+export async function explainTopic(
+  { terminal }: Context,
+  asked: string | undefined,
+  { output }: ExplainOptions,
+): Promise<number> {
+  const topics = topicsOf(kinds.values(), lookups.values());
+  if (asked === undefined) {
+    const list = topics.map(({ path, about, description }) => ({ path, about, description }));
+    terminal.out(output === 'json' ? jsonText(list) : topicsText(topics, terminal.style));
+    return ExitCode.ok;
+  }
+  const found = findTopic(topics, asked);
+  if (!('topic' in found)) {
+    throw new UserError(`there is nothing called ${asked}${found.suggestion}`, {
+      hint: 'voxform explain lists what there is.',
+      exitCode: ExitCode.usage,
+    });
+  }
+  const explanation = explain(found.topic, topics);
+  terminal.out(output === 'json' ? jsonText(explanation) : explanationText(explanation, terminal.style));
+  return ExitCode.ok;
+}

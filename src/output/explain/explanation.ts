@@ -1,0 +1,180 @@
+import { Document, isScalar, visit } from 'yaml';
+import { API_VERSION } from '../../manifests/envelope.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
+import { EXAMPLES } from '../../manifests/value-forms.ts';
+import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import { ANY_KEY, type Topic } from './topics.ts';
+import { limitsOf, typeOf } from './type-words.ts';
+
+/** Fields of each object in the example of a kind. */
+const FEW = 2;
+
+/** All that there is to say of a topic. */
+export interface Explanation {
+  readonly path: string;
+  readonly about: Topic['about'];
+  readonly type: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly limits: readonly string[];
+  readonly flags: Flags;
+  /** What follows from the flags for people, a sentence each. */
+  readonly treatment: readonly string[];
+  /** YAML, as it stands in a file. */
+  readonly example: string | undefined;
+  readonly fields: readonly ExplainedField[];
+}
+
+/** How a field is treated; only what is true. */
+export interface Flags {
+  readonly hidden?: true;
+  readonly write_only?: true;
+  readonly immutable?: true;
+  readonly manual?: true;
+  readonly set?: true;
+  readonly opaque?: true;
+  /** The kind whose ids it holds. */
+  readonly refers_to?: string;
+  /** Records are found by it. */
+  readonly natural_key?: true;
+}
+
+export interface ExplainedField {
+  readonly path: string;
+  readonly type: string;
+  readonly description: string;
+  readonly required: boolean;
+}
+
+export function explain(topic: Topic, all: readonly Topic[]): Explanation {
+  const flags = flagsOf(topic);
+  const inside = all.filter(({ path }) => isDirectlyIn(path, topic.path));
+  return {
+    path: topic.path,
+    about: topic.about,
+    type: topic.about === 'lookup' ? 'looked up by name, never declared' : typeOf(topic.schema),
+    description: topic.description,
+    required: topic.required,
+    limits: limitsOf(topic.schema),
+    flags,
+    treatment: [...abilitiesOf(topic), ...treatmentOf(flags, topic)],
+    example: exampleOf(topic, all),
+    fields: inside.map(({ path, schema, description, required }) => ({
+      path,
+      type: typeOf(schema),
+      description,
+      required,
+    })),
+  };
+}
+
+/** True for a path of one more key. */
+function isDirectlyIn(path: string, parent: string): boolean {
+  return path.startsWith(`${parent}.`) && !path.slice(parent.length + 1).includes('.');
+}
+
+function flagsOf({ rule, kind, path, about }: Topic): Flags {
+  const field = path.slice(path.indexOf('.') + 1);
+  const isKey = about === 'field' && kind?.naturalKey?.({ [field]: 'x' })?.field === field;
+  const { hidden, writeOnly, immutable, manual, set, opaque, refersTo }: FieldRule = rule;
+  return {
+    ...(hidden && { hidden }),
+    ...(writeOnly && { write_only: writeOnly }),
+    ...(immutable && { immutable }),
+    ...(manual && { manual }),
+    ...(set && { set }),
+    ...(opaque && { opaque }),
+    ...(refersTo !== undefined && { refers_to: refersTo }),
+    ...(isKey && { natural_key: true }),
+  };
+}
+
+function abilitiesOf({ about, kind }: Topic): string[] {
+  if (about !== 'kind' || kind === undefined) return [];
+  const read = kind.list === undefined ? 'read by id, never listed' : 'listed';
+  const created = kind.create === undefined ? 'added by hand in the dashboard' : 'created';
+  const updated = kind.update === undefined ? 'never updated' : 'updated';
+  return [`On the platform: ${read}; ${created}; ${updated}; never deleted.`];
+}
+
+function treatmentOf(flags: Flags, { rule }: Topic): string[] {
+  const { hidden, write_only, immutable, manual, set, opaque, refers_to, natural_key } = flags;
+  const sentences: [unknown, string][] = [
+    [natural_key, 'Its record is found by it.'],
+    [
+      hidden,
+      'Hidden: the platform takes it and never shows it, so that it is compared with what was last sent.',
+    ],
+    [write_only, 'Write-only: it is compared by a fingerprint, and is in no plan, state, log or error.'],
+    [immutable, 'Immutable: another value needs another record.'],
+    [
+      manual,
+      `Manual: no endpoint ${rule.notAtCreate ? 'sets it, not even at create' : 'changes it on an existing record'}; the plan says what to do in the dashboard.`,
+    ],
+    [set, 'A set: its order does not count.'],
+    [opaque, 'Opaque: it is compared and sent as one value.'],
+    [refers_to, `A reference: { $ref: ${refers_to}/name } stands for the id.`],
+  ];
+  return sentences.filter(([holds]) => holds !== undefined).map(([, sentence]) => sentence);
+}
+
+/** The example in its place in a file; that of an object is made of those of what is in it. */
+function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
+  const { path, about, kind } = topic;
+  if (about === 'form') {
+    return path.includes('.') ? undefined : `field: { ${path}: ${EXAMPLES[path] ?? '…'} }\n`;
+  }
+  const value = valueFor(topic, about === 'kind' ? FEW : Number.POSITIVE_INFINITY, all);
+  if (value === undefined) return undefined;
+  if (about === 'kind') return manifestText(kind?.name ?? path, value);
+  const [root = '', ...rest] = path.split('.').map(nameIn);
+  const keys = about === 'project' ? rest : [about === 'metadata' ? root : 'spec', ...rest];
+  return yamlText(keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value));
+}
+
+/** `most` fields of each object in it. */
+function valueFor(topic: Topic, most: number, all: readonly Topic[]): Json | undefined {
+  const own = exampleIn(topic.schema);
+  if (own !== undefined) return own;
+  const inside = all.filter(({ path }) => isDirectlyIn(path, topic.path));
+  const pairs = inside
+    .slice(0, topic.about === 'kind' ? undefined : most)
+    .map((each) => [nameIn(each.path.slice(topic.path.length + 1)), valueFor(each, most, all)] as const)
+    .filter(([, value]) => value !== undefined);
+  if (pairs.length === 0) return undefined;
+  const value = Object.fromEntries(pairs) as JsonObject;
+  return topic.schema.type === 'array' ? [value] : value;
+}
+
+function nameIn(key: string): string {
+  return key === ANY_KEY ? 'staging' : key;
+}
+
+function manifestText(kind: string, spec: Json): string {
+  return yamlText({ apiVersion: API_VERSION, kind, metadata: { name: 'my-first' }, spec });
+}
+
+/** Value forms on one line, as people write them. */
+function yamlText(value: Json): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Map(_, map) {
+      const [first] = map.items;
+      if (isScalar(first?.key) && String(first.key.value).startsWith('$')) map.flow = true;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
+
+function exampleIn(schema: JsonObject): Json | undefined {
+  const { examples, enum: choices, const: only, anyOf } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  if (only !== undefined) return only;
+  if (Array.isArray(choices)) return choices[0];
+  if (Array.isArray(anyOf))
+    return anyOf
+      .filter(isObject)
+      .map((each) => exampleIn(each as JsonObject))
+      .find((each) => each !== undefined);
+  return undefined;
+}
