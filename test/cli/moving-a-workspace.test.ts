@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/front-door.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
-import { type CommandResult, command } from '../trust/in-process.ts';
+import { command } from '../trust/in-process.ts';
 import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../workspaces/big-workspace.ts';
 import { byHand } from '../workspaces/by-hand.ts';
 import { start, temporaryFolder } from './voxform-process.ts';
@@ -110,7 +110,15 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   hook = afterWrites(200, () => second.child.kill('SIGKILL'));
   expect(await second.ended).toMatchObject({ signal: 'SIGKILL' });
   hook = () => undefined;
-  await answerUnknowns(await planOf(['plan', '-w', 'new']), empty, voxform);
+  const { rows, missing } = answersTo(await planOf(['plan', '-w', 'new']), empty);
+  await folder.write('house/found.csv', ['address,id', ...rows].join('\n'));
+  const imported = fromGuide('import -w new');
+  if (rows.length > 0) expect(await voxform(imported)).toMatchObject({ code: 0 });
+  const resolving = fromGuide('state resolve -w new');
+  for (const address of missing) {
+    const args = resolving.map((word) => (word.startsWith('Agent/') ? address : word));
+    expect(await voxform(args)).toMatchObject({ code: 0 });
+  }
   const third = await voxform(inWaves);
   expect(third, third.stdout + third.stderr).toMatchObject({ code: 0 });
 
@@ -153,23 +161,21 @@ function projectFile(from: Emulator, to: Emulator): string {
   return shownFile.replace('https://api.example.com', from.url).replace('https://api.example.com', to.url);
 }
 
-/** What a person does who finds unknown creates in the plan: looks in the dashboard, and answers. */
-async function answerUnknowns(
+/** What a person says who looks in the dashboard for the unknown creates of a plan: the rows of those that are there, and the others. */
+function answersTo(
   { resources }: PlanShown,
   { world }: Emulator,
-  run: (args: readonly string[]) => Promise<CommandResult>,
-): Promise<void> {
-  const unknown = resources.filter(({ action }) => action === 'unknown');
-  for (const { address } of unknown) {
+): { readonly rows: readonly string[]; readonly missing: readonly string[] } {
+  const rows: string[] = [];
+  const missing: string[] = [];
+  for (const { address } of resources.filter(({ action }) => action === 'unknown')) {
     const [kind, name] = address.split('/');
     const records = kind === 'Agent' ? [...world.agents.values()] : [];
     const found = records.filter((record) => record.name.toLowerCase().replace(' ', '-') === name);
     expect(found.length, address).toBeLessThan(2);
     const [record] = found;
-    const answer =
-      record === undefined
-        ? ['state', 'resolve', '-w', 'new', address, '--not-created']
-        : ['import', '-w', 'new', address, record.id];
-    expect(await run(answer)).toMatchObject({ code: 0 });
+    if (record === undefined) missing.push(address);
+    else rows.push(`${address},${record.id}`);
   }
+  return { rows, missing };
 }

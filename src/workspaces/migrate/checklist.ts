@@ -55,10 +55,11 @@ export interface Planned {
 export function checkPlan(list: Checklist, planned: Planned): void {
   const { document, kinds, resources, oldIds } = planned;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
-  for (const { address, kind: name, action, id, reason, adopted, steps = [] } of document.resources) {
+  for (const each of document.resources) {
+    const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
     const kind = kindNamed(kinds, name);
     if (action === 'manual') {
-      for (const step of steps) list.add('waits', spoken(step, planned), address);
+      for (const step of steps) list.add('waits', stepText(step, each, planned), address);
     } else if (action === 'blocked' || action === 'unknown') {
       list.add('waits', `${address}: ${reason}. ${spoken(steps.join(' '), planned)}`.trim(), address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
@@ -105,15 +106,15 @@ export function checkRest(done: Done): ChecklistItem[] {
     const isThere = result === undefined || result.status === 'done';
     if (action === 'manual' || isThere) {
       for (const step of steps.filter(() => action !== 'blocked' && action !== 'unknown')) {
-        list.add('after', spoken(step, done), address);
+        list.add('after', stepText(step, planned, done), address);
       }
     }
     if (action === 'blocked' || action === 'unknown') {
       list.add('after', `${address}: ${reason}. ${spoken(steps.join(' '), done)}`.trim(), address);
     }
     if (isMade(planned) && isThere && kind.published !== undefined)
-      list.add('after', 'In the dashboard, publish it when it is ready', address);
-    for (const notice of notices) if (!isMade(planned)) list.add('after', capital(notice), address);
+      list.add('after', 'In the dashboard, publish it when it is ready.', address);
+    for (const notice of notices) if (!isMade(planned)) list.add('after', `${capital(notice)}.`, address);
     const resource = specs.get(address);
     const old = oldIds.get(address);
     const isInBoth = isThere && (isMade(planned) || planned.id !== null) && planned.id !== old;
@@ -126,6 +127,14 @@ export function checkRest(done: Done): ChecklistItem[] {
 
 function isMade({ action }: PlannedResource): boolean {
   return action === 'create' || action === 'replace';
+}
+
+/** What waits for another resource of the plan says only so: that one has a step of its own. */
+function stepText(step: string, { depends_on }: PlannedResource, ends: Pick<Planned, 'to'>): string {
+  const waits = depends_on.some((address) => step.startsWith(`${address} has no record yet`));
+  return waits
+    ? 'This waits for others that are not there yet: once they are, run migrate again.'
+    : spoken(step, ends);
 }
 
 /** A command in a step is for the workspace that is filled, which need not be the one that is chosen where nobody says. */

@@ -56,7 +56,7 @@ export interface Outlook {
 export async function lookAhead(migrating: Migrating): Promise<Outlook> {
   const { ends, live, state } = migrating;
   const fromState = await ends.from.state();
-  const prepared = await prepare({ ...migrating, ...ends, fromState, toState: state });
+  const prepared = await prepare({ ...migrating, fromState, toState: state });
   const { list, edits } = prepared;
   const planned = list.of('must').length > 0 ? undefined : await planMigration(prepared, migrating);
   if (planned !== undefined) checkPlan(list, checkable(prepared, planned.plan.document, ends));

@@ -1,4 +1,6 @@
+import { kinds, lookups } from '../../kinds/index.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { refuseOverrides } from '../../project/select-workspaces.ts';
 import { OpenWorkspace, openProject } from '../open-workspace.ts';
@@ -9,6 +11,8 @@ export interface Ends {
   readonly from: OpenWorkspace;
   /** The workspace that is filled. */
   readonly to: OpenWorkspace;
+  /** What the files of the project declare, read once. */
+  declarations(): Promise<ReadDeclarations>;
 }
 
 /**
@@ -37,8 +41,14 @@ export async function openEnds(
       hint: 'Each workspace needs a state of its own: give one another state.path.',
     });
   }
+  let reading: Promise<ReadDeclarations> | undefined;
+  const declarations = (): Promise<ReadDeclarations> => {
+    reading ??= readDeclarations(project, { kinds, lookups });
+    return reading;
+  };
   return {
-    from: new OpenWorkspace(context, { project, workspace: from }),
-    to: new OpenWorkspace(context, { project, workspace: to }),
+    from: new OpenWorkspace(context, { project, workspace: from, declarations }),
+    to: new OpenWorkspace(context, { project, workspace: to, declarations }),
+    declarations,
   };
 }

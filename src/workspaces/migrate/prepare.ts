@@ -18,13 +18,13 @@ import { lookedUp, type NameMap, patchesFor, type Shelf, shelfOf } from './knowl
 import type { Live } from './live.ts';
 import { foreignIds, withoutIds } from './manifest-ids.ts';
 import { checkObstacles } from './obstacles.ts';
+import type { Ends } from './open-ends.ts';
 import { withPatches } from './project-patches.ts';
 import { type AddressGlobs, leftOutReferences, selectedBy } from './selection.ts';
 
 export interface Preparing {
   readonly context: RunContext;
-  readonly from: OpenWorkspace;
-  readonly to: OpenWorkspace;
+  readonly ends: Ends;
   readonly fromState: State;
   readonly toState: State;
   /** Of the workspace that is filled. */
@@ -52,7 +52,8 @@ export interface Prepared {
  * @throws UserError
  */
 export async function prepare(input: Preparing): Promise<Prepared> {
-  const { from, to, live, fromState, toState, globs } = input;
+  const { live, fromState, toState, globs } = input;
+  const { from, to } = input.ends;
   const load = loader(input);
   const there = await load(from.project, from.workspace);
   const first = refuseInvalid(await load(to.project, to.workspace));
@@ -99,12 +100,15 @@ interface Loader {
 }
 
 /** The files are read once for all that is loaded. Secrets may be missing: what is, goes on the checklist. */
-function loader({ context, from, live }: Preparing): Loader {
+function loader({ context, ends, live }: Preparing): Loader {
   const rooted = (project: Project): Project =>
     live === undefined ? project : { ...project, root: live.root };
   let reading: Promise<ReadDeclarations> | undefined;
   const read = (): Promise<ReadDeclarations> => {
-    reading ??= readDeclarations(rooted(from.project), { kinds, lookups });
+    reading ??=
+      live === undefined
+        ? ends.declarations()
+        : readDeclarations(rooted(ends.from.project), { kinds, lookups });
     return reading;
   };
   const load = (project: Project, workspace: WorkspaceConfig): Promise<Desired> =>
@@ -132,7 +136,7 @@ function refuseUnmatched({ drafts }: Live, { resources }: Desired): void {
 
 async function readShelves(
   resources: readonly Resource[],
-  { client, names, to }: Preparing,
+  { client, names, ends: { to } }: Preparing,
 ): Promise<ReadonlyMap<string, Shelf>> {
   const needed = new Set<string>();
   for (const resource of resources) {
@@ -161,7 +165,7 @@ interface Naming {
 
 /** What the manifests declare once the map's names are patches of the workspace that is filled. */
 async function withNames(
-  { context, to, names }: Preparing,
+  { context, names, ends: { to } }: Preparing,
   { load, there, first, shelves }: Naming,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
@@ -184,7 +188,9 @@ function checkLive(list: Checklist, { drafts, missed }: Live): void {
   for (const { kind, id, because } of drafts.leftOut)
     list.add('know', `${kind} ${id} stays behind: ${because}`);
   for (const { draft, omitted } of drafts.manifests) {
+    // Of these the manifests tell, wherever they come from.
     for (const { path, because } of omitted)
-      list.add('know', `${path} is left out: ${because}`, `${draft.kind}/${draft.name}`);
+      if (kinds.get(draft.kind)?.fields[path]?.hidden !== true)
+        list.add('know', `${path} is left out: ${because}`, `${draft.kind}/${draft.name}`);
   }
 }
