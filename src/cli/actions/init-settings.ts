@@ -25,14 +25,15 @@ export const editorSettings = `{
  * @param version of voxform: exactly this one gets to see the secrets, never what is published next under its name.
  */
 export function ciWorkflow(version: string): string {
-  return `# Shows what a pull request would change, and applies it once it is merged.
+  return `# Shows what a pull request would change, and applies what is merged.
 name: voxform
 on:
   pull_request:
   push:
     branches: [main]
 
-concurrency: voxform
+permissions:
+  contents: read
 
 # Which voxform runs, in all jobs. It sees the secrets, so the version stays as it is until you change it here.
 env:
@@ -43,11 +44,15 @@ jobs:
     if: github.event_name == 'pull_request'
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-node@v4
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with: { persist-credentials: false }
+      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
       - run: npx --yes "$VOXFORM" validate --output github
-      - run: npx --yes "$VOXFORM" plan --output markdown >> "$GITHUB_STEP_SUMMARY"
+      - name: Plan
+        # A pull request from a fork gets no secrets.
+        if: github.event.pull_request.head.repo.full_name == github.repository
+        run: npx --yes "$VOXFORM" plan --output markdown >> "$GITHUB_STEP_SUMMARY"
         env:
           VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
@@ -55,10 +60,15 @@ jobs:
   apply:
     if: github.event_name == 'push'
     runs-on: ubuntu-latest
-    permissions: { contents: write }
+    permissions:
+      contents: write
+    # One apply at a time: the lock of a state in Git is seen on one machine only.
+    concurrency: { group: voxform-apply, cancel-in-progress: false }
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-node@v4
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        # The branch, not the commit of the push: an apply that has just ended may have pushed a newer state.
+        with: { ref: main }
+      - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
       - run: npx --yes "$VOXFORM" apply --auto-approve
         env:
@@ -69,7 +79,7 @@ jobs:
         run: |
           git config user.name voxform
           git config user.email voxform@users.noreply.github.com
-          git add .voxform
+          if [ -e .voxform ]; then git add .voxform; fi
           git diff --cached --quiet || (git commit -m "Keep the state" && git push)
 `;
 }

@@ -1,0 +1,131 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { VERSION } from '../../src/version.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
+import { action, root, written } from './workflow.ts';
+
+interface Ended {
+  readonly code: number | null;
+  readonly text: string;
+  readonly outputs: Readonly<Record<string, string>>;
+  readonly folder: string;
+}
+
+/** Runs a script of the action in a folder of its own, with an npm that only writes down what it is asked for. */
+async function run(script: string, env: Readonly<Record<string, string>>): Promise<Ended & AsyncDisposable> {
+  const place = await temporaryFolder({ npm: '#!/bin/sh\necho "$PWD" "$@" >> "$RUNNER_TEMP/asked"\n' });
+  execFileSync('chmod', ['+x', path.join(place.root, 'npm')]);
+  mkdirSync(path.join(place.root, 'voices'));
+  const { status, stdout, stderr } = spawnSync(path.join(root, 'ci/github', script), {
+    cwd: place.root,
+    encoding: 'utf8',
+    env: {
+      PATH: [place.root, path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
+      RUNNER_TEMP: place.root,
+      GITHUB_OUTPUT: path.join(place.root, 'output'),
+      GITHUB_PATH: path.join(place.root, 'path'),
+      ACTION_PATH: root,
+      ...env,
+    },
+  });
+  return {
+    code: status,
+    text: stdout + stderr,
+    outputs: written(path.join(place.root, 'output')),
+    folder: place.root,
+    [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
+  };
+}
+
+/** What the step hands over for inputs that are left out. */
+const defaults = {
+  ...Object.fromEntries(
+    Object.entries(action.inputs).map(([name, { default: text = '' }]) => [
+      `INPUT_${name.toUpperCase().replaceAll('-', '_')}`,
+      text,
+    ]),
+  ),
+  INPUT_MODE: 'plan',
+  PLAN_COMMIT: 'a'.repeat(40),
+};
+
+describe('the check of the inputs', () => {
+  it('takes what is usual, names the artifact, and masks the key', async () => {
+    const given = { INPUT_WORKSPACE: 'eu.west-1', INPUT_WORKING_DIRECTORY: 'voices', INPUT_API_KEY: 'a%key' };
+    await using ended = await run('check-inputs.sh', { ...defaults, ...given });
+    expect([ended.code, ended.text]).toEqual([0, '::add-mask::a%25key\n']);
+    expect(ended.outputs).toEqual({
+      'artifact-prefix': 'voxform-plan-eu.west-1-voices',
+      artifact: `voxform-plan-eu.west-1-voices-${'a'.repeat(40)}`,
+    });
+  });
+
+  it.each([
+    ['MODE', 'destroy', 'no such mode'],
+    ['WORKSPACE', '--help', 'a flag'],
+    ['WORKSPACE', 'a\n::set-env name=PATH::/tmp', 'a workflow command'],
+    ['WORKSPACE', '$(touch pwned)', 'a command'],
+    ['WORKING_DIRECTORY', '../other', 'a folder outside'],
+    ['WORKING_DIRECTORY', '/etc', 'an absolute path'],
+    ['WORKING_DIRECTORY', 'nowhere', 'a folder that is not there'],
+    ['PLAN_FILE', '--out', 'a flag'],
+    ['PLAN_FILE', 'a/../../b', 'a file outside'],
+    ['STATE_PATH', '', 'nothing'],
+    ['FLAGS', '--target Agent/a\nAgent/b', 'a line that is no flag'],
+    ['VOXFORM', 'latest', 'a version that moves'],
+    ['VOXFORM', '^1.0.0', 'a range'],
+    ['COMMENT', 'yes', 'no boolean'],
+    ['RETENTION_DAYS', '0', 'no time at all'],
+    ['PLAN_RUN_ID', '1;2', 'no id'],
+    ['API_KEY', 'two\nlines', 'a mask of one line would show the other'],
+  ])('refuses %s=%j: %s', async (name, value) => {
+    await using ended = await run('check-inputs.sh', { ...defaults, [`INPUT_${name}`]: value });
+    expect(ended.code).toBe(1);
+    expect(ended.text).toMatch(
+      /^::error title=voxform::[a-z-]+ [^\n]*\n$|^[^\n]*cd: [^\n]*\n::error|^::error[^\n]*\n[^\n]*cd: /,
+    );
+    if (value.length > 2) expect(ended.text.replace(/.*cd: .*/, '')).not.toContain(value);
+    expect(existsSync(path.join(ended.folder, 'pwned'))).toBe(false);
+  });
+});
+
+describe('the installation', () => {
+  it("takes the action's own sources, with what their lock file names", async () => {
+    await using ended = await run('install.sh', { INPUT_VOXFORM: 'source' });
+    expect(ended.code, ended.text).toBe(0);
+    expect(readFileSync(path.join(ended.folder, 'asked'), 'utf8')).toMatch(
+      `${root} ci --omit=dev --ignore-scripts`,
+    );
+    const bin = readFileSync(path.join(ended.folder, 'path'), 'utf8').trim();
+    expect(execFileSync(path.join(bin, 'voxform'), ['--version'], { encoding: 'utf8' })).toBe(`${VERSION}\n`);
+  });
+
+  it('takes one exact version from the registry', async () => {
+    await using ended = await run('install.sh', { INPUT_VOXFORM: '1.2.3' });
+    expect(ended.code, ended.text).toBe(0);
+    expect(readFileSync(path.join(ended.folder, 'asked'), 'utf8')).toMatch(
+      /install --global --prefix \S+\/voxform --ignore-scripts .* voxform@1\.2\.3\n$/,
+    );
+  });
+
+  it('says so where the runner was to have one and has none', async () => {
+    const bare = { PATH: '/usr/bin:/bin', INPUT_VOXFORM: 'path' };
+    await using ended = await run('install.sh', bare);
+    expect([ended.code, ended.text]).toEqual([
+      1,
+      '::error title=voxform::there is no voxform on the path of this runner\n',
+    ]);
+  });
+});
+
+describe('every script of the kit', () => {
+  it('is one that its shell reads', () => {
+    for (const file of ['github/arguments.sh', 'github/apply.sh', 'github/plan.sh', 'github/validate.sh']) {
+      execFileSync('bash', ['-n', path.join(root, 'ci', file)]);
+    }
+    for (const file of ['keep-state.sh', 'pre-commit.sh'])
+      execFileSync('sh', ['-n', path.join(root, 'ci', file)]);
+  });
+});
