@@ -1,0 +1,282 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../src/emulator/faults.ts';
+import type { RequestHook } from '../../src/emulator/front-door.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type CommandResult, command } from '../trust/in-process.ts';
+import { type ByHand, byHand } from '../workspaces/by-hand.ts';
+import { type Folder, temporaryFolder } from './voxform-process.ts';
+import { agentManifest } from './workspace.ts';
+
+const KEYS = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one' };
+
+/** Two workspaces, a project that names both, and the command run in it. */
+interface House extends AsyncDisposable {
+  readonly old: ByHand;
+  readonly empty: Emulator;
+  readonly folder: Folder;
+  hook: RequestHook;
+  run(...args: readonly string[]): Promise<CommandResult>;
+  /** With the two ends, approved. */
+  migrate(...args: readonly string[]): Promise<CommandResult>;
+  summaryOf(workspace: string): Promise<Readonly<Record<string, number>>>;
+  text(file: string): string;
+}
+
+async function house(files: Readonly<Record<string, string>> = {}, more = ''): Promise<House> {
+  const old = await byHand();
+  const empty = await startEmulator({
+    seed: 2,
+    workspaceId: '01JEMV1AT0RW0RKSPACE000002',
+    onRequest: (request) => made.hook(request),
+  });
+  const project = `version: 1
+workspaces:
+  old:
+    base_url: ${old.emulator.url}
+    workspace_id: ${old.emulator.workspaceId}
+    api_key: { $secret: OLD_API_KEY }
+  new:
+    base_url: ${empty.url}
+    workspace_id: ${empty.workspaceId}
+    api_key: { $secret: NEW_API_KEY }
+${more}`;
+  const folder = await temporaryFolder({ 'voxform.yaml': project, ...files });
+  const run: House['run'] = (...args) => command(args, { cwd: folder.root, env: KEYS });
+  const made: House = {
+    old,
+    empty,
+    folder,
+    hook: () => undefined,
+    run,
+    migrate: (...args) => run('migrate', '--from', 'old', '--to', 'new', '--auto-approve', ...args),
+    async summaryOf(workspace) {
+      const { stdout } = await run('plan', '-w', workspace, '--output', 'json');
+      const { summary } = JSON.parse(stdout) as { readonly summary: Record<string, number> };
+      return Object.fromEntries(Object.entries(summary).filter(([, count]) => count > 0));
+    },
+    text: (file) => readFileSync(path.join(folder.root, file), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      await old[Symbol.asyncDispose]();
+      await empty.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+  return made;
+}
+
+function flat({ stdout, stderr }: CommandResult): string {
+  return `${stdout}\n${stderr}`.replaceAll(/\s+/g, ' ');
+}
+
+function withBase(name: string, base: string, id = ''): string {
+  return `${agentManifest(name)}  llm_config:
+    knowledge_base_ids: [{ $ref: KnowledgeBase/${base} }] # the one with the prices
+`.replace(`name: ${name}\nspec`, `name: ${name}\n${id}spec`);
+}
+
+const REFUSED: Fault = { status: 422 };
+
+describe('migrate', () => {
+  it('reads a workspace live, leaves manifests for both, and goes on from them', async () => {
+    await using h = await house();
+    const base = h.old.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    h.empty.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    const agent = await h.old.agent({ name: 'Desk', llm_config: { knowledge_base_ids: [base.id] } });
+    const unheard = await h.old.agent({ name: 'Night' });
+    await h.old.number('+4930111', { inbound_agent_id: agent });
+    const hook = await h.old.webhook({ url: 'https://hooks.example.com/calls?token=abc' });
+    const flags = ['--agents', unheard, '--webhooks', hook];
+    const ahead = await h.migrate('--dry-run', ...flags);
+    expect(ahead).toMatchObject({ code: 0 });
+    expect(flat(ahead)).toContain('Written into the project first: manifests/');
+    expect(flat(ahead)).toContain('Agent: the API cannot list them');
+    expect(readdirSync(h.folder.root)).toEqual(['voxform.yaml']);
+
+    h.hook = ({ path: at }) => (at.endsWith('/numbers') ? REFUSED : undefined);
+    const broken = await h.migrate(...flags);
+    expect(broken.code, flat(broken)).toBe(1);
+    h.hook = () => undefined;
+    expect(await h.migrate('--agents', unheard), 'the manifests are the source by now').toMatchObject({
+      code: 64,
+    });
+    const again = await h.migrate();
+    expect(again, flat(again)).toMatchObject({ code: 0 });
+    expect([h.empty.world.agents.size, h.empty.world.numbers.size, h.empty.world.webhooks.size]).toEqual([
+      2, 1, 1,
+    ]);
+    expect(flat(again)).toContain(
+      `[ ] In the dashboard of old, delete or disable webhook ${hook} (hooks.example.com/calls).`,
+    );
+    expect(await h.summaryOf('new')).toEqual({ manual: 1, noop: 3 });
+    expect(await h.summaryOf('old')).toEqual({ noop: 4 });
+    expect(h.text('manifests/agents/desk.yaml')).not.toContain(' id:');
+    expect(h.text('.voxform/migrations/old-to-new.csv')).toContain(`Agent/night,${unheard},`);
+    expect(flat(await h.migrate('--source', 'live'))).toContain('only into a project without manifests');
+  });
+
+  it('writes nothing before secrets are set and names and ids are clear, and says all of it', async () => {
+    await using h = await house({
+      'manifests/a.yaml': withBase('a', 'FAQ'),
+      'manifests/b.yaml': agentManifest('b').concat(
+        '  llm_config: { knowledge_base_ids: [01KBOFTHEOLDONE], api_key: { $secret: MODEL_KEY } }\n',
+      ),
+      'manifests/c.yaml': agentManifest('c'),
+    });
+    for (let count = 0; count < 2; count++) h.empty.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    const refused = await h.migrate();
+    expect(refused.code).toBe(1);
+    expect(flat(refused)).toMatch(
+      /First: nothing .* \[ \] new has 2 records KnowledgeBase\/FAQ: \w+, \w+\. Rename .* Agent\/a/,
+    );
+    expect(flat(refused)).toContain('[ ] Set the secret MODEL_KEY. Agent/b');
+    expect(flat(refused)).toContain('names the KnowledgeBase 01KBOFTHEOLDONE by its id');
+    expect(h.empty.requests.every(({ method }) => method === 'GET')).toBe(true);
+    const json = await h.migrate('--output', 'json');
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      summary: null,
+      checklist: [{ moment: 'must' }, { moment: 'must' }, { moment: 'must' }],
+    });
+    expect(await h.migrate('--exclude', 'Agent/a', '*/b')).toMatchObject({ code: 0 });
+    expect([...h.empty.world.agents.values()].map(({ name }) => name)).toEqual(['c']);
+  });
+
+  it('makes a map of names patches, and takes ids of the old workspace out of the manifests', async () => {
+    await using h = await house();
+    const faq = h.old.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    const agent = await h.old.agent({
+      name: 'a',
+      prompt_config: { prompt: 'Be kind.' },
+      llm_config: { knowledge_base_ids: [faq.id] },
+    });
+    await h.folder.write('manifests/a.yaml', `# the only one\n${withBase('a', 'FAQ', `  id: ${agent}\n`)}`);
+    await h.folder.write('map.yaml', 'FAQ: Questions\n');
+    const early = await h.migrate('--map', 'map.yaml');
+    expect(flat(early)).toContain('is in the state neither of old nor of new');
+    expect(flat(early)).toContain('voxform apply -w old');
+    await h.run('apply', '-w', 'old', '--auto-approve');
+    const { id } = h.empty.dashboard.addKnowledgeBase({ name: 'Questions' });
+    const moved = await h.migrate('--map', 'map.yaml');
+    expect(moved, flat(moved)).toMatchObject({ code: 0 });
+    expect(h.text('manifests/a.yaml')).toBe(`# the only one\n${withBase('a', 'FAQ')}`);
+    expect(h.text('voxform.yaml')).toContain('$ref: KnowledgeBase/Questions');
+    expect([...h.empty.world.agents.values()][0]?.llm_config?.knowledge_base_ids).toEqual([id]);
+    expect(await h.summaryOf('new')).toEqual({ noop: 1 });
+    expect(await h.summaryOf('old')).toEqual({ noop: 1 });
+    const before = h.text('voxform.yaml');
+    expect(await h.migrate('--map', 'map.yaml')).toMatchObject({ code: 0 });
+    expect(h.text('voxform.yaml')).toBe(before);
+  });
+
+  it('stops after a wave with too many failures, and goes on when it is run again', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await using h = await house(
+      Object.fromEntries(names.map((name) => [`manifests/${name}.yaml`, agentManifest(name)])),
+    );
+    let posts = 0;
+    h.hook = ({ method }) => (method === 'POST' && ++posts <= 2 ? { status: 422 } : undefined);
+    const tolerant = ['--wave', '2', '--max-failures', '1'];
+    const stopped = await h.migrate(...tolerant, '--concurrency', '1');
+    expect(stopped.code).toBe(1);
+    expect(flat(stopped)).toContain('2 failed up to wave 1 of 3, more than the 1 that --max-failures allows');
+    expect(h.empty.world.agents.size).toBe(0);
+    h.hook = ({ method }) => (method === 'POST' && ++posts === 4 ? { status: 422 } : undefined);
+    expect(await h.migrate(...tolerant)).toMatchObject({ code: 1 });
+    expect(h.empty.world.agents.size, 'one failure is allowed').toBe(5);
+    expect(await h.migrate(...tolerant)).toMatchObject({ code: 0 });
+    expect([...h.empty.world.agents.values()].map(({ name }) => name).sort()).toEqual(names);
+  });
+
+  it('takes a part, and leaves alone what nothing declares any more', async () => {
+    const number = `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: main }
+spec: { number: "+4930111", inbound_agent_id: { $ref: Agent/a } }
+`;
+    await using h = await house({
+      'manifests/a.yaml': agentManifest('a'),
+      'manifests/gone.yaml': agentManifest('gone'),
+    });
+    await h.run('apply', '-w', 'new', '--auto-approve', '--target', 'Agent/gone');
+    await h.folder.write('manifests/gone.yaml', number);
+    const part = await h.migrate('--include', 'PhoneNumber/*', '--output', 'json');
+    expect(part.code).toBe(0);
+    const { checklist, resources } = JSON.parse(part.stdout) as {
+      readonly checklist: readonly {
+        readonly moment: string;
+        readonly text: string;
+        readonly addresses: readonly string[];
+      }[];
+      readonly resources: readonly {
+        readonly address: string;
+        readonly action: string;
+        readonly to_id: string;
+      }[];
+    };
+    expect(checklist).toContainEqual(
+      expect.objectContaining({
+        moment: 'know',
+        text: expect.stringContaining('Agent/a is left out'),
+        addresses: ['PhoneNumber/main'],
+      }),
+    );
+    expect(resources).toMatchObject([
+      { address: 'PhoneNumber/main', action: 'create', to_id: [...h.empty.world.numbers.keys()][0] },
+    ]);
+    expect(await h.summaryOf('new')).toEqual({ create: 1, forget: 1, manual: 1 });
+  });
+
+  it.each([
+    {
+      reason: 'no terminal and no approval',
+      args: ['--from', 'old', '--to', 'new'],
+      code: 1,
+      says: 'there is no terminal to ask',
+    },
+    {
+      reason: 'one workspace twice',
+      args: ['--from', 'old', '--to', 'old'],
+      code: 64,
+      says: 'the same workspace',
+    },
+    {
+      reason: 'a workspace that is not there',
+      args: ['--from', 'odl', '--to', 'new'],
+      code: 1,
+      says: 'did you mean "old"',
+    },
+    { reason: '-w', args: ['--from', 'old', '--to', 'new', '-w', 'new'], code: 64, says: 'not with -w' },
+    {
+      reason: 'failures without waves',
+      args: ['--from', 'old', '--to', 'new', '--max-failures', '1'],
+      code: 64,
+      says: 'needs --wave',
+    },
+    {
+      reason: 'ids beside manifests',
+      args: ['--from', 'old', '--to', 'new', '--agents', 'A1'],
+      code: 64,
+      says: 'the manifests are the source',
+    },
+    {
+      reason: 'a map that is not there',
+      args: ['--from', 'old', '--to', 'new', '--map', 'no.yaml'],
+      code: 1,
+      says: 'no.yaml cannot be read',
+    },
+    {
+      reason: 'a glob of nothing',
+      args: ['--from', 'old', '--to', 'new', '--include', 'X/*'],
+      code: 64,
+      says: 'matches no resource',
+    },
+  ])('refuses $reason before anything is written', async ({ args, code, says }) => {
+    await using h = await house({ 'manifests/a.yaml': agentManifest('a') });
+    const refused = await h.run('migrate', ...args);
+    expect(refused.code, flat(refused)).toBe(code);
+    expect(flat(refused)).toContain(says);
+    expect(h.empty.requests.every(({ method }) => method === 'GET')).toBe(true);
+  });
+});
