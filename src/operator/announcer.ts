@@ -145,7 +145,7 @@ export class Announcer implements RunObserver {
     const texts = new Map(open.map((each) => [`${each.address} is ${each.action}: ${each.reason}`, each]));
     for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
       const { address = '', action = 'manual', steps = [] } = texts.get(text) ?? {};
-      this.#say('warning', [text, ...steps].join('. '), { event: 'by-hand', address, action });
+      this.#say('warning', [`${text}.`, ...steps].join(' '), { event: 'by-hand', address, action });
     }
     const warnings = (plan?.warnings ?? []).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,

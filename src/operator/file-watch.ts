@@ -125,7 +125,7 @@ class Watched implements FileWatch {
   }
 }
 
-function targetsOf(folder: string, { folders: trees, files }: InputFiles): Targets {
+function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputFiles): Targets {
   const folders = new Map<string, Set<string> | undefined>();
   const add = (file: string): void => {
     const parent = path.dirname(file);
@@ -138,7 +138,10 @@ function targetsOf(folder: string, { folders: trees, files }: InputFiles): Targe
     }
   };
   for (const file of [folder, ...trees, ...files]) add(file);
-  for (const file of files) if (isFolder(file)) folders.set(file, undefined);
+  if (secretsDir !== undefined) {
+    add(secretsDir);
+    folders.set(secretsDir, undefined);
+  }
   const present = [...folders].filter(([name]) => exists(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }

@@ -28,8 +28,10 @@ export interface Loaded {
 export interface InputFiles {
   /** In which manifests are looked for, with all folders below them. */
   readonly folders: readonly string[];
-  /** Files of their own, whether they exist or not, and folders whose own entries count. */
+  /** Files of their own, whether they exist or not. */
   readonly files: readonly string[];
+  /** A folder with a file for each secret. */
+  readonly secretsDir: string | undefined;
 }
 
 export type LoadResult = { readonly inputs: InputFiles } & (
@@ -50,7 +52,11 @@ export async function loadVersion(
   { version, localRoot, memory }: LoadingOptions,
 ): Promise<LoadResult> {
   const { env } = context;
-  let inputs: InputFiles = { folders: [], files: [path.join(version.folder, 'voxform.yaml')] };
+  let inputs: InputFiles = {
+    folders: [],
+    files: [path.join(version.folder, 'voxform.yaml')],
+    secretsDir: undefined,
+  };
   try {
     const project = await loadProject({ cwd: version.folder, env, localRoot });
     const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
@@ -85,10 +91,7 @@ function inputsOf({ project, workspace: { secretsDir }, read }: Parts): InputFil
     .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
   return {
     folders: [...new Set(bases)],
-    files: [
-      path.join(root, 'voxform.yaml'),
-      ...fileUses(project, read.declarations).keys(),
-      ...(secretsDir === undefined ? [] : [secretsDir]),
-    ],
+    files: [path.join(root, 'voxform.yaml'), ...fileUses(project, read.declarations).keys()],
+    secretsDir,
   };
 }

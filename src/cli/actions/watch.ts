@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { systemClock } from '../../operator/clock.ts';
 import { watchFiles } from '../../operator/file-watch.ts';
+import { gitSource } from '../../operator/git/git-source.ts';
+import type { InputFiles } from '../../operator/load-version.ts';
 import { messageOf } from '../../operator/messages.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
 import { folderSource, type Source } from '../../operator/source.ts';
@@ -57,15 +59,18 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
       grace: flags.grace * 1000,
     },
     observers: [],
-    watchFiles: (changed) =>
-      watchFiles({
+    watchFiles: (changed) => {
+      const files = watchFiles({
         folder: cwd,
         changed,
         onError: (error) =>
           log.entry('warning', `not all files can be watched; the interval remains: ${messageOf(error)}`, {
             event: 'files-unwatched',
           }),
-      }),
+      });
+      if (!source.isAtomic) return files;
+      return { watch: (inputs) => files.watch(onlySecrets(inputs)), close: () => files.close() };
+    },
   });
   interrupts.patient = true;
   interrupts.onHangup = () => watch.trigger('hangup');
@@ -86,8 +91,23 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   return isClean ? ExitCode.ok : ExitCode.error;
 }
 
-function sourceOf({ cwd }: Context, _flags: WatchFlags): Source {
-  return folderSource(cwd);
+function sourceOf({ cwd, env, workspace, redactor }: Context, { git, ref, path }: WatchFlags): Source {
+  if (git === undefined) return folderSource(cwd);
+  return gitSource({
+    url: git,
+    ref,
+    subfolder: path,
+    cwd,
+    workspace,
+    env,
+    redact: (text) => redactor.redact(text),
+    keepSecret: (secret) => redactor.add(secret),
+  });
+}
+
+/** A checkout is never written to again. */
+function onlySecrets({ secretsDir }: InputFiles): InputFiles {
+  return { folders: [], files: [], secretsDir };
 }
 
 function refuseContradictions({ mode, autoApprove, git, interval }: WatchFlags): void {

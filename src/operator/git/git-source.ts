@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { UserError } from '../../problems/user-error.ts';
+import type { Fetched, Source, Version } from '../source.ts';
+import { checkRef, checkSubfolder, type GitAddress, parseGitAddress } from './git-address.ts';
+import { type GitOptions, runGit } from './run-git.ts';
+
+export interface GitSourceOptions extends Pick<GitOptions, 'env' | 'redact'> {
+  readonly url: string;
+  readonly ref: string;
+  /** Folder of the project in the repository. */
+  readonly subfolder: string;
+  /** Absolute path: relative addresses begin here, and `.voxform/git` below it holds the checkouts. */
+  readonly cwd: string;
+  /** Tells watches of one folder apart. */
+  readonly workspace: string | undefined;
+  /** Learns the password of the address. */
+  keepSecret(secret: string): void;
+}
+
+const FETCHED = 'refs/voxform/fetched';
+const GOOD = 'refs/voxform/good';
+
+/** Milliseconds. */
+const TIMEOUT = 120_000;
+
+/**
+ * The newest commit of a branch, each in a checkout of its own beside the last one.
+ * @throws UserError for an address, a ref or a folder that cannot be meant.
+ */
+export function gitSource(options: GitSourceOptions): Source {
+  const address = parseGitAddress(options.url, options.cwd);
+  checkRef(options.ref);
+  const subfolder = checkSubfolder(options.subfolder);
+  for (const secret of secretsOf(address)) options.keepSecret(secret);
+  return new GitSource({ ...options, subfolder }, address);
+}
+
+function secretsOf({ credentials }: GitAddress): string[] {
+  if (credentials === undefined) return [];
+  const { user, password } = credentials;
+  // A token alone may stand where a user name is.
+  return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
+}
+
+class GitSource implements Source {
+  readonly name: string;
+  readonly isAtomic = true;
+  readonly #options: GitSourceOptions;
+  readonly #address: GitAddress;
+  readonly #home: string;
+  #good: string | undefined;
+  #newest: string | undefined;
+
+  constructor(options: GitSourceOptions, address: GitAddress) {
+    const { ref, cwd, workspace } = options;
+    this.#options = options;
+    this.#address = address;
+    this.name = `${ref} of ${address.shown}`;
+    const key = createHash('sha256')
+      .update(JSON.stringify([address.url, ref, workspace]))
+      .digest('hex');
+    this.#home = path.join(cwd, '.voxform', 'git', key.slice(0, 16));
+  }
+
+  async fetch(signal: AbortSignal): Promise<Fetched> {
+    const { ref } = this.#options;
+    const problem = await this.#try(async () => {
+      await this.#prepare(signal);
+      await this.#git(
+        [
+          'fetch',
+          '--no-tags',
+          '--depth=1',
+          '--no-write-fetch-head',
+          '--',
+          this.#address.url,
+          `+${ref}:${FETCHED}`,
+        ],
+        signal,
+      );
+    });
+    if (signal.aborted) throw problem;
+    const commit = await this.#commitAt(FETCHED, signal);
+    if (commit === undefined) throw problem ?? new UserError(`${this.name} has no commit`);
+    this.#newest = commit;
+    return { ...(await this.#checkOut(commit, signal)), problem };
+  }
+
+  async lastGood(): Promise<Version | undefined> {
+    const never = new AbortController().signal;
+    const commit = this.#good ?? (await this.#commitAt(GOOD, never));
+    return commit === undefined ? undefined : this.#checkOut(commit, never);
+  }
+
+  async keep({ commit }: Version): Promise<void> {
+    if (commit === undefined || commit === this.#good) return;
+    this.#good = commit;
+    const never = new AbortController().signal;
+    await this.#git(['update-ref', GOOD, commit], never);
+    await this.#removeOthers(never);
+  }
+
+  /** What went wrong, if anything. */
+  async #try(work: () => Promise<void>): Promise<unknown> {
+    try {
+      await work();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #prepare(signal: AbortSignal): Promise<void> {
+    await mkdir(this.#home, { recursive: true, mode: 0o700 });
+    const entries = await readdir(this.#home);
+    if (entries.includes('repository')) return;
+    await runGit(
+      ['init', '--quiet', '--bare', '--template=', '--', path.join(this.#home, 'repository')],
+      this.#gitOptions(signal),
+    );
+  }
+
+  async #commitAt(ref: string, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      return await this.#git(
+        ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`],
+        signal,
+      );
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #checkOut(commit: string, signal: AbortSignal): Promise<Version> {
+    const checkout = path.join(this.#home, commit);
+    const isThere = (await readdir(this.#home)).includes(commit);
+    if (!isThere) {
+      // Whole under its name or not at all: a run that is killed leaves only what the next one clears away.
+      const partial = `${checkout}.partial`;
+      await rm(partial, { recursive: true, force: true });
+      await mkdir(partial, { recursive: true });
+      const index = path.join(this.#home, 'index');
+      await rm(index, { force: true });
+      await this.#git(['--work-tree', partial, 'read-tree', '-u', '--reset', commit], signal, index);
+      await rename(partial, checkout);
+    }
+    return { folder: path.join(checkout, this.#options.subfolder), commit };
+  }
+
+  /** Two commits are kept: the good one in force, and the newest. */
+  async #removeOthers(signal: AbortSignal): Promise<void> {
+    const kept = new Set(['repository', 'index', this.#good, this.#newest]);
+    for (const entry of await readdir(this.#home)) {
+      if (!kept.has(entry)) await rm(path.join(this.#home, entry), { recursive: true, force: true });
+    }
+    await this.#try(async () => {
+      await this.#git(['gc', '--auto', '--quiet'], signal);
+    });
+  }
+
+  #git(args: readonly string[], signal: AbortSignal, index?: string): Promise<string> {
+    return runGit(['--git-dir', path.join(this.#home, 'repository'), ...args], {
+      ...this.#gitOptions(signal),
+      index,
+    });
+  }
+
+  #gitOptions(signal: AbortSignal): GitOptions {
+    const { env, redact } = this.#options;
+    return { env, redact, signal, address: this.#address, timeout: TIMEOUT };
+  }
+}

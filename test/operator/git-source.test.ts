@@ -1,0 +1,234 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseGitAddress } from '../../src/operator/git/git-address.ts';
+import { gitSource } from '../../src/operator/git/git-source.ts';
+import type { Source } from '../../src/operator/source.ts';
+import { UserError } from '../../src/problems/user-error.ts';
+
+const never = new AbortController().signal;
+const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+
+/** A bare repository, a clone to push from, and a folder to watch in. */
+class Remote {
+  readonly root = mkdtempSync(path.join(tmpdir(), 'voxform-git-'));
+  readonly bare = path.join(this.root, 'remote.git');
+  readonly watched = path.join(this.root, 'watched');
+  readonly #work = path.join(this.root, 'work');
+
+  constructor() {
+    mkdirSync(this.watched);
+    execFileSync('git', ['init', '--quiet', '--bare', '-b', 'main', this.bare]);
+    execFileSync('git', ['clone', '--quiet', this.bare, this.#work], { stdio: 'ignore' });
+    this.git('checkout', '--quiet', '-B', 'main');
+  }
+
+  git(...args: string[]): string {
+    return execFileSync('git', ['-C', this.#work, ...identity, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  }
+
+  push(files: Readonly<Record<string, string>>, ...how: string[]): string {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(this.#work, name)), { recursive: true });
+      writeFileSync(path.join(this.#work, name), text);
+    }
+    this.git('add', '-A');
+    this.git('commit', '--quiet', '-m', 'x', ...how);
+    this.git('push', '--quiet', '--force', 'origin', 'main');
+    return this.git('rev-parse', 'HEAD');
+  }
+
+  source(url = this.bare, more: { ref?: string; subfolder?: string } = {}): Source {
+    return gitSource({
+      url,
+      ref: 'main',
+      subfolder: '.',
+      cwd: this.watched,
+      workspace: undefined,
+      // As a hook of git leaves it to what it starts.
+      env: { PATH: process.env.PATH, HOME: this.root, GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere/index' },
+      redact: (text) => text.replaceAll('hunter2', '(secret)'),
+      keepSecret: () => undefined,
+      ...more,
+    });
+  }
+
+  checkouts(): string[] {
+    const [home = ''] = readdirSync(path.join(this.watched, '.voxform/git'));
+    return readdirSync(path.join(this.watched, '.voxform/git', home))
+      .filter((name) => /^[0-9a-f]{40}/.test(name))
+      .sort();
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+describe('a repository as the source', () => {
+  it('checks each commit out beside the last, and clears older ones away', async () => {
+    using remote = new Remote();
+    const source = remote.source();
+    const commits: string[] = [];
+    for (const text of ['one', 'two', 'three']) {
+      commits.push(remote.push({ 'a/b.txt': text }));
+      const fetched = await source.fetch(never);
+      expect(fetched).toMatchObject({ commit: commits.at(-1), problem: undefined });
+      expect(readFileSync(path.join(fetched.folder, 'a/b.txt'), 'utf8')).toBe(text);
+      expect(existsSync(path.join(fetched.folder, '.git'))).toBe(false);
+      await source.keep(fetched);
+    }
+    expect(remote.checkouts()).toEqual([commits[2]]);
+    const again = await source.fetch(never);
+    expect([again.commit, remote.checkouts()]).toEqual([commits[2], [commits[2]]]);
+  });
+
+  it('follows a push that rewrites history, and finds the folder of the project', async () => {
+    using remote = new Remote();
+    const source = remote.source(remote.bare, { subfolder: 'voice' });
+    remote.push({ 'voice/x.txt': 'one' });
+    await source.keep(await source.fetch(never));
+    const commit = remote.push({ 'voice/x.txt': 'rewritten' }, '--amend');
+    const fetched = await source.fetch(never);
+    expect([fetched.commit, fetched.problem, path.basename(fetched.folder)]).toEqual([
+      commit,
+      undefined,
+      'voice',
+    ]);
+    expect(readFileSync(path.join(fetched.folder, 'x.txt'), 'utf8')).toBe('rewritten');
+  });
+
+  it('stays at the last commit while the remote is away or the branch is gone, also after a restart', async () => {
+    using remote = new Remote();
+    const commit = remote.push({ x: 'one' });
+    const source = remote.source();
+    await source.keep(await source.fetch(never));
+    renameSync(remote.bare, `${remote.bare}.away`);
+    for (const each of [source, remote.source()]) {
+      const fetched = await each.fetch(never);
+      expect(fetched.commit).toBe(commit);
+      expect(String(fetched.problem)).toMatch(/git fetch: .*remote\.git/);
+    }
+    renameSync(`${remote.bare}.away`, remote.bare);
+    execFileSync('git', ['--git-dir', remote.bare, 'branch', '-m', 'main', 'other']);
+    const fetched = await source.fetch(never);
+    expect([fetched.commit, String(fetched.problem)]).toEqual([
+      commit,
+      expect.stringContaining("couldn't find remote ref main"),
+    ]);
+    execFileSync('git', ['--git-dir', remote.bare, 'branch', '-m', 'other', 'main']);
+    expect((await source.fetch(never)).problem).toBeUndefined();
+  });
+
+  it('says what is wrong where it never reached the remote', async () => {
+    using remote = new Remote();
+    await expect(remote.source(path.join(remote.root, 'none')).fetch(never)).rejects.toThrow(
+      /^git fetch: .*none/,
+    );
+    await expect(remote.source().fetch(never)).rejects.toThrow("couldn't find remote ref main");
+  });
+
+  it('remembers over a restart which commit was good, and keeps it beside the newest', async () => {
+    using remote = new Remote();
+    const good = remote.push({ x: 'good' });
+    const source = remote.source();
+    await source.keep(await source.fetch(never));
+    const bad = remote.push({ x: 'bad' });
+    await source.fetch(never);
+    const restarted = remote.source();
+    expect((await restarted.fetch(never)).commit).toBe(bad);
+    const version = await restarted.lastGood();
+    expect(version?.commit).toBe(good);
+    expect(readFileSync(path.join(version?.folder ?? '', 'x'), 'utf8')).toBe('good');
+    expect(remote.checkouts()).toEqual([bad, good].sort());
+  });
+
+  it('does without what a run that was killed left half checked out', async () => {
+    using remote = new Remote();
+    const commit = remote.push({ x: 'one' });
+    const source = remote.source();
+    const { folder } = await source.fetch(never);
+    renameSync(folder, `${folder}.partial`);
+    rmSync(path.join(`${folder}.partial`, 'x'));
+    const fetched = await remote.source().fetch(never);
+    expect(readFileSync(path.join(fetched.folder, 'x'), 'utf8')).toBe('one');
+    await source.keep(fetched);
+    expect(remote.checkouts()).toEqual([commit]);
+  });
+
+  it('shows no password', async () => {
+    using remote = new Remote();
+    const source = remote.source('http://robot:hunter2@127.0.0.1:1/x.git');
+    const error = await source.fetch(never).catch((given: unknown) => given);
+    expect(`${source.name} ${error}`).not.toMatch(/hunter2|cm9ib3Q6/);
+    expect(String(error)).toContain('127.0.0.1');
+  });
+});
+
+describe('the address of a repository', () => {
+  it.each([
+    '--upload-pack=touch x',
+    '-oProxyCommand=x',
+    'ext::sh -c touch',
+    'ext::sh',
+    'ssh://-oProxyCommand=x/y',
+    'ssh://-x@host/y',
+    'javascript://x',
+    'https://',
+    'https://x y/z',
+    'https://x/\nz',
+    '',
+  ])('is refused: %j', (text) => {
+    expect(() => parseGitAddress(text, '/here')).toThrow(UserError);
+  });
+
+  it.each([
+    ['https://git.example.com/a.git', 'https://git.example.com/a.git'],
+    ['https://robot:s%40cret@git.example.com:8443/a.git', 'https://git.example.com:8443/a.git'],
+    ['ssh://git@git.example.com:22/a.git', 'ssh://git@git.example.com:22/a.git'],
+    ['git@git.example.com:team/a.git', 'git@git.example.com:team/a.git'],
+    ['file:///srv/a.git', 'file:///srv/a.git'],
+    ['../a.git', '/a.git'],
+    ['/srv/a.git', '/srv/a.git'],
+  ])('%s', (text, url) => {
+    expect(parseGitAddress(text, '/here')).toMatchObject({ url, shown: url });
+  });
+
+  it('keeps the password apart', () => {
+    const { credentials } = parseGitAddress('https://robot:s%40cret@git.example.com:8443/a.git', '/');
+    expect(credentials).toEqual({
+      server: 'https://git.example.com:8443/',
+      user: 'robot',
+      password: 's@cret',
+    });
+  });
+
+  it.each([
+    ['--ref', { ref: '--upload-pack=x' }],
+    ['--ref', { ref: 'a b' }],
+    ['--ref', { ref: 'main:refs/heads/x' }],
+    ['--ref', { ref: '+main' }],
+    ['--ref', { ref: 'a..b' }],
+    ['--ref', { ref: '' }],
+    ['--path', { subfolder: '../x' }],
+    ['--path', { subfolder: '/etc' }],
+    ['--path', { subfolder: 'a/../../b' }],
+  ] as const)('%s cannot lead elsewhere: %j', (flag, more) => {
+    using remote = new Remote();
+    expect(() => remote.source(remote.bare, more)).toThrow(flag);
+  });
+});
