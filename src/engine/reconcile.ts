@@ -1,5 +1,5 @@
 import type { Kind, Lookup } from '../kinds/kind.ts';
-import { type Address, kindOf, type Resource, recordKey } from '../manifests/resource.ts';
+import { type Address, kindOf, type Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Guards } from '../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
@@ -10,10 +10,9 @@ import { kindNamed } from './kind-named.ts';
 import { textsToMask } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
 import { makePlan, type Plan } from './plan.ts';
+import { planWithRoutes } from './plan-routes.ts';
 import type { ObserveOptions } from './read.ts';
-import { readRoutes } from './read-routes.ts';
 import type { ReadProgress } from './report.ts';
-import { withRoutes } from './routes.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
 /** What voxform is asked to bring about, and with what. */
@@ -85,24 +84,8 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     guards: input.guards,
     version: input.version,
   });
-  const told = input.routes ? await routed(plan, observing) : plan;
+  const told = input.routes ? await planWithRoutes(plan, { desired, options: observing }) : plan;
   return { plan: told, observing, observedAt, fingerprints };
-}
-
-async function routed(plan: Plan, options: ObserveOptions): Promise<Plan> {
-  const { lists, warnings } = await readRoutes(plan.document, plan.observed.lists, options);
-  const addresses = new Map(
-    [...options.state.resources].map(([address, { id }]) => [recordKey(kindOf(address), id), address]),
-  );
-  for (const { address, kind, id } of plan.document.resources) {
-    if (id !== null) addresses.set(recordKey(kind, id), address);
-  }
-  const document = withRoutes(plan.document, {
-    kinds: options.kinds,
-    lists,
-    addressOf: (kind, id) => addresses.get(recordKey(kind, id)),
-  });
-  return { ...plan, document: { ...document, warnings: [...document.warnings, ...warnings] } };
 }
 
 function observeOptions(input: Reconciling): ObserveOptions {

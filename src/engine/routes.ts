@@ -23,6 +23,8 @@ export interface RoutesKnown {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** The address that a record is managed under. */
   addressOf(kind: string, id: string): Address | undefined;
+  /** The record without what must not be said of it. */
+  sayable(kind: string, record: ShownRecord): ShownRecord;
 }
 
 /**
@@ -112,7 +114,7 @@ function addShown(
       kind: kind.name,
       id: record.id,
       address: known.addressOf(kind.name, record.id) ?? null,
-      label: kind.routes.label(record),
+      label: kind.routes.label(known.sayable(kind.name, record)),
     };
     found.route(recordKey(targetOf(kind, path), id), base).ways.add(way);
   }
@@ -128,7 +130,9 @@ function addPlanned(
     kind: kind.name,
     id: resource.id,
     address: resource.address,
-    label: kind.routes.label(shown ?? declaredIn(resource)),
+    label:
+      kind.routes.label(shown === undefined ? declaredIn(resource) : known.sayable(kind.name, shown)) ||
+      resource.address,
   };
   for (const { path, before, after, manual } of resource.changes) {
     const way = kind.routes.ways[path];
@@ -145,7 +149,7 @@ function targetKey(kind: string, value: Json | undefined): string | undefined {
   return undefined;
 }
 
-/** What a record that is yet to be created will show. */
+/** What a record that is yet to be created will show, as far as it may be said. */
 function declaredIn({ id, changes }: PlannedResource): ShownRecord {
   return { ...Object.fromEntries(changes.map(({ path, after }) => [path, after])), id: id ?? '' };
 }

@@ -70,7 +70,7 @@ export interface Routes {
   readonly noun: string;
   /** The fields that hold the id of what it leads to, each with its word for people, e.g. `inbound`. Their `refersTo` says of which kind. */
   readonly ways: Readonly<Record<LeafPath, string>>;
-  /** What tells a person which record it is. */
+  /** What tells a person which record it is. Fields that are secret are missing. */
   label(record: ShownRecord): string;
 }
 

@@ -34,8 +34,10 @@ export const phoneNumber: Kind = {
   routes: {
     noun: 'number',
     ways: { inbound_agent_id: 'inbound', outbound_agent_id: 'outbound' },
-    label: ({ nickname, number }) =>
-      typeof nickname === 'string' && nickname !== '' ? `${String(number)} (${nickname})` : String(number),
+    label({ id, number, nickname }) {
+      const which = String(number ?? id);
+      return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;
+    },
   },
   label: ({ nickname, number }) => String(nickname ?? number),
   create: (client, body) => client.numbers.create(body as NumberRequest),

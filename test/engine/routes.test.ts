@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseSavedPlan, sealed } from '../../src/engine/saved-plan.ts';
-import { agent, number, ref } from './resources.ts';
+import type { Resource } from '../../src/manifests/resource.ts';
+import { agent, number, ref, secret } from './resources.ts';
 import { actionsIn, at, outcomes, VERSION, Workspace } from './workspace.ts';
 
 const talking = (temperature: number) => agent('a', { llm_config: { temperature } });
@@ -111,6 +112,26 @@ describe('what leads to a record that changes', () => {
     expect(at(plan, 'Agent/a')).not.toHaveProperty('routes');
     expect(plan.warnings).toEqual([{ address: null, message }]);
     expect(listings(w)).toHaveLength(requests);
+  });
+
+  it('names no record by a field that is secret, to a manifest or to the state', async () => {
+    const { w } = await reached(2);
+    const hidden = number('desk', { number: '+4930100', nickname: secret('KEY', 'Desk 0') });
+    const open = number('desk', { number: '+4930100', nickname: 'Desk 0' });
+    const labels = async (desk: Resource) => {
+      const plan = await w.plan([talking(0.2), agent('other'), desk], { routes: true });
+      expect(JSON.stringify(plan)).not.toContain('Desk 0');
+      return at(plan, 'Agent/a').routes?.map(({ label }) => label);
+    };
+    w.secrets.KEY = 'Desk 0';
+    expect(await labels(hidden), 'before it is adopted').toEqual(['+4930100', '+4930101 (Desk 1)']);
+    await w.apply([talking(0.1), agent('other'), hidden]);
+    expect(await labels(hidden)).toEqual(['+4930100', '+4930101 (Desk 1)']);
+    expect((await w.plan([talking(0.2), agent('other'), open], { routes: true })).resources).toContainEqual(
+      expect.objectContaining({
+        routes: [expect.objectContaining({ label: '+4930100' }), expect.anything()],
+      }),
+    );
   });
 
   it('is no reason to refuse a saved plan, and is not read again for it', async () => {
