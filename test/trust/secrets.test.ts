@@ -5,7 +5,7 @@ import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
 
-const FORMATS = ['text', 'json', 'markdown', 'github'] as const;
+const FORMATS = ['text', 'json', 'markdown', 'html', 'github'] as const;
 const VOLUMES: readonly (readonly string[])[] = [[], ['-v'], ['--log-format', 'json', '-v']];
 
 /** Runs a command and says where a secret got out. */
