@@ -1,9 +1,12 @@
-import { readdirSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Emulator } from '../../src/emulator/start.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { API_KEY, GithubProject, type Request } from './github-project.ts';
-import { action, shipped, type Workflow } from './workflow.ts';
+import { action, root, shipped, type Workflow } from './workflow.ts';
 
 const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
 const promotion = shipped<Workflow>('examples/ci/github/promote.yml');
@@ -126,6 +129,26 @@ describe('the workflow that promotes', () => {
     expect(project.created()).toEqual(['day', 'staging', 'day', 'production']);
     const states = names.map((name) => JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)));
     expect(states.map(({ resources }) => Object.keys(resources).length)).toEqual([2, 2]);
+  });
+});
+
+describe('the recipe for promoting in docs/workspaces.md', () => {
+  it('runs as it stands there', async () => {
+    const names = ['staging', 'production'];
+    await using project = await GithubProject.open((emulator) => twoWorkspaces(emulator, names));
+    const page = readFileSync(path.join(root, 'docs/workspaces.md'), 'utf8');
+    const [, recipe = ''] = /## Promoting a change[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? [];
+    const lines = recipe
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/^\$ /, ''));
+    expect(lines).toHaveLength(4);
+    const { env, clone } = project.repository;
+    await promisify(execFile)('bash', ['-e', '-c', lines.join('\n')], {
+      cwd: clone,
+      env: { ...env, VOXFORM_API_KEY: API_KEY },
+    });
+    expect(project.created()).toEqual(['day', 'day']);
   });
 });
 
