@@ -75,11 +75,12 @@ export async function observe(bindings: readonly Binding[], options: ObserveOpti
     );
   }
   const searching = searchAll(bindings, options);
-  const reading = eachConcurrently(single, options.concurrency, async (binding) => {
-    progress.expect(1);
-    records.set(binding.resource.address, await observeOne(binding, options));
-    progress.done(1);
-  });
+  progress.expect(single.length);
+  const reading = eachConcurrently(single, options.concurrency, (binding) =>
+    progress.single(async () => {
+      records.set(binding.resource.address, await observeOne(binding, options));
+    }),
+  );
   const [candidates] = await Promise.all([searching, reading, ...listing]);
   if (options.refresh && !options.allowRecreate) refuseWhenAllGone(bindings, records, options.state);
   return { records, lists, lookups, candidates };

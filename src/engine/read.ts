@@ -117,12 +117,14 @@ export async function collect<
 >(list: () => AsyncIterable<T>, { kind, workspaceId, progress }: Collecting): Promise<T[]> {
   const all: T[] = [];
   try {
-    for await (const record of list()) {
-      refuseForeignRecord(record, kind, workspaceId);
-      all.push(record);
-      progress.expect(1);
-      progress.done(1);
-    }
+    await progress.list(async () => {
+      for await (const record of list()) {
+        refuseForeignRecord(record, kind, workspaceId);
+        all.push(record);
+        progress.expect(1);
+        progress.done(1);
+      }
+    });
   } catch (error) {
     if (error instanceof PlatformError && (error.status === 404 || error.status === 403)) {
       throw new UserError(`${error.message}: the workspace ${workspaceId} cannot be read`, {
@@ -191,6 +193,8 @@ export async function eachConcurrently<T>(
 export class Counter {
   #done = 0;
   #total = 0;
+  #inFlight = 0;
+  #lists = 0;
   readonly #tell: ((progress: ReadProgress) => void) | undefined;
 
   constructor(tell: ((progress: ReadProgress) => void) | undefined) {
@@ -203,6 +207,36 @@ export class Counter {
 
   done(count: number): void {
     this.#done += count;
-    this.#tell?.({ done: this.#done, total: this.#total });
+    this.#told();
+  }
+
+  /** Does the reading of one record that was expected. */
+  async single(read: () => Promise<void>): Promise<void> {
+    this.#inFlight += 1;
+    try {
+      await read();
+    } finally {
+      this.#inFlight -= 1;
+    }
+    this.done(1);
+  }
+
+  /** Does the reading of a list, whose length shows at its end. */
+  async list(read: () => Promise<void>): Promise<void> {
+    this.#lists += 1;
+    try {
+      await read();
+    } finally {
+      this.#lists -= 1;
+    }
+  }
+
+  #told(): void {
+    this.#tell?.({
+      done: this.#done,
+      total: this.#total,
+      inFlight: this.#inFlight,
+      growing: this.#lists > 0,
+    });
   }
 }

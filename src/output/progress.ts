@@ -1,4 +1,5 @@
 import type { ApplyEvent, ReadProgress } from '../engine/report.ts';
+import { createPace } from './pace.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';
 import { visible } from './visible.ts';
@@ -8,6 +9,8 @@ export interface ProgressOptions {
   /** True on a terminal, where one line is written over and over. */
   readonly interactive: boolean;
   readonly quiet?: boolean;
+  /** How many resources an apply will write, where that is known. */
+  readonly writes?: number | undefined;
   readonly style: Style;
   /** Milliseconds, from any origin. */
   now(): number;
@@ -22,74 +25,100 @@ export interface Progress {
 
 /** In milliseconds: how often the line of a terminal is redrawn at most, and how often a log hears that work goes on. */
 const redrawEvery = 80;
-const logEvery = 10_000;
+const logEvery = 5000;
 
 const clearLine = '\r\u001b[2K';
 
 /** Shows what is under way; driven by events alone, so that nothing is written between them. */
 export function createProgress(options: ProgressOptions): Progress {
   if (options.quiet) return { read() {}, apply() {}, clear() {} };
-  return options.interactive ? onTerminal(options) : inLog(options);
+  const surface = options.interactive ? onTerminal(options) : inLog(options);
+  return following(options, surface);
 }
 
-function onTerminal({ write, style, now }: ProgressOptions): Progress {
-  let drawn = false;
-  let last = Number.NEGATIVE_INFINITY;
-  let finished = 0;
-  const underWay = new Set<string>();
+/** Where progress is shown. */
+interface Surface {
+  /** `always` for what should be seen even if the last line is very fresh. The line is made only when it is shown. */
+  show(line: () => string, always?: boolean): void;
+  /** Something that stays. */
+  keep(line: string): void;
+  clear(): void;
+}
 
-  const draw = (line: string, always = false) => {
-    const time = now();
-    if (!always && time - last < redrawEvery) return;
-    last = time;
-    drawn = true;
-    write(clearLine + style.dim(truncate(line, style.width - 1)));
+function following({ style, now, writes }: ProgressOptions, surface: Surface): Progress {
+  const reading = createPace(now);
+  const writing = createPace(now);
+  const underWay = new Set<string>();
+  let finished = 0;
+
+  const readLine = ({ done, total, inFlight, growing }: ReadProgress): string => {
+    const count = growing ? `${done}` : `${done} of ${total}`;
+    const waiting = inFlight === 0 ? '' : `, ${inFlight} in flight`;
+    return `Reading: ${count}${waiting}${reading.words(growing ? undefined : total - done)}`;
   };
-  const clear = () => {
-    if (drawn) write(clearLine);
-    drawn = false;
-    last = Number.NEGATIVE_INFINITY;
+  const applyLine = (): string => {
+    const count = writes === undefined ? `${finished} finished` : `${finished} of ${writes}`;
+    const left = writes === undefined ? undefined : writes - finished;
+    const names = underWay.size === 0 ? '' : `, under way: ${[...underWay].map(visible).join(', ')}`;
+    return `Applying: ${count}${writing.words(left)}${names}`;
   };
-  const applying = () =>
-    `Applying: ${finished} finished${underWay.size === 0 ? '' : `, under way: ${[...underWay].map(visible).join(', ')}`}`;
 
   return {
-    clear,
-    read: ({ done, total }) => draw(`Reading: ${done} of ${total}`, done === total),
+    clear: surface.clear,
+    read(progress) {
+      reading.note(progress.done);
+      surface.show(() => readLine(progress), progress.done === progress.total && !progress.growing);
+    },
     apply(event) {
       if (event.type === 'started') underWay.add(event.address);
       else {
         underWay.delete(event.address);
         finished++;
-        if (event.result.status === 'failed') {
-          clear();
-          write(`${outcome(event, style)}\n`);
-        }
+        if (event.result.status === 'failed') surface.keep(outcome(event, style));
       }
-      draw(applying());
+      writing.note(finished);
+      surface.show(applyLine);
+    },
+  };
+}
+
+function onTerminal({ write, style, now }: ProgressOptions): Surface {
+  let drawn = false;
+  let last = Number.NEGATIVE_INFINITY;
+  const clear = (): void => {
+    if (drawn) write(clearLine);
+    drawn = false;
+    last = Number.NEGATIVE_INFINITY;
+  };
+  return {
+    clear,
+    show(line, always = false) {
+      const time = now();
+      if (!always && time - last < redrawEvery) return;
+      last = time;
+      drawn = true;
+      write(clearLine + style.dim(truncate(line(), style.width - 1)));
+    },
+    keep(line) {
+      clear();
+      write(`${line}\n`);
     },
   };
 }
 
 /** What is done is in the result that follows: a log hears of failures at once, and of the rest now and then. */
-function inLog({ write, style, now }: ProgressOptions): Progress {
+function inLog({ write, now }: ProgressOptions): Surface {
   let last: number | undefined;
-  let finished = 0;
-  const sayNowAndThen = (line: string) => {
-    const time = now();
-    last ??= time;
-    if (time - last < logEvery) return;
-    last = time;
-    write(`${line}\n`);
-  };
   return {
     clear() {},
-    read: ({ done, total }) => sayNowAndThen(`Reading: ${done} of ${total}`),
-    apply(event) {
-      if (event.type === 'finished') finished++;
-      if (event.type === 'finished' && event.result.status === 'failed') write(`${outcome(event, style)}\n`);
-      else sayNowAndThen(`Applying: ${finished} finished`);
+    show(line) {
+      const time = now();
+      last ??= time;
+      if (time - last < logEvery) return;
+      last = time;
+      write(`${line()}\n`);
     },
+    keep: (line) => write(`${line}\n`),
   };
 }
 

@@ -1,22 +1,44 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplyEvent } from '../../src/engine/report.ts';
-import { createProgress } from '../../src/output/progress.ts';
+import type { ApplyEvent, ReadProgress } from '../../src/engine/report.ts';
+import { createPace } from '../../src/output/pace.ts';
+import { createProgress, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';
 
 const clearLine = '\r\u001b[2K';
 
-function progressAt(times: readonly number[], options: { interactive: boolean; quiet?: boolean }) {
+interface Watched {
+  readonly progress: Progress;
+  readonly written: string[];
+  /** Sets the clock, in milliseconds. */
+  at(time: number): Progress;
+}
+
+function watched(options: Partial<ProgressOptions> & { interactive: boolean }): Watched {
   const written: string[] = [];
-  const clock = [...times];
+  let time = 0;
   const progress = createProgress({
     write: (text) => written.push(text),
     style: plainStyle(40),
-    now: () => clock.shift() ?? 1e9,
+    now: () => time,
     ...options,
   });
-  return { progress, written };
+  return {
+    progress,
+    written,
+    at(next) {
+      time = next;
+      return progress;
+    },
+  };
 }
 
+const reading = (done: number, total: number, more: Partial<ReadProgress> = {}): ReadProgress => ({
+  done,
+  total,
+  inFlight: 0,
+  growing: false,
+  ...more,
+});
 const started = (address: string): ApplyEvent => ({ type: 'started', address, action: 'create' });
 const done = (address: string): ApplyEvent => ({
   type: 'finished',
@@ -33,52 +55,74 @@ const failed = (address: string): ApplyEvent => ({
 
 describe('progress', () => {
   it('on a terminal is one line, written over and over, and taken away', () => {
-    const { progress, written } = progressAt([0, 10, 100], { interactive: true });
-    for (const count of [1, 2, 3]) progress.read({ done: count, total: 9 });
-    progress.clear();
-    progress.clear();
-    expect(written).toEqual([`${clearLine}Reading: 1 of 9`, `${clearLine}Reading: 3 of 9`, clearLine]);
-  });
-
-  it('on a terminal says what is under way, cut to the width, and keeps failures', () => {
-    const { progress, written } = progressAt([0, 100, 200, 300], { interactive: true });
-    progress.apply(started('Agent/a'));
-    progress.apply(started('Agent/a-name-that-is-rather-long'));
-    progress.apply(done('Agent/a'));
-    progress.apply(failed('Agent/a-name-that-is-rather-long'));
+    const { at, written } = watched({ interactive: true });
+    at(0).read(reading(1, 9));
+    at(10).read(reading(2, 9));
+    at(100).read(reading(3, 9, { inFlight: 4 }));
+    at(110).clear();
+    at(110).clear();
     expect(written).toEqual([
-      `${clearLine}Applying: 0 finished, under way: Agent…`,
-      `${clearLine}Applying: 0 finished, under way: Agent…`,
-      `${clearLine}Applying: 1 finished, under way: Agent…`,
+      `${clearLine}Reading: 1 of 9`,
+      `${clearLine}Reading: 3 of 9, 4 in flight`,
       clearLine,
-      'Agent/a-name-that-is-rather-long: failed: no\n',
-      `${clearLine}Applying: 2 finished`,
     ]);
   });
 
-  it('in a log is a line for each failure, and one now and then that says that work goes on', () => {
-    const { progress, written } = progressAt([0, 5_000, 10_000, 15_000, 17_000, 18_000, 20_000], {
-      interactive: false,
-    });
-    for (const count of [1, 2, 3, 4]) progress.read({ done: count, total: 9 });
-    progress.apply(started('Agent/a'));
-    progress.apply(done('Agent/a'));
-    progress.apply(failed('Agent/b'));
-    progress.apply(done('Agent/c'));
-    progress.clear();
-    expect(written).toEqual(['Reading: 3 of 9\n', 'Agent/b: failed: no\n', 'Applying: 3 finished\n']);
+  it('on a terminal says what is under way, cut to the width, and keeps failures', () => {
+    const { at, written } = watched({ interactive: true, writes: 2 });
+    at(0).apply(started('Agent/a'));
+    at(100).apply(started('Agent/a-name-that-is-rather-long'));
+    at(200).apply(done('Agent/a'));
+    at(300).apply(failed('Agent/a-name-that-is-rather-long'));
+    expect(written).toEqual([
+      `${clearLine}Applying: 0 of 2, under way: Agent/a`,
+      `${clearLine}Applying: 0 of 2, under way: Agent/a,…`,
+      `${clearLine}Applying: 1 of 2, under way: Agent/a-n…`,
+      clearLine,
+      'Agent/a-name-that-is-rather-long: failed: no\n',
+      `${clearLine}Applying: 2 of 2`,
+    ]);
+  });
+
+  it('in a log is a line for each failure, and one every few seconds that says that work goes on', () => {
+    const { at, written } = watched({ interactive: false });
+    at(0).read(reading(1, 9));
+    at(4_000).read(reading(2, 9));
+    at(5_000).read(reading(3, 9));
+    at(6_000).apply(started('Agent/a'));
+    at(7_000).apply(done('Agent/a'));
+    at(8_000).apply(failed('Agent/b'));
+    at(10_000).apply(done('Agent/c'));
+    at(10_000).clear();
+    expect(written).toEqual([
+      'Reading: 3 of 9, 24 a minute\n',
+      'Agent/b: failed: no\n',
+      'Applying: 3 finished, 45 a minute\n',
+    ]);
+  });
+
+  it('counts without an end while lists are read', () => {
+    const { at, written } = watched({ interactive: true });
+    at(0).read(reading(100, 300, { growing: true }));
+    at(100).read(reading(300, 300, { growing: true }));
+    at(110).read(reading(301, 301));
+    expect(written).toEqual([
+      `${clearLine}Reading: 100`,
+      `${clearLine}Reading: 300`,
+      `${clearLine}Reading: 301 of 301`,
+    ]);
   });
 
   it('is nothing where quiet', () => {
-    const { progress, written } = progressAt([], { interactive: true, quiet: true });
-    progress.read({ done: 1, total: 1 });
+    const { progress, written } = watched({ interactive: true, quiet: true });
+    progress.read(reading(1, 1));
     progress.apply(failed('Agent/a'));
     progress.clear();
     expect(written).toEqual([]);
   });
 
   it('lets no text from outside begin a line', () => {
-    const { progress, written } = progressAt([], { interactive: false });
+    const { progress, written } = watched({ interactive: false });
     progress.apply({
       type: 'finished',
       address: evil,
@@ -87,5 +131,111 @@ describe('progress', () => {
     });
     expect(written.join('')).not.toMatch(forged);
     expect(written.join('').split('\n')).toHaveLength(2);
+  });
+});
+
+describe('the time that is left', () => {
+  /** Each pair is a moment in milliseconds and how much is done then. */
+  it.each([
+    {
+      reason: 'nothing is said at once',
+      notes: [
+        [0, 1],
+        [900, 50],
+      ],
+      left: 50,
+      words: '',
+    },
+    {
+      reason: 'a rate comes first',
+      notes: [
+        [0, 0],
+        [2000, 40],
+      ],
+      left: 60,
+      words: ', 20 a second',
+    },
+    {
+      reason: 'then the time',
+      notes: [
+        [0, 0],
+        [4000, 80],
+      ],
+      left: 60,
+      words: ', 20 a second, about 3 s left',
+    },
+    {
+      reason: 'a few are not enough',
+      notes: [
+        [0, 0],
+        [8000, 9],
+      ],
+      left: 60,
+      words: ', 1.1 a second',
+    },
+    {
+      reason: 'nobody knows how many',
+      notes: [
+        [0, 0],
+        [4000, 80],
+      ],
+      left: undefined,
+      words: ', 20 a second',
+    },
+    {
+      reason: 'none is left',
+      notes: [
+        [0, 0],
+        [4000, 80],
+      ],
+      left: 0,
+      words: ', 20 a second',
+    },
+    {
+      reason: 'the last seconds count',
+      notes: [
+        [0, 0],
+        [1000, 1000],
+        [8000, 1001],
+        [12_000, 1020],
+      ],
+      left: 100,
+      words: ', 4.8 a second, about 22 s left',
+    },
+    {
+      reason: 'a stop is no rate',
+      notes: [
+        [0, 10],
+        [9000, 10],
+      ],
+      left: 10,
+      words: '',
+    },
+    {
+      reason: 'long times are minutes',
+      notes: [
+        [0, 0],
+        [10_000, 100],
+      ],
+      left: 10_000,
+      words: ', 10 a second, about 17 min left',
+    },
+    {
+      reason: 'longer ones are hours',
+      notes: [
+        [0, 0],
+        [10_000, 10],
+      ],
+      left: 10_000,
+      words: ', 1.0 a second, about 2 h 47 min left',
+    },
+  ] as const)('$reason', ({ notes, left, words }) => {
+    let time = 0;
+    const pace = createPace(() => time);
+    for (const [at, count] of notes) {
+      time = at;
+      pace.note(count);
+    }
+    expect(pace.words(left)).toBe(words);
   });
 });

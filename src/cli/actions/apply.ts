@@ -92,7 +92,7 @@ async function approveAndApply(
   const onStop = () =>
     context.log.warn('interrupted: what is under way is finished first; once more ends the run at once');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
-  const progress = progressFor(context);
+  const progress = progressFor(context, changesIn(document));
   const report = await carryOut(context, {
     opened,
     session,

@@ -37,11 +37,13 @@ export async function planAll(
   return planned;
 }
 
-export function progressFor({ terminal, log, quiet, now }: Context): Progress {
+/** `writes` is how many resources an apply will write. */
+export function progressFor({ terminal, log, quiet, now }: Context, writes?: number): Progress {
   return createProgress({
     write: (text) => (log.isJson ? log.block('info', text) : terminal.err(text)),
     interactive: terminal.canDraw && !log.isJson,
     quiet,
+    writes,
     style: terminal.errorStyle,
     now: () => now().getTime(),
   });
