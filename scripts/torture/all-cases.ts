@@ -5,6 +5,7 @@ import { diskCases } from './disk.ts';
 import { guardCases } from './guards.ts';
 import { interruptCases } from './interrupts.ts';
 import { lockCases } from './locks.ts';
+import { migrationCases } from './migrations.ts';
 import { savedPlanCases } from './saved-plans.ts';
 import { wireCases } from './wire.ts';
 import { wrongPlatformCases } from './wrong-platform.ts';
@@ -19,5 +20,6 @@ export const allCases: readonly Case[] = [
   ...savedPlanCases,
   ...guardCases,
   ...interruptCases,
+  ...migrationCases,
   ...badInputCases,
 ];

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { ApplyReport } from '../../engine/report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
@@ -84,19 +86,15 @@ async function namesIn({ cwd }: Context, file: string | undefined): Promise<Name
 }
 
 /** What is read of the workspace that is left; undefined where the project's manifests say what it has. */
-async function liveSource(
-  context: Context,
-  { from }: Ends,
-  options: MigrateOptions,
-): Promise<Live | undefined> {
-  const { source = (await from.declared('offline')).resources.length > 0 ? 'manifests' : 'live' } = options;
+async function liveSource(context: Context, ends: Ends, options: MigrateOptions): Promise<Live | undefined> {
+  const { from, to } = ends;
+  const hasManifests = (await from.declared('offline')).resources.length > 0;
   const given = await givenIds(context, options);
-  if (source === 'manifests') {
-    if (given.length === 0) return undefined;
-    throw new UserError(
-      'ids are looked at where a workspace is read live, and the manifests are the source here',
-      { hint: 'Leave --agents and --webhooks out.', exitCode: ExitCode.usage },
-    );
+  const isBegun = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
+  if (options.source === 'manifests' || isBegun || (options.source === undefined && hasManifests)) {
+    if (options.source === 'live' || given.length > 0)
+      context.log.info(`What ${options.from} has is taken from the manifests: it is not looked for again.`);
+    return undefined;
   }
   selectWorkspace(from.project, { name: from.workspace.name, env: context.env, requireKey: true });
   const progress = progressFor(context);

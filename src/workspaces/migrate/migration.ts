@@ -102,9 +102,10 @@ export async function carryOutMigration(
   { session, prepared, planned, onEvent }: Carrying,
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
+  // First: a later run sees by it that this one was agreed to.
+  const map = await IdMap.begin(path.join(root, mapPath(namesOf(ends))), rowsOf(prepared, session.state));
   if (live !== undefined) await keepLive(ends.from, live, { options, now: context.now });
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
-  const map = await IdMap.begin(path.join(root, mapPath(namesOf(ends))), rowsOf(prepared, session.state));
   const report = await carryOutInWaves(context, {
     opened: ends.to,
     session,
