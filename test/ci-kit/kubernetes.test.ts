@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
+import { createProgram } from '../../src/cli/program.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { VERSION } from '../../src/version.ts';
 import { asImageUser } from './as-other-user.ts';
@@ -97,6 +98,15 @@ describe('the manifests for Kubernetes', () => {
       { path: '/healthz', port: 'http' },
       { path: '/readyz', port: 'http' },
     ]);
+  });
+
+  it('start the command with flags that it has', () => {
+    const program = createProgram(async () => undefined);
+    const watch = program.commands.find((command) => command.name() === 'watch');
+    const known = [...program.options, ...(watch?.options ?? [])].map(({ long }) => long);
+    const [first, second, ...flags] = container.args.map((arg) => arg.split('=')[0]);
+    expect([first, second]).toEqual(['--chdir', 'watch']);
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 
   it('hold a project that is applied from mounted files, by a user who can write to the state alone', async () => {
