@@ -9,6 +9,7 @@ import { run } from '../src/cli/run.ts';
 import type { BehaviourPatch } from '../src/emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../src/emulator/start.ts';
 import type { PlanDocument } from '../src/engine/plan-document.ts';
+import { command } from './trust/in-process.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const opened: (() => Promise<void> | void)[] = [];
@@ -241,7 +242,12 @@ describe('migration', () => {
 
     const company = await openExample('migration', 'company', { folder });
     prepare(company.emulator, { knowledgeBases: ['Rooms and prices'], users: ['desk@larch.example'] });
-    await succeed(company, 'apply', '--auto-approve');
+    nameBoth(folder, old, company.emulator);
+    const ends = ['--from', 'trial', '--to', 'company'];
+    const env = { TRIAL_API_KEY: 'key-of-the-trial', COMPANY_API_KEY: 'key-of-the-company' };
+    const moved = await command(['migrate', ...ends, '--auto-approve'], { cwd: folder, env });
+    expect(moved, moved.stderr).toMatchObject({ code: 0 });
+    expect(moved.stdout).toContain('[ ] In the dashboard, set the inbound agent of number');
     linkNumbers(company.emulator, await planOf(company));
     expect((await planOf(company)).summary).toEqual({ ...nothing, noop: 5 });
 
@@ -263,6 +269,16 @@ async function createdByHand({ url }: Emulator, collection: string, body: object
   });
   const { data } = (await answer.json()) as { readonly data: { readonly id: string } };
   return data.id;
+}
+
+/** Puts the emulators in place of the platform, for a command that reaches both workspaces. */
+function nameBoth(folder: string, trial: Emulator, company: Emulator): void {
+  const file = path.join(folder, 'voxform.yaml');
+  let text = readFileSync(file, 'utf8');
+  for (const { url, workspaceId } of [trial, company]) {
+    text = text.replace('https://voice.example.com', url).replace(/01JVQ8C4T0\w+/, workspaceId);
+  }
+  writeFileSync(file, text);
 }
 
 function skipEverything(folder: string): void {
