@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -109,19 +109,31 @@ describe('the manifests for Kubernetes', () => {
     expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 
-  it('hold a project that is applied from mounted files, by a user who can write to the state alone', async () => {
-    await using emulator = await startEmulator({ workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
+  it('hold a project that is watched from mounted files, by a user who can write to the state alone', async () => {
     const place = mkdtempSync(path.join(tmpdir(), 'voxform-pod-'));
+    let running: ChildProcess | undefined;
+    await using emulator = await startEmulator({
+      workspaceId: '01JEMV1AT0RW0RKSPACE000001',
+      // Kubernetes may end a pod at any moment, while a record is being made too.
+      onRequest: ({ method }) => void (method === 'POST' && running?.kill('SIGTERM')),
+    });
     try {
       mount(place, emulator);
-      const { code, text } = await inPod(place, ['apply', '--auto-approve']);
-      expect(code, text).toBe(0);
+      running = startPod(place);
+      let log = '';
+      running.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        log += text;
+      });
+      const code = await new Promise((resolve) => running?.once('close', resolve));
+      expect(code, log).toBe(0);
       const created = emulator.requests.filter(({ method }) => method === 'POST');
       expect(created.map(({ body }) => body)).toEqual([
         expect.objectContaining({ prompt_config: { prompt: project.data['support-line.md']?.trimEnd() } }),
       ]);
-      expect(readdirSync(path.join(place, 'state'))).toContain('production.state.json');
+      const state = JSON.parse(readFileSync(path.join(place, 'state/production.state.json'), 'utf8'));
+      expect(Object.keys(state.resources)).toEqual(['Agent/support-line']);
     } finally {
+      running?.kill('SIGKILL');
       chmodSync(path.join(place, 'project'), 0o755);
       rmSync(place, { recursive: true, force: true });
     }
@@ -162,22 +174,16 @@ function volume(folder: string, files: readonly (readonly [string, string])[]): 
   }
 }
 
-function inPod(
-  place: string,
-  args: readonly string[],
-): Promise<{ readonly code: unknown; readonly text: string }> {
+/** The container's process, but that it applies. */
+function startPod(place: string): ChildProcess {
   const main = path.join(inject('built'), 'main.js');
-  const options = {
+  const args = container.args
+    .map((arg) => arg.replace('=/project', `=${place}/project`).replace(/=0\.0\.0\.0:\d+$/, '=127.0.0.1:0'))
+    .map((arg) => arg.replace('=report', '=apply'));
+  return spawn(process.execPath, [main, ...args, '--auto-approve'], {
     cwd: '/',
     env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+    stdio: ['ignore', 'ignore', 'pipe'],
     ...asImageUser(inject('built')),
-  };
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [main, `--chdir=${place}/project`, ...args],
-      options,
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : error.code, text: stdout + stderr }),
-    );
   });
 }
