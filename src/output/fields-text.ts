@@ -124,10 +124,10 @@ function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, marg
   return breakText(text, room).map((piece, index) => {
     const bar = style.dim(index === 0 ? '|' : ':');
     const lead = index === 0 ? sign : ' '.repeat(sign.length);
-    const [start, end] = [done, done + piece.length];
-    done = end;
+    const start = done;
+    done += piece.length;
     if (parts === undefined) return `${margin}  ${bar} ${format(`${lead}${piece}`.trimEnd())}`.trimEnd();
-    return `${margin}  ${bar} ${format(lead)}${formatted(parts, start, end)}`.trimEnd();
+    return `${margin}  ${bar} ${format(lead)}${formatted(parts, start, start + piece.trimEnd().length)}`;
   });
 }
 

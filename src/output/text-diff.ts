@@ -34,10 +34,11 @@ export function diffTexts(
   if (before === after) return [];
   const old = before.split('\n');
   const now = after.split('\n');
-  const stretches = alignLines(old, now, { foldSpace: prose && !whole });
-  if (stretches === undefined) {
+  const aligned = alignLines(old, now, { foldSpace: prose && !whole });
+  if (aligned === undefined) {
     return [...signed('-', visibleLines(before)), ...signed('+', visibleLines(after))];
   }
+  const stretches = prose ? aligned.flatMap((stretch) => splitAtHeadings(stretch, old, now)) : aligned;
   const sections = prose ? sectionsOf(now) : now.map(() => none);
   const texts: Texts = { old, now, sections, whole, fold: prose && !whole };
   const parts = partsOf(stretches, texts);
@@ -51,6 +52,28 @@ export function diffTexts(
 }
 
 const none: readonly string[] = [];
+
+/** A new section is a change of its own, unless it may have taken the place of an old one. */
+function splitAtHeadings(stretch: Stretch, old: readonly string[], now: readonly string[]): Stretch[] {
+  if (stretch.type === 'same') return [stretch];
+  const { before, after } = stretch;
+  if (range(before).some((line) => isHeading(old[line] ?? ''))) return [stretch];
+  const headings = range(after).filter((line) => isHeading(now[line] ?? ''));
+  const starts = headings.map((line) => afterWords(now, line)).filter((line) => line > after.start);
+  const gone = { start: before.end, end: before.end };
+  return [after.start, ...starts].map((start, index) => ({
+    type: 'changed',
+    before: index === 0 ? before : gone,
+    after: { start, end: starts[index] ?? after.end },
+  }));
+}
+
+/** The first of the blank lines before a line, or the line itself. */
+function afterWords(lines: readonly string[], line: number): number {
+  let start = line;
+  while (start > 0 && lines[start - 1]?.trim() === '') start--;
+  return start;
+}
 
 interface Texts {
   readonly old: readonly string[];

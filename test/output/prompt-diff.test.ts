@@ -74,6 +74,22 @@ describe('a diff of a prompt', () => {
     expect(shown(prompt, after).find((line) => line.startsWith('@'))).toBe(place);
   });
 
+  it('parts a new section from a change above it, and from another new one', () => {
+    const after = [...prompt.with(12, 'Push a little.'), '', '## Prices', 'They vary.', '## Terms', 'None.'];
+    expect(shown(prompt, after)).toEqual([
+      '@ Sales, line 13',
+      '- Never push.',
+      '+ Push a little.',
+      '@ Sales > Prices, line 14',
+      '+',
+      '+ ## Prices',
+      '+ They vary.',
+      '@ Sales > Terms, line 17',
+      '+ ## Terms',
+      '+ None.',
+    ]);
+  });
+
   it('counts lines that differ only in white space, unless it is to be shown whole', () => {
     const after = prompt
       .with(1, '  Be   kind.')
