@@ -25,6 +25,7 @@ import { defineRollback, defineVersions } from './commands/versions.ts';
 import { defineWatch } from './commands/watch.ts';
 import type { Start } from './context.ts';
 import { collectText } from './flags.ts';
+import { suggestChoices } from './usage-errors.ts';
 
 /** The flags that every command takes, before its name or after it. */
 export interface GlobalFlags {
@@ -87,8 +88,8 @@ export function createProgram(start: Start): Command {
       ).choices(['text', 'json']),
     )
     .configureHelp({ showGlobalOptions: true, minWidthToWrap: 24 })
-    .showHelpAfterError('Run it with --help to see how it is used.')
     .exitOverride();
   for (const define of commands) define(program, start);
+  suggestChoices(program);
   return program;
 }

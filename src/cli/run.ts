@@ -12,6 +12,7 @@ import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { Terminal, type TerminalStream } from './terminal.ts';
+import { refuseUnknownHelp, usageError } from './usage-errors.ts';
 
 /** The process as the command line sees it. */
 export interface Host {
@@ -45,6 +46,8 @@ export async function run(host: Host): Promise<number> {
   program.configureOutput({
     writeOut: (text) => early.terminal.out(text),
     writeErr: (text) => early.terminal.err(text),
+    // Said below, in the form of all errors.
+    outputError() {},
     getOutHelpWidth: () => early.terminal.style.width,
     getErrHelpWidth: () => early.terminal.errorStyle.width,
     getOutHasColors: () => early.terminal.style.color,
@@ -56,12 +59,15 @@ export async function run(host: Host): Promise<number> {
       program.outputHelp({ error: true });
       return ExitCode.usage;
     }
+    refuseUnknownHelp(program, host.args);
     await program.parseAsync(host.args, { from: 'user' });
     return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
+  } catch (thrown) {
+    const isParsing = thrown instanceof CommanderError;
+    const error = isParsing ? usageError(thrown, program, host.args) : thrown;
+    if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     early.terminal.err(renderError(error, early.terminal.errorStyle, { redact: redacting(redactor) }));
-    return ExitCode.error;
+    return error instanceof UserError ? error.exitCode : ExitCode.error;
   }
 }
 

@@ -69,7 +69,9 @@ function realFolder(cwd: string): string {
   try {
     return realpathSync(cwd);
   } catch (error) {
-    throw new UserError(`cannot open the folder ${cwd}: ${reasonOf(error)}`);
+    throw new UserError(`cannot open the folder ${cwd}: ${reasonOf(error)}`, {
+      hint: 'Name the folder of a project with -C DIR, or make one: voxform init DIR',
+    });
   }
 }
 

@@ -73,14 +73,14 @@ const workspaceSchema = z
       .meta({
         description:
           'Changes to specs in this workspace, by address, such as Agent/support-line. null removes a field.',
-        examples: [{ 'Agent/support-line': { llm_config: { temperature: 0.2 } } }],
+        examples: [{ 'Kind/name': { llm_config: { temperature: 0.2 } } }],
       })
       .optional(),
     skip: z
       .array(z.string().min(1))
       .meta({
         description: 'Addresses of resources that this workspace does not have; * stands for any name.',
-        examples: [['PhoneNumber/*']],
+        examples: [['Kind/name', 'Kind/*']],
       })
       .optional(),
     secrets_dir: z

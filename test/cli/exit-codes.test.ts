@@ -7,9 +7,13 @@ import { agentManifest, testWorkspace } from './workspace.ts';
 describe('wrong usage', () => {
   it.each([
     [[], 'Usage: voxform', 'no command'],
-    [['pln'], 'Did you mean plan?', 'a misspelt command'],
-    [['plan', '--detailed-exitcod'], 'Did you mean --detailed-exitcode?', 'a misspelt flag'],
-    [['plan', '--output', 'xml'], 'Allowed choices are', 'a form that does not exist'],
+    [['pln'], 'did you mean "plan"?', 'a misspelt command'],
+    [['plan', '--detailed-exitcod'], 'did you mean "--detailed-exitcode"?', 'a misspelt flag'],
+    [['plan', '--output', 'xml'], 'It takes text, json', 'a form that does not exist'],
+    [['plan', '--output', 'jsn'], 'did you mean "json"?', 'a misspelt form'],
+    [['completion', 'fihs'], 'did you mean "fish"?', 'a misspelt argument'],
+    [['state', 'lsit'], 'voxform state --help', 'a misspelt command of a group'],
+    [['help', 'pln'], 'did you mean "plan"?', 'help of a misspelt command'],
     [['plan', '--concurrency', '0'], 'whole number', 'no concurrency'],
     [['plan', '--target', 'support-line'], 'Kind/name', 'an address without a kind'],
     [['plan', '--selector', 'team'], 'team=support', 'a label without a value'],
