@@ -26,7 +26,7 @@ describe('wrong usage', () => {
     await using folder = await temporaryFolder();
     const { code, stdout, stderr } = await voxform(args, { cwd: folder.root });
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-    expect(stderr).toContain(message);
+    expect(stderr.replace(/\s+/g, ' ')).toContain(message);
   });
 });
 
