@@ -2,6 +2,7 @@ import type { RunContext } from '../workspaces/run-context.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
 import type { Terminal } from './terminal.ts';
+import type { Tracing } from './tracing.ts';
 
 /** What every command gets beside its own arguments and flags. */
 export interface Context extends RunContext {
@@ -12,10 +13,19 @@ export interface Context extends RunContext {
   readonly terminal: Terminal;
   readonly log: Log;
   readonly interrupts: Interrupts;
+  /** Undefined where nobody asked for it. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Carries a command out and gives the exit code. */
 export type Action = (context: Context) => Promise<number>;
 
 /** Puts a command's action into the frame that sets its context up and turns its errors into messages and exit codes. */
-export type Start = (action: Action, takes?: { readonly severalWorkspaces: true }) => Promise<void>;
+export type Start = (action: Action, takes?: Takes) => Promise<void>;
+
+/** What is unusual about a command. */
+export interface Takes {
+  readonly severalWorkspaces?: true;
+  /** It has many runs, and says itself when one begins and ends. */
+  readonly ownRuns?: true;
+}

@@ -12,6 +12,7 @@ import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { Terminal, type TerminalStream } from './terminal.ts';
+import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
 
 /** The process as the command line sees it. */
@@ -36,11 +37,21 @@ export async function run(host: Host): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
   const program = createProgram(async (action, takes) => {
-    exitCode = await perform(
-      takes?.severalWorkspaces ? action : forOneWorkspace(action),
-      host,
-      contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
-    );
+    const tracing = await tracingFor(host.env);
+    const context = {
+      ...contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
+      tracing,
+      onRequest: tracing?.request,
+    };
+    if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
+    exitCode = await perform(takes?.severalWorkspaces ? action : forOneWorkspace(action), host, context);
+    if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
+    await tracing?.close();
+  });
+  let command = '';
+  program.hook('preAction', (_, action) => {
+    const group = action.parent === program ? '' : `${action.parent?.name()} `;
+    command = group + action.name();
   });
   const early = contextFor(host, { color: !host.args.includes('--no-color'), logFormat: 'text' }, redactor);
   program.configureOutput({
@@ -77,6 +88,11 @@ type Program = ReturnType<typeof createProgram>;
 function inherit(command: Program, parent: Program): void {
   command.copyInheritedSettings(parent);
   for (const child of command.commands) inherit(child, command);
+}
+
+/** What a run's span says of an exit code; changes are no failure. */
+function failureOf(exitCode: number): string | undefined {
+  return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
 
 async function perform(action: Action, host: Host, context: Context): Promise<number> {
@@ -129,6 +145,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
     terminal,
     log: new Log({ terminal, format: flags.logFormat, quiet, verbose, now: host.now }),
     interrupts: host.interrupts,
+    mayCache: flags.cache ?? true,
     redactor,
     now: host.now,
     failPoint: host.failPoint,

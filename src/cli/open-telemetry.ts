@@ -1,0 +1,101 @@
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { VERSION } from '../version.ts';
+import type { RunFacts, Tracing } from './tracing.ts';
+
+type Resource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
+
+/** Milliseconds that the end of a command waits for the collector. */
+const LONGEST_FLUSH = 2000;
+
+/** Spans, sent to the collector that the environment names: OTLP over HTTP, as JSON. */
+export function openTelemetry(env: Readonly<Record<string, string | undefined>>): Tracing {
+  const provider = new BasicTracerProvider({
+    resource: resourceOf(env),
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+  const tracer = provider.getTracer('voxform', VERSION);
+  let run: { readonly span: Span; readonly context: Context } | undefined;
+  return {
+    begin(name) {
+      const span = tracer.startSpan(name, { kind: SpanKind.INTERNAL }, ROOT_CONTEXT);
+      run = { span, context: trace.setSpan(ROOT_CONTEXT, span) };
+    },
+    request({ method, path, status, error, attempt, milliseconds }) {
+      const end = Date.now();
+      const attributes: Attributes = {
+        'http.request.method': method,
+        'url.path': path.split('?', 1)[0] ?? path,
+        ...(status !== undefined && { 'http.response.status_code': status }),
+        ...(attempt > 1 && { 'http.request.resend_count': attempt - 1 }),
+        ...(error !== undefined && { 'error.type': error }),
+      };
+      const startTime = end - milliseconds;
+      const span = tracer.startSpan(
+        method,
+        { kind: SpanKind.CLIENT, startTime, attributes },
+        run?.context ?? ROOT_CONTEXT,
+      );
+      if (error !== undefined || (status ?? 0) >= 400) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(end);
+    },
+    end(facts, error) {
+      run?.span.setAttributes(attributesOf(facts));
+      if (error !== undefined) run?.span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+      run?.span.end();
+      run = undefined;
+    },
+    async close() {
+      const late = AbortSignal.timeout(LONGEST_FLUSH);
+      const ended = provider.shutdown().catch(() => undefined);
+      await Promise.race([
+        ended,
+        new Promise((resolve) => late.addEventListener('abort', resolve, { once: true })),
+      ]);
+    },
+  };
+}
+
+function attributesOf(facts: RunFacts): Attributes {
+  const pairs = Object.entries(facts).filter(([, value]) =>
+    ['string', 'number', 'boolean'].includes(typeof value),
+  );
+  return Object.fromEntries(pairs.map(([key, value]) => [`voxform.${key}`, value])) as Attributes;
+}
+
+/** Who sends, as `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say. */
+function resourceOf(env: Readonly<Record<string, string | undefined>>): Resource {
+  const given = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
+    const [key = '', value] = pair.split('=', 2).map((part) => part.trim());
+    return key === '' || value === undefined ? [] : [[key, decoded(value)] as const];
+  });
+  const attributes: Attributes = {
+    'service.name': 'voxform',
+    'service.version': VERSION,
+    ...Object.fromEntries(given),
+  };
+  if (env.OTEL_SERVICE_NAME) attributes['service.name'] = env.OTEL_SERVICE_NAME;
+  const resource: Resource = {
+    attributes,
+    getRawAttributes: () => Object.entries(attributes),
+    merge: (other) => other ?? resource,
+  };
+  return resource;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

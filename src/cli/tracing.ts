@@ -1,0 +1,36 @@
+import type { RequestEvent } from '../platform/transport-options.ts';
+import type { Json } from '../values/json.ts';
+
+/** Attributes of a run's span. */
+export type RunFacts = Readonly<Record<string, Json>>;
+
+/** Spans of runs and of their requests. One run at a time. */
+export interface Tracing {
+  begin(name: string): void;
+  request(event: RequestEvent): void;
+  /** `error` says why the run failed, and is absent where it did not. */
+  end(facts: RunFacts, error?: string): void;
+  /** Sends what is left; never rejects, and takes no longer than a moment. */
+  close(): Promise<void>;
+}
+
+/** Tracing where the standard variables of OpenTelemetry ask for it. Nothing of it is loaded otherwise. */
+export async function tracingFor(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Tracing | undefined> {
+  if (!isAskedFor(env)) return undefined;
+  const { openTelemetry } = await import('./open-telemetry.ts');
+  return openTelemetry(env);
+}
+
+function isAskedFor(env: Readonly<Record<string, string | undefined>>): boolean {
+  const value = (name: string): string => (env[name] ?? '').trim();
+  if (value('OTEL_SDK_DISABLED').toLowerCase() === 'true') return false;
+  const exporters = value('OTEL_TRACES_EXPORTER')
+    .split(',')
+    .map((name) => name.trim());
+  if (exporters.includes('otlp')) return true;
+  const hasEndpoint =
+    value('OTEL_EXPORTER_OTLP_ENDPOINT') !== '' || value('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== '';
+  return hasEndpoint && exporters.every((name) => name === '');
+}
