@@ -15,6 +15,7 @@ import { Leaving } from './leaving.ts';
 import type { Loaded } from './load-version.ts';
 import type { Trigger } from './loop.ts';
 import type { ManifestsInForce } from './manifests-in-force.ts';
+import { receiversOf } from './notifications/receiver.ts';
 import type { AppliedResource, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
 import { windowState } from './windows.ts';
 
@@ -57,6 +58,7 @@ const NOTHING: Outcome = {
   drift: [],
   hold: undefined,
   applied: [],
+  notify: undefined,
   error: undefined,
 };
 
@@ -102,6 +104,7 @@ export class Reconciler {
     }
     const { opened, version, warnings, resources } = loaded;
     const { name, workspaceId: id } = opened.workspace;
+    yield { notify: receiversOf(opened, context) };
     yield {
       workspace: { name, id },
       commit: version.commit,

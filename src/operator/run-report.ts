@@ -2,6 +2,7 @@ import type { Action, PlanDocument } from '../engine/plan-document.ts';
 import type { ResourceResult } from '../engine/report.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Trigger } from './loop.ts';
+import type { Receivers } from './notifications/receiver.ts';
 
 /**
  * What came of a run. `invalid`: there are no manifests that could be used. `refused`: a guard stands in the way. `busy`: another run
@@ -61,6 +62,8 @@ export interface RunReport {
   readonly drift: readonly DriftedResource[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedResource[];
+  /** Whom the manifests in force want told. */
+  readonly notify: Receivers | undefined;
   /** What made it fail. */
   readonly error: unknown;
 }

@@ -1,0 +1,73 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIPv4 } from 'node:net';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `127.0.0.1:9464`, `[::1]:9464` or `:9464`, which is every address. Throws `UserError` for anything else. */
+export function parseListen(text: string): ListenAddress {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    throw new UserError(`--listen: ${JSON.stringify(text)} is not HOST:PORT`, {
+      hint: 'Such as 127.0.0.1:9464, or 0.0.0.0:9464 for every address of this machine.',
+      exitCode: ExitCode.usage,
+    });
+  }
+  return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+}
+
+/** True for an address that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}
+
+export interface Admission {
+  readonly listen: ListenAddress;
+  /** Undefined where there is none. */
+  readonly token: string | undefined;
+}
+
+/**
+ * Why a request is turned away; undefined where it is let in. A page in a browser must not reach a listener on this machine, neither
+ * under a name of its own that leads here nor by a form it sends.
+ */
+export function refusal(
+  headers: IncomingHttpHeaders,
+  { listen, token }: Admission,
+  { writes }: { readonly writes: boolean },
+): string | undefined {
+  const isLocal = isLoopback(listen.host);
+  if (isLocal && !isLoopback(hostOf(headers.host)))
+    return 'this listener answers to names of this machine only';
+  if (!writes) return undefined;
+  if (headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none') {
+    return 'a page in a browser may not ask for a run';
+  }
+  if (token === undefined) {
+    return isLocal
+      ? undefined
+      : 'this listener is open to others: set VOXFORM_WATCH_TOKEN, and send it as a bearer token';
+  }
+  return isSame(headers.authorization ?? '', `Bearer ${token}`)
+    ? undefined
+    : 'the bearer token is missing or wrong';
+}
+
+/** The name in a Host header, without port and brackets. */
+function hostOf(header: string | undefined): string {
+  return (header ?? '')
+    .replace(/:\d*$/, '')
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase();
+}
+
+/** Takes the same time whatever is wrong. */
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return left !== undefined && right !== undefined && timingSafeEqual(left, right);
+}

@@ -1,0 +1,140 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { actions, writes } from '../../engine/plan-document.ts';
+import type { RequestEvent } from '../../platform/transport-options.ts';
+import { type RunObserver, type RunReport, runResults } from '../run-report.ts';
+
+/** What became of a notification. */
+export type DeliveryResult = 'delivered' | 'failed' | 'dropped';
+
+/** The figures of a watch, for Prometheus. */
+export interface Metrics extends RunObserver {
+  readonly contentType: string;
+  text(): Promise<string>;
+  request(event: RequestEvent): void;
+  notification(result: DeliveryResult): void;
+}
+
+/** How a resource stands: what a plan would still do about it, or what became of an attempt. */
+const statuses = ['in_sync', ...actions.filter((action) => action !== 'noop'), 'failed', 'skipped'] as const;
+
+type Status = (typeof statuses)[number];
+
+export function createMetrics(version: string): Metrics {
+  const registers = [new Registry()];
+  const [registry] = registers as [Registry];
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
+  const counter = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Label[],
+  ): Counter<Label> => new Counter({ name, help, labelNames, registers });
+
+  const runs = counter('voxform_runs_total', 'Runs, by result.', ['result']);
+  for (const result of runResults) runs.inc({ result }, 0);
+  const durations = new Histogram({
+    name: 'voxform_run_duration_seconds',
+    help: 'How long runs took.',
+    buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
+    registers,
+  });
+  const running = gauge('voxform_run_in_progress', '1 while a run is under way.');
+  const resources = new Gauge({
+    name: 'voxform_resources',
+    help: 'Resources after the last run, by how they stand.',
+    labelNames: ['status'],
+    registers,
+  });
+  const drifted = gauge('voxform_drifted_resources', 'Resources that differed from what was last applied.');
+  const changes = counter(
+    'voxform_changes_total',
+    'Resources that were to be written, by action and result.',
+    ['action', 'result'],
+  );
+  const requests = counter('voxform_api_requests_total', 'Tries of requests to the platform.', [
+    'method',
+    'status',
+  ]);
+  const retries = counter('voxform_api_retries_total', 'Tries after the first, of the same request.', [
+    'method',
+  ]);
+  const lastRun = gauge('voxform_last_run_timestamp_seconds', 'When the last run began.');
+  const lastSuccess = gauge(
+    'voxform_last_success_timestamp_seconds',
+    'When the last run that succeeded began.',
+  );
+  const valid = gauge('voxform_manifests_valid', '0 while the newest manifests cannot be used.');
+  const reached = gauge('voxform_source_reached', '0 while the source of the manifests cannot be fetched.');
+  const held = new Gauge({
+    name: 'voxform_changes_held',
+    help: 'Resources whose changes the last run did not carry out, by why.',
+    labelNames: ['why'],
+    registers,
+  });
+  const commit = new Gauge({
+    name: 'voxform_commit_info',
+    help: 'The commit that is in force.',
+    labelNames: ['commit'],
+    registers,
+  });
+  const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
+  for (const result of ['delivered', 'failed', 'dropped']) notifications.inc({ result }, 0);
+  new Gauge({
+    name: 'voxform_build_info',
+    help: 'The version of voxform.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1);
+
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    began: () => running.set(1),
+    finished(report) {
+      running.set(0);
+      runs.inc({ result: report.result });
+      durations.observe(report.seconds);
+      const at = report.startedAt.getTime() / 1000;
+      lastRun.set(at);
+      if (report.result === 'ok') lastSuccess.set(at);
+      if (report.invalid !== undefined || report.plan !== undefined)
+        valid.set(report.invalid === undefined ? 1 : 0);
+      const isReached = report.fetchProblem === undefined;
+      if (isReached === false || report.plan !== undefined) reached.set(isReached ? 1 : 0);
+      if (report.commit !== undefined) {
+        commit.reset();
+        commit.set({ commit: report.commit }, 1);
+      }
+      if (report.plan === undefined) return;
+      for (const [status, count] of countsOf(report)) resources.set({ status }, count);
+      drifted.set(report.drift.length);
+      held.reset();
+      if (report.hold !== undefined) held.set({ why: report.hold.why }, openChanges(report));
+      for (const { action, result } of report.applied) changes.inc({ action, result: result.status });
+    },
+    request({ method, status, error, attempt }) {
+      requests.inc({ method, status: String(status ?? error ?? 'none') });
+      if (attempt > 1) retries.inc({ method });
+    },
+    notification: (result) => notifications.inc({ result }),
+  };
+}
+
+/** The resources by how they stand after the run. */
+export function countsOf({
+  plan,
+  applied,
+}: Pick<RunReport, 'plan' | 'applied'>): ReadonlyMap<Status, number> {
+  const counts = new Map<Status, number>(statuses.map((status) => [status, 0]));
+  const results = new Map(applied.map(({ address, result }) => [address, result.status]));
+  for (const { address, action } of plan?.resources ?? []) {
+    const result = results.get(address);
+    const isDone = action === 'noop' || result === 'done';
+    const status = isDone ? 'in_sync' : (result ?? action);
+    counts.set(status as Status, (counts.get(status as Status) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function openChanges({ plan }: RunReport): number {
+  return (plan?.resources ?? []).filter(({ action }) => writes.has(action)).length;
+}

@@ -1,0 +1,123 @@
+import { request } from 'undici';
+import type { Secret } from '../../values/value.ts';
+import { VERSION } from '../../version.ts';
+import type { Clock } from '../clock.ts';
+import type { DeliveryResult } from '../health/metrics.ts';
+
+export interface Delivery {
+  readonly url: Secret;
+  /** For messages. */
+  readonly shown: string;
+  readonly header: { readonly name: string; readonly value: Secret } | undefined;
+  readonly body: string;
+}
+
+export interface DeliveriesOptions {
+  readonly clock: Clock;
+  random(): number;
+  /** Told what became of each; `problem` says why one was not delivered, and names no secret. */
+  onResult(result: DeliveryResult, delivery: Delivery, problem: string): void;
+}
+
+/** Waiting for one receiver; what comes when there are as many is left out. */
+const MOST_WAITING = 32;
+const MOST_TRIES = 5;
+
+/** Milliseconds. */
+const TIMEOUT = 10_000;
+const FIRST_PAUSE = 1000;
+
+/** Brings notifications to their receivers, for each in order, and keeps nobody waiting. */
+export class Deliveries {
+  readonly #options: DeliveriesOptions;
+  readonly #waiting = new Map<string, Delivery[]>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #end = new AbortController();
+
+  constructor(options: DeliveriesOptions) {
+    this.#options = options;
+  }
+
+  add(delivery: Delivery): void {
+    const receiver = delivery.url.reveal();
+    const waiting = this.#waiting.get(receiver);
+    if (waiting === undefined) {
+      this.#waiting.set(receiver, [delivery]);
+      const work = this.#deliver(receiver).finally(() => this.#underWay.delete(work));
+      this.#underWay.add(work);
+    } else if (waiting.length < MOST_WAITING) waiting.push(delivery);
+    else this.#options.onResult('dropped', delivery, 'too many wait for the same receiver');
+  }
+
+  /** Waits until everything is delivered, but no longer than that many milliseconds; then gives the rest up. */
+  async flush(milliseconds: number): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(milliseconds, resolve);
+    await Promise.race([Promise.all(this.#underWay), late]);
+    cancel();
+    this.#end.abort();
+    await Promise.all(this.#underWay);
+  }
+
+  async #deliver(receiver: string): Promise<void> {
+    const waiting = this.#waiting.get(receiver) ?? [];
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      const problem = await this.#send(next);
+      this.#options.onResult(problem === undefined ? 'delivered' : 'failed', next, problem ?? '');
+      waiting.shift();
+    }
+    this.#waiting.delete(receiver);
+  }
+
+  /** Why it could not be delivered. */
+  async #send(delivery: Delivery): Promise<string | undefined> {
+    const { signal } = this.#end;
+    for (let tries = 1; ; tries++) {
+      if (signal.aborted) return 'the watch ended';
+      const { problem, isFinal } = await this.#try(delivery);
+      if (problem === undefined || isFinal) return problem;
+      if (tries === MOST_TRIES) return `${problem}, in ${MOST_TRIES} tries`;
+      await this.#pause(FIRST_PAUSE * 2 ** (tries - 1) * (0.5 + this.#options.random() / 2));
+    }
+  }
+
+  async #try({ url, header, body }: Delivery): Promise<{ problem: string | undefined; isFinal: boolean }> {
+    try {
+      const answer = await request(url.reveal(), {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': `voxform/${VERSION}`,
+          ...(header !== undefined && { [header.name]: header.value.reveal() }),
+        },
+        body,
+        signal: AbortSignal.any([this.#end.signal, AbortSignal.timeout(TIMEOUT)]),
+      });
+      await answer.body.dump();
+      const { statusCode: status } = answer;
+      if (status >= 200 && status < 300) return { problem: undefined, isFinal: true };
+      const mayPass = status === 408 || status === 429 || status >= 500;
+      return { problem: `it answered ${status}`, isFinal: !mayPass };
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+      return {
+        problem: isTimeout ? 'no answer in time' : `it cannot be reached ${code}`.trim(),
+        isFinal: false,
+      };
+    }
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    const { signal } = this.#end;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(milliseconds, resolve);
+      const stop = (): void => {
+        cancel();
+        resolve();
+      };
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+}

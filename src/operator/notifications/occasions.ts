@@ -1,0 +1,130 @@
+import { writes } from '../../engine/plan-document.ts';
+import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
+import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import {
+  appliedMessage,
+  driftMessage,
+  failureMessage,
+  holdMessage,
+  invalidLines,
+  messageOf,
+  planWords,
+} from '../messages.ts';
+import { doneIn, type RunReport } from '../run-report.ts';
+import { Said } from '../watch-log.ts';
+
+/** Something that a webhook may be told of. */
+export interface Occasion {
+  readonly event: NotifyEvent;
+  readonly values: Readonly<Record<Placeholder, Json>>;
+}
+
+/** Finds in reports what is worth telling; what stays as it is is told once. */
+export class Occasions {
+  readonly #said = new Said();
+
+  in(report: RunReport): readonly Occasion[] {
+    const found: [NotifyEvent, readonly string[], readonly string[]][] = [
+      ['changes', ...this.#changes(report)],
+      ['failure', ...this.#failures(report)],
+      ['drift', ...this.#drift(report)],
+    ];
+    return found.flatMap(([event, lines, addresses]) =>
+      lines.length === 0 ? [] : [{ event, values: valuesOf(report, { event, lines, addresses }) }],
+    );
+  }
+
+  #changes(report: RunReport): [lines: readonly string[], addresses: readonly string[]] {
+    const { applied, plan, hold } = report;
+    const planned = (plan?.resources ?? []).filter(({ action }) => writes.has(action));
+    const done = new Set(
+      applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
+    );
+    const open = hold === undefined || hold.why === 'changing' ? [] : planned;
+    const key = open.map(({ address, action, changes }) => JSON.stringify([address, action, changes]));
+    const isNews = this.#said.news('changes', key).added.length > 0;
+    if (done.size > 0) {
+      const resources = planned.filter(({ address }) => done.has(address));
+      return [resources.map(appliedMessage), resources.map(({ address }) => address)];
+    }
+    if (!isNews || hold === undefined) return [[], []];
+    return [[holdMessage(hold, planWords(report))], open.map(({ address }) => address)];
+  }
+
+  #failures({ result, error, invalid, fetchProblem, applied, hold, plan }: RunReport): [string[], string[]] {
+    const failed = applied.filter((each) => each.result.status === 'failed');
+    const lines = [
+      ...(fetchProblem === undefined ? [] : [`the source cannot be fetched: ${messageOf(fetchProblem)}`]),
+      ...(invalid === undefined ? [] : invalidLines(invalid)),
+      ...(error === undefined || result === 'busy' || result === 'interrupted' ? [] : [messageOf(error)]),
+      ...(hold?.why === 'guard' ? [holdMessage(hold, '')] : []),
+      ...failed.map(failureMessage),
+    ];
+    // A run that was cut short does not show that what failed before is mended.
+    const isOver = lines.length === 0 && plan === undefined;
+    const isNews = !isOver && this.#said.news('failure', lines).added.length > 0;
+    return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
+  }
+
+  #drift({ drift, plan }: RunReport): [string[], string[]] {
+    if (plan === undefined) return [[], []];
+    const { added } = this.#said.news('drift', drift.map(driftMessage));
+    const isNew = new Set(added);
+    return [[...added], drift.filter((each) => isNew.has(driftMessage(each))).map(({ address }) => address)];
+  }
+}
+
+interface Told {
+  readonly event: NotifyEvent;
+  readonly lines: readonly string[];
+  readonly addresses: readonly string[];
+}
+
+/** Lines of a text; a chat shows no more at a glance. */
+const MOST_LINES = 20;
+
+function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasion['values'] {
+  const { workspace, mode, result, number, startedAt, commit, applied, drift, error } = report;
+  const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
+  const name = workspace?.name ?? 'voxform';
+  return {
+    event,
+    text: [`${name}: ${event}`, ...lines.slice(0, MOST_LINES), ...more].join('\n'),
+    workspace: name,
+    workspace_id: workspace?.id ?? null,
+    mode,
+    result,
+    run: number,
+    time: startedAt.toISOString(),
+    commit: commit ?? null,
+    changed: doneIn({ applied }),
+    failed: applied.filter((each) => each.result.status === 'failed').length,
+    drifted: drift.length,
+    resources: [...addresses],
+    error: event === 'failure' ? (error === undefined ? (lines[0] ?? null) : messageOf(error)) : null,
+  };
+}
+
+/** What is sent: the template with its placeholders filled in, or everything there is to say. */
+export function bodyOf({ values }: Occasion, template: JsonObject | undefined): Json {
+  return template === undefined ? { ...values } : filled(template, values);
+}
+
+/** A text that is one placeholder and nothing else becomes its value; inside other text a value is written as text. */
+function filled(template: Json, values: Occasion['values']): Json {
+  if (typeof template === 'string') {
+    const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
+    if (only !== undefined && Object.hasOwn(values, only)) return values[only as Placeholder];
+    return fillPlaceholders(template, (name) => asText(values[name]));
+  }
+  if (Array.isArray(template)) return template.map((item) => filled(item, values));
+  if (!isObject(template)) return template;
+  return Object.fromEntries(
+    Object.entries(template).map(([key, value]) => [key, filled(value as Json, values)]),
+  );
+}
+
+function asText(value: Json): string {
+  if (Array.isArray(value)) return value.map(asText).join(', ');
+  return value === null ? '' : String(value);
+}

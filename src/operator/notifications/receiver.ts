@@ -1,0 +1,70 @@
+import { Inputs } from '../../manifests/inputs.ts';
+import type { Findable, NotifyEvent, Webhook } from '../../project/notify-schema.ts';
+import type { JsonObject } from '../../values/json.ts';
+import { Secret } from '../../values/value.ts';
+import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
+import type { RunContext } from '../../workspaces/run-context.ts';
+
+/** A webhook whose address is known. */
+export interface Receiver {
+  /** May be secret as a whole: to be shown nowhere. */
+  readonly url: Secret;
+  /** For messages: the server alone. */
+  readonly shown: string;
+  readonly header: { readonly name: string; readonly value: Secret } | undefined;
+  readonly on: readonly NotifyEvent[];
+  readonly template: JsonObject | undefined;
+}
+
+export interface Receivers {
+  readonly receivers: readonly Receiver[];
+  /** Why others cannot be reached. */
+  readonly problems: readonly string[];
+}
+
+/** The webhooks of a project, their secrets read as for manifests. */
+export function receiversOf(
+  { project, workspace }: OpenWorkspace,
+  { env, redactor }: Pick<RunContext, 'env' | 'redactor'>,
+): Receivers {
+  const { root } = project;
+  const inputs = new Inputs({ root, env, secretsDir: workspace.secretsDir, vars: {}, mustBeSet: true });
+  const problems: string[] = [];
+  const find = (findable: Findable): Secret | undefined => {
+    if (typeof findable === 'string') return new Secret('url', findable);
+    const name = 'secret' in findable ? findable.secret : findable.variable;
+    const found = 'secret' in findable ? inputs.secret(name) : inputs.variable(name, undefined);
+    if (!('value' in found)) {
+      problems.push(found.message);
+      return undefined;
+    }
+    const secret = found.value instanceof Secret ? found.value : new Secret(name, String(found.value));
+    redactor.add(secret.reveal());
+    return secret;
+  };
+  const receivers = project.webhooks.flatMap((webhook: Webhook): Receiver[] => {
+    const url = find(webhook.url);
+    const { secretHeader, on, template } = webhook;
+    const value = secretHeader && find(secretHeader.value);
+    if (url === undefined || (secretHeader !== undefined && value === undefined)) return [];
+    const shown = serverOf(url);
+    if (shown === undefined) {
+      problems.push(`${url.name} holds no http or https URL`);
+      return [];
+    }
+    const header = secretHeader && value && { name: secretHeader.name, value };
+    if (header !== undefined && !/^[\x20-\x7e]*$/.test(header.value.reveal())) {
+      problems.push(`${header.value.name} holds what no header can hold`);
+      return [];
+    }
+    return [{ url, shown, header, on, template }];
+  });
+  return { receivers, problems };
+}
+
+function serverOf(url: Secret): string | undefined {
+  const text = url.reveal();
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, host } = new URL(text);
+  return protocol === 'http:' || protocol === 'https:' ? `${protocol}//${host}` : undefined;
+}
