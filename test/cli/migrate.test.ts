@@ -92,7 +92,8 @@ describe('migrate', () => {
     expect(ahead).toMatchObject({ code: 0 });
     expect(flat(ahead)).toContain('Written into the project first: manifests/');
     expect(flat(ahead)).toContain('Agent: the API cannot list them');
-    expect(readdirSync(h.folder.root)).toEqual(['voxform.yaml']);
+    const written = readdirSync(h.folder.root, { recursive: true }).map(String);
+    expect(written.filter((file) => /manifests|state|\.csv/.test(file))).toEqual([]);
 
     h.hook = ({ path: at }) => (at.endsWith('/numbers') ? REFUSED : undefined);
     const broken = await h.migrate(...flags);
@@ -222,6 +223,46 @@ spec: { number: "+4930111", inbound_agent_id: { $ref: Agent/a } }
       { address: 'PhoneNumber/main', action: 'create', to_id: [...h.empty.world.numbers.keys()][0] },
     ]);
     expect(await h.summaryOf('new')).toEqual({ create: 1, forget: 1, manual: 1 });
+  });
+
+  it('takes what is there already under management, and says what waits and what stays behind', async () => {
+    const files = {
+      'manifests/a.yaml': agentManifest('a'),
+      'manifests/c.yaml': agentManifest('c'),
+      'manifests/people.yaml': `apiVersion: voxform/v1
+kind: WorkspaceUser
+metadata: { name: ann }
+spec: { email: ann@example.com, role: admin, agent_ids: [{ $ref: Agent/a }] }
+---
+apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: main }
+spec: { number: "+4930111", nickname: Main }
+`,
+    };
+    await using h = await house(files, '    skip: [Agent/c]\n');
+    const there = h.empty.dashboard;
+    const taken = await fetch(`${h.empty.url}/api/v1/numbers`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+      body: JSON.stringify({ number: '+4930111', nickname: 'Main' }),
+    });
+    expect(taken.status).toBe(201);
+    const first = await h.migrate();
+    expect(first, flat(first)).toMatchObject({ code: 0 });
+    expect(flat(first)).toContain(
+      '- new has it already: taken under management, not created PhoneNumber/main',
+    );
+    expect(flat(first)).toContain('- new skips it in the project file: it stays behind Agent/c');
+    expect(flat(first)).toContain('[ ] In the dashboard, invite ann@example.com to the workspace.');
+    expect(flat(first)).toContain('[ ] In the dashboard, publish it when it is ready. Agent/a');
+    expect(h.empty.world.numbers.size).toBe(1);
+    there.inviteUser({ email: 'Ann@example.com' });
+    expect(await h.migrate()).toMatchObject({ code: 0 });
+    expect([...h.empty.world.users.values()]).toMatchObject([
+      { role: 'admin', agent_ids: [...h.empty.world.agents.keys()] },
+    ]);
+    expect(await h.summaryOf('new')).toEqual({ noop: 3 });
   });
 
   it.each([

@@ -7,7 +7,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { writeFiles } from '../../project/write-files.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import { commonInput } from '../planning.ts';
+import { commonInput, stateToRead } from '../planning.ts';
 import type { RunContext } from '../run-context.ts';
 import type { LockOptions, PlatformOptions } from '../run-options.ts';
 import { carryOutInWaves } from './carry-out.ts';
@@ -54,8 +54,8 @@ export interface Outlook {
 
 /** Reads the manifests and both states, and compares with the workspace that is filled. Writes nothing. */
 export async function lookAhead(migrating: Migrating): Promise<Outlook> {
-  const { ends, live, state } = migrating;
-  const fromState = await ends.from.state();
+  const { context, ends, live, state } = migrating;
+  const fromState = await stateToRead(context, ends.from);
   const prepared = await prepare({ ...migrating, fromState, toState: state });
   const { list, edits } = prepared;
   const planned = list.of('must').length > 0 ? undefined : await planMigration(prepared, migrating);

@@ -80,6 +80,11 @@ export async function prepare(input: Preparing): Promise<Prepared> {
       ...referring,
     );
   }
+  const comes = new Set(resources.map(({ address }) => address));
+  const { name } = to.workspace;
+  for (const { address } of there.resources)
+    if (!comes.has(address))
+      list.add('know', `${name} skips it in the project file: it stays behind`, address);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await load.read(), foreign);
   return {
