@@ -121,7 +121,7 @@ describe('a diff of a prompt', () => {
     ]);
     expect(came?.words?.filter(({ changed }) => changed).map(({ text }) => text)).toEqual([
       'ten',
-      'half past ',
+      'half past',
     ]);
     expect(
       diffTexts('One thing.', 'Another matter', { prose: true }).every(({ words }) => words === undefined),

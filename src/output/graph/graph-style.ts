@@ -12,11 +12,17 @@ export const graphStyle = `
 .graph .name{font-weight:600}
 .graph .edge path{fill:none;stroke:var(--line);stroke-width:1.5}
 .graph .edge:hover path{stroke:var(--ink);stroke-width:2}
-.graph .mark-create .bar,.graph .mark-create .box{stroke:var(--good)}.graph .mark-create .bar{fill:var(--good)}
-.graph .mark-update .box,.graph .mark-update .bar{stroke:var(--change)}.graph .mark-update .bar{fill:var(--change)}
-.graph .mark-replace .box,.graph .mark-replace .bar,.graph .mark-unknown .box,.graph .mark-unknown .bar{stroke:var(--odd)}.graph .mark-replace .bar,.graph .mark-unknown .bar{fill:var(--odd)}
-.graph .mark-forget .box,.graph .mark-forget .bar,.graph .mark-blocked .box,.graph .mark-blocked .bar{stroke:var(--bad)}.graph .mark-forget .bar,.graph .mark-blocked .bar{fill:var(--bad)}
-.graph .mark-manual .box,.graph .mark-manual .bar,.graph .mark-adopt .box,.graph .mark-adopt .bar{stroke:var(--ask)}.graph .mark-manual .bar,.graph .mark-adopt .bar{fill:var(--ask)}
+${marks('good', ['create', 'done'])}
+${marks('change', ['update', 'drifted', 'skipped'])}
+${marks('odd', ['replace', 'unknown'])}
+${marks('bad', ['forget', 'blocked', 'gone', 'failed'])}
+${marks('ask', ['manual', 'adopt'])}
 .graph .shade-0 .bar{fill:var(--ask)}.graph .shade-1 .bar{fill:var(--good)}.graph .shade-2 .bar{fill:var(--change)}.graph .shade-3 .bar{fill:var(--odd)}.graph .shade-4 .bar{fill:var(--bad)}
 @media (prefers-color-scheme:dark){.graph{--paper:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#4b535d;--box:#161b22;--good:#3fb950;--change:#d29922;--bad:#f85149;--ask:#4493f8;--odd:#ab7df8}}
 `;
+
+/** A box in a colour, for each of these words. */
+function marks(color: string, words: readonly string[]): string {
+  const all = (part: string) => words.map((word) => `.graph .mark-${word} ${part}`).join(',');
+  return `${all('.box')}{stroke:var(--${color})}${all('.bar')}{fill:var(--${color})}`;
+}

@@ -18,6 +18,8 @@ export interface Report {
   /** Said before everything else, if need be. */
   readonly urgent?: readonly string[];
   outcome?(resource: PlannedResource): Outcome | undefined;
+  /** The word for a resource in the picture; what is to happen to it where absent. */
+  readonly markOf?: (resource: PlannedResource) => string | undefined;
 }
 
 export interface ReportGroup {
@@ -43,7 +45,7 @@ export function htmlReport(report: Report): string {
     '</header><main>',
     toolbar([report]),
     ...groupsHtml(report),
-    picture(document),
+    picture(report),
     '</main>',
     `<footer>${escapeMarkup(footer(document))}</footer>`,
   ];
@@ -69,7 +71,7 @@ export function htmlReports({ what, reports, failures }: SeveralReports): string
       `<section><h1>${escapeMarkup(report.document.workspace)}</h1>`,
       ...introduction(report),
       ...groupsHtml(report),
-      picture(report.document),
+      picture(report),
       '</section>',
     ]),
     '</main><footer></footer>',
@@ -146,8 +148,8 @@ function groupsHtml(report: Report): string[] {
   });
 }
 
-function picture(document: PlanDocument): string {
-  const graph = planGraph(document);
+function picture({ document, markOf }: Report): string {
+  const graph = planGraph(document, markOf);
   if (graph.edges.length === 0) return '';
   return `<section><h2>What refers to what</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(graph, { standalone: false })}</div></section>`;
 }

@@ -35,7 +35,8 @@ export function driftHtml(drift: PlanDocument): string {
 }
 
 export function driftReport(drift: PlanDocument): Report {
-  const groups = driftGroups(drift.resources).map(
+  const told = driftGroups(drift.resources);
+  const groups = told.map(
     ({ heading, explanation, symbol, colorOf, resources }): ReportGroup => ({
       key: heading.toLowerCase(),
       heading,
@@ -51,6 +52,8 @@ export function driftReport(drift: PlanDocument): Report {
     summary: driftSummary(drift),
     groups: [...groups, groupOf('noop', byAction(drift.resources)('noop'))],
     towards: 'platform',
+    markOf: ({ address }) =>
+      told.find(({ resources }) => resources.some((each) => each.address === address))?.heading.toLowerCase(),
   };
 }
 
@@ -74,6 +77,7 @@ export function applyHtml(report: ApplyReport): string {
     towards: 'manifest',
     urgent: interrupted === undefined ? [] : [interruption(interrupted)],
     outcome: (resource) => outcomeOf(resource, results.get(resource.address)),
+    markOf: ({ address, action }) => results.get(address)?.status ?? (action === 'noop' ? undefined : action),
   });
 }
 
@@ -82,7 +86,7 @@ function groupOf(action: Action, resources: readonly PlannedResource[]): ReportG
   return { key: action, heading, explanation, symbol, tone: toneOf[action], resources };
 }
 
-function outcomeOf({ action }: PlannedResource, result: ResourceResult | undefined): Outcome | undefined {
+function outcomeOf({ action, id }: PlannedResource, result: ResourceResult | undefined): Outcome | undefined {
   if (result === undefined) return undefined;
   const { status } = result;
   switch (status) {
@@ -90,7 +94,7 @@ function outcomeOf({ action }: PlannedResource, result: ResourceResult | undefin
       return {
         word: actionWords[action].done,
         tone: 'good',
-        said: result.id === null ? [] : [`Its id is ${result.id}.`],
+        said: result.id === null || result.id === id ? [] : [`Its id is ${result.id}.`],
       };
     case 'failed':
       return {

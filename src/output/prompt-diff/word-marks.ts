@@ -9,7 +9,7 @@ export interface Word {
 /** In characters, of both sides: longer ones take too long to compare. */
 const longest = 20_000;
 /** Of a line: with less of it kept, marks would only be noise. */
-const leastKept = 0.3;
+const leastKept = 0.4;
 
 /**
  * Which words of lines that took each other's place differ. Undefined for a line of which too little was kept, and for one
@@ -43,13 +43,31 @@ function byLine(parts: readonly Word[], count: number): (readonly Word[] | undef
 
 /** Blanks between two changed words are changed with them: a mark over both reads better than two. */
 function joined(words: readonly Word[]): Word[] {
+  const filled = words.map(({ text, changed }, index): Word => {
+    const isGap = text.trim() === '' && words[index - 1]?.changed && words[index + 1]?.changed;
+    return { text, changed: changed || isGap === true };
+  });
+  return merged(merged(filled).flatMap(withoutRims));
+}
+
+/** Blanks at the rim of a changed word are no part of it, unless they are all that changed. */
+function withoutRims(word: Word): Word[] {
+  const core = word.text.trim();
+  if (!word.changed || core === '') return [word];
+  const start = word.text.indexOf(core);
+  return [
+    { text: word.text.slice(0, start), changed: false },
+    { text: core, changed: true },
+    { text: word.text.slice(start + core.length), changed: false },
+  ].filter(({ text }) => text !== '');
+}
+
+function merged(words: readonly Word[]): Word[] {
   const all: Word[] = [];
-  for (const [index, word] of words.entries()) {
-    const isGap = word.text.trim() === '' && words[index - 1]?.changed && words[index + 1]?.changed;
-    const changed = word.changed || isGap === true;
+  for (const { text, changed } of words) {
     const last = all.at(-1);
-    if (last?.changed === changed) all[all.length - 1] = { text: last.text + word.text, changed };
-    else all.push({ text: word.text, changed });
+    if (last?.changed === changed) all[all.length - 1] = { text: last.text + text, changed };
+    else all.push({ text, changed });
   }
   return all;
 }
