@@ -84,8 +84,12 @@ export class GithubProject implements AsyncDisposable {
     };
   }
 
-  /** Merges a request as one commit, and runs the workflow on the push of it. */
-  async merge(workflow: Workflow, request: Request): Promise<Readonly<Record<string, JobEnd>>> {
+  /** Merges a request as one commit, and runs the workflow on the push of it, or only one of its jobs. */
+  async merge(
+    workflow: Workflow,
+    request: Request,
+    only?: string,
+  ): Promise<Readonly<Record<string, JobEnd>>> {
     const { repository, host } = this;
     const head = repository.git(['rev-parse', request.branch]);
     repository.git(['fetch', '-q', 'origin']);
@@ -111,25 +115,30 @@ export class GithubProject implements AsyncDisposable {
         merge_commit_sha: sha,
       },
     ]);
-    return this.#pushed(workflow, sha);
+    return this.#pushed(workflow, sha, only);
   }
 
   /** Pushes an edit to main that nobody reviewed, and runs the workflow on it. */
   push(
     workflow: Workflow,
     files: Readonly<Record<string, string>>,
+    only?: string,
   ): Promise<Readonly<Record<string, JobEnd>>> {
     const { repository } = this;
     repository.git(['fetch', '-q', 'origin']);
     repository.git(['checkout', '-q', '-B', 'main', 'origin/main']);
     const sha = repository.commit(files);
     repository.git(['push', '-q', 'origin', 'main']);
-    return this.#pushed(workflow, sha);
+    return this.#pushed(workflow, sha, only);
   }
 
-  #pushed(workflow: Workflow, sha: string): Promise<Readonly<Record<string, JobEnd>>> {
+  #pushed(
+    workflow: Workflow,
+    sha: string,
+    only: string | undefined,
+  ): Promise<Readonly<Record<string, JobEnd>>> {
     const trigger = { event: 'push', ref: 'refs/heads/main', refName: 'main', sha, payload: {} } as const;
-    return this.#runner.run(workflow, trigger);
+    return this.#runner.run(workflow, trigger, only);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -60,11 +60,12 @@ describe('the workflow for one workspace', () => {
     const state = JSON.parse(repository.onMain('.voxform/test.state.json'));
     expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
 
-    const stale = await project.merge(workflow, another);
+    const stale = await project.merge(workflow, another, 'apply');
     expect(stale.apply?.result).toBe('failure');
     expect(stale.apply?.summary).toContain('was not applied');
 
-    const direct = await project.push(workflow, { 'manifests/dawn.yaml': agentManifest('dawn') });
+    const dawn = { 'manifests/dawn.yaml': agentManifest('dawn') };
+    const direct = await project.push(workflow, dawn, 'apply');
     expect(direct.apply?.result).toBe('failure');
     expect(direct.apply?.log).toContain('came from no merged pull request');
     expect(project.writes()).toBe(3);
