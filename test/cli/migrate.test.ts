@@ -93,7 +93,7 @@ describe('migrate', () => {
     expect(flat(ahead)).toContain('Written into the project first: manifests/');
     expect(flat(ahead)).toContain('Agent: the API cannot list them');
     const written = readdirSync(h.folder.root, { recursive: true }).map(String);
-    expect(written.filter((file) => /manifests|state|\.csv/.test(file))).toEqual([]);
+    expect(written.filter((file) => /^manifests|state\.json|\.csv/.test(file))).toEqual([]);
 
     h.hook = ({ path: at }) => (at.endsWith('/numbers') ? REFUSED : undefined);
     const broken = await h.migrate(...flags);
