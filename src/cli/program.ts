@@ -33,6 +33,7 @@ export interface GlobalFlags {
   /** Several where the command takes them. */
   readonly workspace?: readonly string[];
   readonly color: boolean;
+  readonly cache?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   /** Absent where the command may choose. */
@@ -79,6 +80,7 @@ export function createProgram(start: Start): Command {
       collectText,
     )
     .option('--no-color', 'no colours; NO_COLOR does the same')
+    .option('--no-cache', 'parse every manifest, also those that are unchanged')
     .option('-q, --quiet', 'no progress and no remarks')
     .option('-v, --verbose', 'also what is unchanged, and every request')
     .addOption(
@@ -87,7 +89,13 @@ export function createProgram(start: Start): Command {
         'form of what is written to stderr (default: text; for watch json where that is no terminal)',
       ).choices(['text', 'json']),
     )
-    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 24 })
+    .configureHelp({
+      showGlobalOptions: true,
+      minWidthToWrap: 24,
+      // What a command takes is in its own help: here it would leave no room for what it does.
+      subcommandTerm: (command) => command.name(),
+    })
+    .helpCommand('help [command]', 'print help for a command')
     .exitOverride();
   for (const define of commands) define(program, start);
   suggestChoices(program);
