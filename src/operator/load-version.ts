@@ -60,8 +60,7 @@ export async function loadVersion(
   try {
     const project = await loadProject({ cwd: version.folder, env, localRoot });
     const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
-    memory.beginRound();
-    const read = await readDeclarations(project, { kinds, lookups, cache: memory });
+    const read = await readDeclarations(project, { kinds, lookups, documents: memory });
     inputs = inputsOf({ project, workspace, read });
     const opened = new OpenWorkspace(context, { project, workspace, declarations: async () => read });
     const { resources, diagnostics } = await opened.declared('live');

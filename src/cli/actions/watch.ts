@@ -1,29 +1,33 @@
-import { existsSync } from 'node:fs';
 import { systemClock } from '../../operator/clock.ts';
 import { watchFiles } from '../../operator/file-watch.ts';
 import { gitSource } from '../../operator/git/git-source.ts';
+import { parseListen } from '../../operator/health/admission.ts';
+import type { Listener } from '../../operator/health/listener.ts';
+import type { Metrics } from '../../operator/health/metrics.ts';
 import type { InputFiles } from '../../operator/load-version.ts';
 import { messageOf } from '../../operator/messages.ts';
+import { Notifier } from '../../operator/notifications/notifier.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
+import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type Source } from '../../operator/source.ts';
-import { Watch } from '../../operator/watch.ts';
+import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { VERSION } from '../../version.ts';
 import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import type { RunContext } from '../../workspaces/run-context.ts';
 import type { Context } from '../context.ts';
+import type { Tracing } from '../tracing.ts';
 
 export interface WatchFlags extends WatchPolicy {
   readonly autoApprove?: boolean;
-  /** Seconds. */
+  /** Seconds, like all durations here. */
   readonly interval: number;
   readonly git?: string;
   readonly ref: string;
   readonly path: string;
   readonly listen?: string;
-  /** Seconds. */
   readonly firstRetry: number;
-  /** Seconds. */
   readonly longestRetry: number;
-  /** Seconds. */
   readonly grace: number;
 }
 
@@ -35,60 +39,68 @@ const LEAVING_FOR = 2000;
 
 /** Runs until a signal ends it. */
 export async function watch(context: Context, flags: WatchFlags): Promise<number> {
-  const { terminal, log, interrupts, cwd } = context;
+  const { terminal, log, interrupts, cwd, redactor, tracing } = context;
   refuseContradictions(flags);
-  await log.begin(terminal.isWatched ? 'text' : 'json');
+  const address = flags.listen === undefined ? undefined : parseListen(flags.listen);
   const source = sourceOf(context, flags);
   if (flags.git === undefined) await refuseNothing(context);
+  await log.begin(terminal.isWatched ? 'text' : 'json');
+
+  const metrics = address && (await import('../../operator/health/metrics.ts')).createMetrics(VERSION);
+  const notifier = new Notifier({
+    log,
+    clock: systemClock,
+    random: Math.random,
+    redact: (text) => redactor.redact(text),
+    onResult: (result) => metrics?.notification(result),
+  });
   const watch = new Watch({
-    context,
+    context: { ...context, onRequest: requestListener(context, metrics) },
     log,
     source,
     localRoot: flags.git === undefined ? undefined : cwd,
     policy: flags,
     clock: systemClock,
-    timing: {
-      pauses: {
-        interval: flags.interval * 1000,
-        firstRetry: flags.firstRetry * 1000,
-        longestRetry: flags.longestRetry * 1000,
-      },
-      settling: SETTLING,
-      random: Math.random,
-      leavingFor: LEAVING_FOR,
-      grace: flags.grace * 1000,
-    },
-    observers: [],
-    watchFiles: (changed) => {
-      const files = watchFiles({
-        folder: cwd,
-        changed,
-        onError: (error) =>
-          log.entry('warning', `not all files can be watched; the interval remains: ${messageOf(error)}`, {
-            event: 'files-unwatched',
-          }),
-      });
-      if (!source.isAtomic) return files;
-      return { watch: (inputs) => files.watch(onlySecrets(inputs)), close: () => files.close() };
-    },
+    timing: timingOf(flags),
+    observers: [
+      notifier,
+      ...(metrics === undefined ? [] : [metrics]),
+      ...(tracing === undefined ? [] : [traced(tracing)]),
+    ],
+    watchFiles: (changed) => filesOf(context, source, changed),
   });
+  const listener = address && (await listening(context, { watch, flags, source, metrics, address }));
+
   interrupts.patient = true;
   interrupts.onHangup = () => watch.trigger('hangup');
-  interrupts.stop.addEventListener('abort', () =>
-    log.entry('info', 'ending: what is under way is finished first; once more ends it at once', {
-      event: 'ending',
-    }),
-  );
-  log.entry('info', `watching ${source.name}, ${flags.mode === 'apply' ? 'to apply' : 'to report'}`, {
+  let endsAt = Number.POSITIVE_INFINITY;
+  interrupts.stop.addEventListener('abort', () => {
+    endsAt = systemClock.now() + flags.grace * 1000;
+    const message = 'ending: what is under way is finished first; once more ends it at once';
+    log.entry('info', message, { event: 'ending' });
+  });
+  const verb = flags.mode === 'apply' ? 'applied' : 'reported';
+  const started = `watching ${source.name}; what differs is ${verb}${listener === undefined ? '' : `, see ${listener.url}/status`}`;
+  log.entry('info', started, {
     event: 'watching',
     mode: flags.mode,
     source: source.name,
+    ...(listener !== undefined && { url: listener.url }),
   });
-  const isClean = await watch.untilStopped();
-  log.entry(isClean ? 'info' : 'warning', isClean ? 'ended' : 'ended before what was under way was done', {
-    event: 'ended',
-  });
-  return isClean ? ExitCode.ok : ExitCode.error;
+  try {
+    const isClean = await watch.untilStopped();
+    await notifier.flush(Math.max(0, endsAt - systemClock.now()));
+    log.entry(
+      isClean ? 'info' : 'warning',
+      isClean ? 'ended' : 'ended before all that was under way was done',
+      {
+        event: 'ended',
+      },
+    );
+    return isClean ? ExitCode.ok : ExitCode.error;
+  } finally {
+    await listener?.close();
+  }
 }
 
 function sourceOf({ cwd, env, workspace, redactor }: Context, { git, ref, path }: WatchFlags): Source {
@@ -105,9 +117,84 @@ function sourceOf({ cwd, env, workspace, redactor }: Context, { git, ref, path }
   });
 }
 
-/** A checkout is never written to again. */
-function onlySecrets({ secretsDir }: InputFiles): InputFiles {
-  return { folders: [], files: [], secretsDir };
+function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): WatchOptions['timing'] {
+  return {
+    pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
+    settling: SETTLING,
+    random: Math.random,
+    leavingFor: LEAVING_FOR,
+    grace: grace * 1000,
+  };
+}
+
+/** Of a checkout only the secrets may change: nobody writes to it again. */
+function filesOf({ cwd, log }: Context, { isAtomic }: Source, changed: () => void): FileWatch {
+  const files = watchFiles({
+    folder: cwd,
+    changed,
+    onError: (error) => {
+      const message = `not all files can be watched; the interval remains: ${messageOf(error)}`;
+      log.entry('warning', message, { event: 'files-unwatched' });
+    },
+  });
+  if (!isAtomic) return files;
+  const onlySecrets = ({ secretsDir }: InputFiles): InputFiles => ({ folders: [], files: [], secretsDir });
+  return { watch: (inputs) => files.watch(onlySecrets(inputs)), close: () => files.close() };
+}
+
+function requestListener({ tracing }: Context, metrics: Metrics | undefined): RunContext['onRequest'] {
+  if (tracing === undefined && metrics === undefined) return undefined;
+  return (event) => {
+    tracing?.request(event);
+    metrics?.request(event);
+  };
+}
+
+function traced(tracing: Tracing): RunObserver {
+  return {
+    began: () => tracing.begin('voxform watch run'),
+    finished: ({ number, result, triggers, workspace, commit, error }) =>
+      tracing.end(
+        {
+          command: 'watch',
+          run: number,
+          result,
+          triggers: triggers.join(','),
+          workspace: workspace?.name ?? null,
+          commit: commit ?? null,
+        },
+        result === 'ok' ? undefined : error === undefined ? result : messageOf(error),
+      ),
+  };
+}
+
+interface Listening {
+  readonly watch: Watch;
+  readonly flags: WatchFlags;
+  readonly source: Source;
+  readonly metrics: Metrics | undefined;
+  readonly address: ReturnType<typeof parseListen>;
+}
+
+async function listening(
+  { env, redactor }: Context,
+  { watch, flags, source, metrics, address }: Listening,
+): Promise<Listener> {
+  const [{ listen }, { isReady, statusJson }] = await Promise.all([
+    import('../../operator/health/listener.ts'),
+    import('../../operator/health/status-json.ts'),
+  ]);
+  const token = env.VOXFORM_WATCH_TOKEN === '' ? undefined : env.VOXFORM_WATCH_TOKEN;
+  if (token !== undefined) redactor.add(token);
+  return listen({
+    listen: address,
+    token,
+    isReady: () => isReady(watch.status),
+    status: () => statusJson({ status: watch.status, source: source.name, mode: flags.mode }),
+    metrics: async () => ({ contentType: metrics?.contentType ?? '', text: (await metrics?.text()) ?? '' }),
+    reconcile: () => watch.trigger('request'),
+    redact: (text) => redactor.redact(text),
+  });
 }
 
 function refuseContradictions({ mode, autoApprove, git, interval }: WatchFlags): void {
@@ -128,7 +215,7 @@ async function refuseNothing(context: Context): Promise<void> {
   try {
     await openWorkspace(context, { requireKey: true });
   } catch (error) {
-    const isMendable = error instanceof Error && 'diagnostics' in error && existsSync(context.cwd);
-    if (!isMendable) throw error;
+    if (error instanceof Error && 'diagnostics' in error) return;
+    throw error;
   }
 }

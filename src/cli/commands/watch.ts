@@ -42,6 +42,8 @@ export function defineWatch(program: Command, start: Start): void {
     .option('--longest-retry <duration>', 'longest pause after failed runs', parseSeconds, 300)
     .option('--grace <duration>', 'time for what is under way when the watch ends', parseSeconds, 25)
     .action((flags: WatchFlags) =>
-      start(async (context) => (await import('../actions/watch.ts')).watch(context, flags)),
+      start(async (context) => (await import('../actions/watch.ts')).watch(context, flags), {
+        ownRuns: true,
+      }),
     );
 }

@@ -1,4 +1,4 @@
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import type { Clock } from '../clock.ts';
@@ -33,6 +33,7 @@ export class Deliveries {
   readonly #waiting = new Map<string, Delivery[]>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #end = new AbortController();
+  readonly #agent = new Agent({ connect: { timeout: TIMEOUT } });
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -57,6 +58,7 @@ export class Deliveries {
     cancel();
     this.#end.abort();
     await Promise.all(this.#underWay);
+    await this.#agent.destroy();
   }
 
   async #deliver(receiver: string): Promise<void> {
@@ -91,6 +93,7 @@ export class Deliveries {
           ...(header !== undefined && { [header.name]: header.value.reveal() }),
         },
         body,
+        dispatcher: this.#agent,
         signal: AbortSignal.any([this.#end.signal, AbortSignal.timeout(TIMEOUT)]),
       });
       await answer.body.dump();
