@@ -119,7 +119,7 @@ describe('migrate', () => {
       'manifests/b.yaml': agentManifest('b').concat(
         '  llm_config: { knowledge_base_ids: [01KBOFTHEOLDONE], api_key: { $secret: MODEL_KEY } }\n',
       ),
-      'manifests/c.yaml': agentManifest('c'),
+      'manifests/c.yaml': withBase('c', 'Prices'),
     });
     for (let count = 0; count < 2; count++) h.empty.dashboard.addKnowledgeBase({ name: 'FAQ' });
     const refused = await h.migrate();
@@ -130,12 +130,18 @@ describe('migrate', () => {
     expect(flat(refused)).toContain('[ ] Set the secret MODEL_KEY. Agent/b');
     expect(flat(refused)).toContain('names the KnowledgeBase 01KBOFTHEOLDONE by its id');
     expect(h.empty.requests.every(({ method }) => method === 'GET')).toBe(true);
+    expect(flat(refused), 'also what the others wait for').toContain(
+      '[ ] In the dashboard, add the knowledge base "Prices".',
+    );
+    h.empty.dashboard.addKnowledgeBase({ name: 'Prices' });
     const json = await h.migrate('--output', 'json');
     expect(json.code).toBe(1);
-    expect(JSON.parse(json.stdout)).toMatchObject({
-      summary: null,
-      checklist: [{ moment: 'must' }, { moment: 'must' }, { moment: 'must' }],
-    });
+    const { summary, checklist } = JSON.parse(json.stdout) as {
+      readonly summary: unknown;
+      readonly checklist: readonly { readonly moment: string }[];
+    };
+    expect(summary).toBeNull();
+    expect(checklist.filter(({ moment }) => moment === 'must')).toHaveLength(3);
     expect(await h.migrate('--exclude', 'Agent/a', '*/b')).toMatchObject({ code: 0 });
     expect([...h.empty.world.agents.values()].map(({ name }) => name)).toEqual(['c']);
   });

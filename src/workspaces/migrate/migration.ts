@@ -3,6 +3,7 @@ import type { PlanDocument } from '../../engine/plan-document.ts';
 import { type Planned, reconcile } from '../../engine/reconcile.ts';
 import type { ApplyEvent, ApplyReport, ReadProgress } from '../../engine/report.ts';
 import { kinds } from '../../kinds/index.ts';
+import type { Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { writeFiles } from '../../project/write-files.ts';
 import type { StateSession } from '../../state/session.ts';
@@ -57,18 +58,25 @@ export async function lookAhead(migrating: Migrating): Promise<Outlook> {
   const { context, ends, live, state } = migrating;
   const fromState = await stateToRead(context, ends.from);
   const prepared = await prepare({ ...migrating, fromState, toState: state });
-  const { list, edits } = prepared;
-  const planned = list.of('must').length > 0 ? undefined : await planMigration(prepared, migrating);
+  const { list, edits, selected } = prepared;
+  const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
+  const clear = selected.filter(({ address }) => !obstructed.has(address));
+  // Also where some must be mended first: the list is to have all that is in the way of the others.
+  const planned = clear.length === 0 ? undefined : await planMigration(prepared, clear, migrating);
   if (planned !== undefined) checkPlan(list, checkable(prepared, planned.plan.document, ends));
   return {
     prepared,
-    planned,
+    planned: obstructed.size === 0 ? planned : undefined,
     before: list.of('must', 'waits', 'know'),
     files: [...(live?.files ?? []).map((file) => file.path), ...edits.map(({ file }) => file)],
   };
 }
 
-function planMigration({ resources, selected }: Prepared, migrating: Migrating): Promise<Planned> {
+function planMigration(
+  { resources }: Prepared,
+  selected: readonly Resource[],
+  migrating: Migrating,
+): Promise<Planned> {
   const { context, ends, options, client, state, onRead } = migrating;
   return reconcile({
     ...commonInput({
