@@ -1,16 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, rmSync } from 'node:fs';
 import path from 'node:path';
 
-/* Makes dist/: the sources as JavaScript, and the bin executable. */
+/* Makes dist/: the command and the library as JavaScript, and the library's types. */
 
 const root = path.resolve(import.meta.dirname, '..');
-const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-
-rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-const compiled = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
-  cwd: root,
-  stdio: 'inherit',
-});
-if (compiled.status === 0) chmodSync(path.join(root, 'dist', 'main.js'), 0o755);
-else process.exitCode = 1;
+const steps = [
+  [path.join(root, 'scripts', 'bundle.ts'), path.join(root, 'dist')],
+  [path.join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'],
+];
+for (const step of steps) {
+  const { status } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' });
+  if (status !== 0) {
+    process.exitCode = 1;
+    break;
+  }
+}

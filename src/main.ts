@@ -9,6 +9,6 @@ if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
   process.exitCode = 1;
 } else {
   // Not imported before it is known that this Node can read it.
-  const { main } = await import('./cli/main.ts');
-  await main(process);
+  const { start } = await import('./cli/start.ts');
+  await start(process);
 }

@@ -1,11 +1,26 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 
 interface PackageFile {
   readonly version: string;
 }
 
+/** Absolute path of the folder that voxform is installed in. */
+export const PACKAGE_FOLDER = packageFolder();
+
 const packageFile = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  readFileSync(path.join(PACKAGE_FOLDER, 'package.json'), 'utf8'),
 ) as PackageFile;
 
 export const VERSION = packageFile.version;
+
+/** Sources and built chunks do not lie equally deep. */
+function packageFolder(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(path.join(folder, 'package.json'))) {
+    const parent = path.dirname(folder);
+    if (parent === folder) throw new Error(`no package.json above ${import.meta.dirname}`);
+    folder = parent;
+  }
+  return folder;
+}

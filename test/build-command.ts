@@ -22,8 +22,7 @@ export function buildCommand(): { readonly folder: string; readonly remove: () =
   const root = path.resolve(import.meta.dirname, '..');
   // Beside `dist`, because the command looks for the package's files from there.
   const folder = path.join(root, `.test-build-${process.pid}`);
-  const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', folder];
+  const args = [path.join(root, 'scripts', 'bundle.ts'), folder];
   execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

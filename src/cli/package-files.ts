@@ -1,6 +1,7 @@
-import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+import { PACKAGE_FOLDER } from '../version.ts';
 
 /** Absolute path of a file or folder that comes with voxform, seen from its own folder. */
 export function packagePath(relative: string): string {
-  return fileURLToPath(new URL(`../../${relative}`, import.meta.url));
+  return path.join(PACKAGE_FOLDER, relative);
 }
