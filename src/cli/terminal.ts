@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { CLEAR_LINE } from '../output/progress.ts';
 import { createStyle, type Style } from '../output/style.ts';
 import type { Redactor } from '../values/redactor.ts';
 
@@ -34,6 +35,7 @@ export class Terminal {
   readonly canDraw: boolean;
   readonly #options: TerminalOptions;
   #lost: Error | undefined;
+  #standing = false;
 
   constructor(options: TerminalOptions) {
     const { stdin, stdout, stderr, env } = options;
@@ -83,8 +85,16 @@ export class Terminal {
     });
   }
 
+  /** Takes a line of progress away that stands there. */
   err(text: string): void {
+    this.#write(this.#options.stderr, this.#standing ? `${CLEAR_LINE}${text}` : text);
+    this.#standing = false;
+  }
+
+  /** Writes progress: a line without an end stands until something else is written. */
+  draw(text: string): void {
     this.#write(this.#options.stderr, text);
+    this.#standing = this.canDraw && text !== CLEAR_LINE && !text.endsWith('\n');
   }
 
   /** The answer to a question, or undefined when there is none: the input ended, or the signal came first. */

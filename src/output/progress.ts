@@ -27,7 +27,8 @@ export interface Progress {
 const redrawEvery = 80;
 const logEvery = 5000;
 
-const clearLine = '\r\u001b[2K';
+/** Empties the line that the cursor is on, and goes to its beginning. */
+export const CLEAR_LINE = '\r\u001b[2K';
 
 /** Shows what is under way; driven by events alone, so that nothing is written between them. */
 export function createProgress(options: ProgressOptions): Progress {
@@ -86,7 +87,7 @@ function onTerminal({ write, style, now }: ProgressOptions): Surface {
   let drawn = false;
   let last = Number.NEGATIVE_INFINITY;
   const clear = (): void => {
-    if (drawn) write(clearLine);
+    if (drawn) write(CLEAR_LINE);
     drawn = false;
     last = Number.NEGATIVE_INFINITY;
   };
@@ -97,7 +98,7 @@ function onTerminal({ write, style, now }: ProgressOptions): Surface {
       if (!always && time - last < redrawEvery) return;
       last = time;
       drawn = true;
-      write(clearLine + style.dim(truncate(line(), style.width - 1)));
+      write(CLEAR_LINE + style.dim(truncate(line(), style.width - 1)));
     },
     keep(line) {
       clear();

@@ -1,29 +1,23 @@
 import type { PlanDocument } from '../../engine/plan-document.ts';
 import type { Planned } from '../../engine/reconcile.ts';
-import type { Resource } from '../../manifests/resource.ts';
 import { planHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { planGithub } from '../../output/plan-github.ts';
 import { planMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
-import type { PlatformClient } from '../../platform/client.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import type { State } from '../../state/state.ts';
 import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
-import { planWorkspace } from '../../workspaces/planning.ts';
+import { type Prepared, planWorkspace } from '../../workspaces/planning.ts';
 import type { PlanningOptions } from '../../workspaces/run-options.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags } from '../flags.ts';
 
 export type PlanFormat = 'text' | 'json' | 'markdown' | 'html' | 'github';
 
-export interface Planning {
+export interface Planning extends Prepared {
   readonly opened: OpenWorkspace;
-  readonly state: State;
-  readonly client: PlatformClient;
   readonly progress: Progress;
-  readonly desired: readonly Resource[];
   readonly flags: PlanningOptions;
 }
 
@@ -40,7 +34,7 @@ export async function planAll(
 /** `writes` is how many resources an apply will write. */
 export function progressFor({ terminal, log, quiet, now }: Context, writes?: number): Progress {
   return createProgress({
-    write: (text) => (log.isJson ? log.block('info', text) : terminal.err(text)),
+    write: (text) => (log.isJson ? log.block('info', text) : terminal.draw(text)),
     interactive: terminal.canDraw && !log.isJson,
     quiet,
     writes,
