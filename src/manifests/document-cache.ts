@@ -1,27 +1,26 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ParsedFile } from './parse-documents.ts';
 
 /** Files that were parsed before, by what they held. A member may forget anything at any time. */
 export interface DocumentCache {
   get(key: string): ParsedFile | undefined;
   set(key: string, parsed: ParsedFile): void;
+  /** To be called when all files of a project were asked for: what this round did not ask for may be forgotten. Never throws. */
+  endRound(): Promise<void>;
 }
 
-/** The key of a text: equal texts have the same, others never. */
+/** The key of a text: equal texts have the same, others never. The text must be well-formed, as every text of a file is. */
 export function documentKey(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
+  return hash('sha256', text, 'base64url');
 }
 
-/** Keeps in memory what the last two rounds of reading have asked for. */
+/** Characters in every key. */
+export const KEY_LENGTH = 43;
+
+/** Keeps in memory what the last round of reading has asked for. */
 export class DocumentMemory implements DocumentCache {
   #current = new Map<string, ParsedFile>();
   #last: ReadonlyMap<string, ParsedFile> = new Map();
-
-  /** To be called before all files are read once more: what the round before did not ask for is forgotten. */
-  beginRound(): void {
-    this.#last = this.#current;
-    this.#current = new Map();
-  }
 
   get(key: string): ParsedFile | undefined {
     const known = this.#current.get(key) ?? this.#last.get(key);
@@ -31,5 +30,10 @@ export class DocumentMemory implements DocumentCache {
 
   set(key: string, parsed: ParsedFile): void {
     this.#current.set(key, parsed);
+  }
+
+  async endRound(): Promise<void> {
+    this.#last = this.#current;
+    this.#current = new Map();
   }
 }

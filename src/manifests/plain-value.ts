@@ -110,7 +110,8 @@ class PlainReader {
           const message = 'the number has too many digits to be kept exactly; put it in quotes';
           this.#report('inexact-number', message, { node, depth });
         }
-        return value;
+        // JSON knows no negative zero.
+        return value === 0 ? 0 : value;
       default:
         return null;
     }

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { DocumentFile } from '../manifests/document-file.ts';
 import type { Finding } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { parseDocuments } from '../manifests/parse-documents.ts';
@@ -22,6 +23,8 @@ export interface LoadProjectOptions {
   readonly env: Environment;
   /** What `state.path` and `secrets_dir` are relative to; the project folder where absent. */
   readonly localRoot?: string | undefined;
+  /** True where parsed manifests are kept on the disk, for the next run. */
+  readonly mayCache?: boolean | undefined;
 }
 
 /**
@@ -29,11 +32,12 @@ export interface LoadProjectOptions {
  * @throws InvalidProject with everything that is wrong in the file.
  * @throws UserError where there is neither.
  */
-export async function loadProject({ cwd, env, localRoot }: LoadProjectOptions): Promise<Project> {
+export async function loadProject({ cwd, env, localRoot, mayCache }: LoadProjectOptions): Promise<Project> {
   const root = realFolder(cwd);
+  const documents = mayCache === true ? new DocumentFile(root) : undefined;
   const file = path.join(root, PROJECT_FILE);
   const read = readTextFile(file, root);
-  if ('text' in read) return parseProject(read.text, { root, env, localRoot });
+  if ('text' in read) return parseProject(read.text, { root, env, localRoot, documents });
   if (existsSync(file)) {
     throw new InvalidProject([{ severity: 'error', file: PROJECT_FILE, ...read.problem }]);
   }
@@ -62,6 +66,7 @@ export async function loadProject({ cwd, env, localRoot }: LoadProjectOptions): 
     guards: defaultGuards,
     windows: [],
     webhooks: [],
+    documents,
   };
 }
 
@@ -86,7 +91,9 @@ function noProject(root: string): UserError {
   });
 }
 
-export interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
+export interface ProjectPlace
+  extends Omit<LoadProjectOptions, 'cwd' | 'mayCache'>,
+    Pick<Project, 'documents'> {
   /** The project folder, a real path. */
   readonly root: string;
 }
@@ -95,18 +102,20 @@ export interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
  * The project that a `voxform.yaml` of this text makes of a folder.
  * @throws InvalidProject
  */
-export function parseProject(text: string, { root, env, localRoot = root }: ProjectPlace): Project {
+export function parseProject(text: string, place: ProjectPlace): Project {
+  const { root, env, localRoot = root, documents } = place;
   const { value, findings } = onlyDocument(text);
   const checked =
     value === undefined ? undefined : checkProject(value, { root, localRoot, env, file: PROJECT_FILE });
   const all = [...findings, ...(checked?.findings ?? [])];
-  if (checked?.project === undefined || all.length > 0) {
+  const project = checked?.project && { ...checked.project, documents };
+  if (project === undefined || all.length > 0) {
     throw new InvalidProject(
       locate(all, (file) => path.join(root, file)),
-      checked?.project,
+      project,
     );
   }
-  return checked.project;
+  return project;
 }
 
 function onlyDocument(text: string): { value: Json | undefined; findings: Finding[] } {

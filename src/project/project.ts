@@ -1,3 +1,4 @@
+import type { DocumentCache } from '../manifests/document-cache.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { JsonObject } from '../values/json.ts';
@@ -22,6 +23,8 @@ export interface Project {
   readonly windows: readonly ApplyWindow[];
   /** Whom watch tells of what happens. */
   readonly webhooks: readonly Webhook[];
+  /** Asked before a manifest is parsed. */
+  readonly documents?: DocumentCache | undefined;
 }
 
 export interface WorkspaceConfig {

@@ -1,6 +1,5 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
@@ -9,6 +8,7 @@ import type { Finding } from '../manifests/finding.ts';
 import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Project } from './project.ts';
+import { Turns } from './turns.ts';
 
 export interface ReadDeclarations {
   /** In file order. */
@@ -18,28 +18,34 @@ export interface ReadDeclarations {
 }
 
 export interface ReadOptions extends KnownNames {
+  /** Told of each declaration as soon as it is read. */
+  readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
   /** Texts that files are taken to have instead of their own, by real path. */
   readonly drafts?: ReadonlyMap<string, string> | undefined;
-  /** Asked before a file is parsed. */
-  readonly cache?: DocumentCache | undefined;
+  /** Asked before a file is parsed, instead of the project's own. */
+  readonly documents?: DocumentCache | undefined;
 }
-
-/** Files that are read before other work, such as answers of the platform, gets a turn. */
-const FILES_A_TURN = 32;
 
 /** Reads every manifest of the project. Never throws over what is in them. */
 export async function readDeclarations(project: Project, known: ReadOptions): Promise<ReadDeclarations> {
   const findings: Finding[] = [];
   const files = manifestFiles(project, findings);
   const declarations: Declaration[] = [];
-  for (const [index, file] of files.entries()) {
-    if (index % FILES_A_TURN === FILES_A_TURN - 1) await setImmediate();
+  const cache = known.documents ?? project.documents;
+  const turns = new Turns();
+  for (const file of files) {
+    if (turns.isOver()) await turns.next();
+    const before = declarations.length;
     const absolute = path.join(project.root, file);
     const draft = known.drafts?.get(realpathSync(absolute));
     const read = draft === undefined ? readTextFile(absolute) : { text: draft };
-    if ('text' in read) readDocuments({ file, text: read.text }, known, { declarations, findings });
-    else findings.push({ severity: 'error', file, ...read.problem });
+    if ('text' in read) {
+      const parsed = draft === undefined ? parsedFile(read.text, cache) : parseDocuments(draft);
+      collect({ file, ...parsed }, known, { declarations, findings });
+    } else findings.push({ severity: 'error', file, ...read.problem });
+    for (const declaration of declarations.slice(before)) known.onDeclaration?.(declaration);
   }
+  await cache?.endRound();
   return { declarations, findings };
 }
 
@@ -66,13 +72,11 @@ interface Collected {
   readonly findings: Finding[];
 }
 
-interface TextFile {
+interface ManifestFile extends ParsedFile {
   readonly file: string;
-  readonly text: string;
 }
 
-function readDocuments({ file, text }: TextFile, known: ReadOptions, into: Collected): void {
-  const { documents, problems } = parsedFile(text, known.cache);
+function collect({ file, documents, problems }: ManifestFile, known: KnownNames, into: Collected): void {
   for (const problem of problems) into.findings.push({ severity: 'error', file, ...problem });
   if (documents.length === 0 && problems.length === 0) {
     into.findings.push({

@@ -9,6 +9,7 @@ import { selectWorkspaces } from './select-workspaces.ts';
 
 export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env'> {
   readonly cwd: string;
+  readonly mayCache?: boolean | undefined;
   readonly names: readonly string[] | 'all';
   readonly mode: 'offline' | 'offline-with-secrets';
 }
@@ -29,9 +30,9 @@ export interface Validated {
  * @throws UserError where a workspace is not known.
  */
 export async function validateWorkspaces(options: ValidateWorkspaces): Promise<Validated> {
-  const { cwd, env, names, kinds, lookups, mode } = options;
+  const { cwd, env, mayCache, names, kinds, lookups, mode } = options;
   try {
-    const project = await loadProject({ cwd, env });
+    const project = await loadProject({ cwd, env, mayCache });
     const selected = selectWorkspaces(project, { names, env, requireKey: false });
     const declarations = await readDeclarations(project, { kinds, lookups });
     const loaded = [];

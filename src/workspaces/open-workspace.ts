@@ -10,7 +10,7 @@ import { UserError } from '../problems/user-error.ts';
 import { everythingWrong } from '../project/everything-wrong.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
-import { loadDesired } from '../project/load-desired.ts';
+import { type LoadListener, loadDesired } from '../project/load-desired.ts';
 import { loadProject, PROJECT_FILE } from '../project/load-project.ts';
 import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
 import type { ReadDeclarations } from '../project/read-declarations.ts';
@@ -61,10 +61,11 @@ export class OpenWorkspace {
 
   /**
    * What the manifests declare, with every secret read. Warnings are logged.
+   * @param listener is told of what turns up on the way.
    * @throws InvalidManifests
    */
-  async desired(): Promise<Desired> {
-    const desired = await this.declared('live');
+  async desired(listener?: LoadListener): Promise<Desired> {
+    const desired = await this.declared('live', listener);
     if (desired.diagnostics.some(({ severity }) => severity === 'error')) {
       throw new InvalidManifests(desired.diagnostics);
     }
@@ -72,11 +73,20 @@ export class OpenWorkspace {
   }
 
   /** The same with whatever is wrong in it; `offline` also does without what is not set. */
-  async declared(mode: 'live' | 'offline'): Promise<Desired> {
+  async declared(mode: 'live' | 'offline', listener?: LoadListener): Promise<Desired> {
     const { project, workspace } = this;
     const { env } = this.#context;
     const declarations = await this.#declarations?.();
-    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, declarations });
+    const desired = await loadDesired({
+      project,
+      workspace,
+      kinds,
+      lookups,
+      env,
+      mode,
+      declarations,
+      listener,
+    });
     for (const { spec } of desired.resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }
@@ -195,8 +205,8 @@ export async function openWorkspace(
  * @throws InvalidProject with all that is wrong in its file.
  */
 export function openProject(context: RunContext): Promise<Project> {
-  const { cwd, env } = context;
-  return loadProject({ cwd, env }).catch(async (error: unknown) => {
+  const { cwd, env, mayCache } = context;
+  return loadProject({ cwd, env, mayCache }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
   });
 }

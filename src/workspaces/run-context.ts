@@ -26,6 +26,8 @@ export interface RunContext {
   readonly workspace: string | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
+  /** True where parsed manifests are kept on the disk, for the next run. */
+  readonly mayCache?: boolean | undefined;
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;

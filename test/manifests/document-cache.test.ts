@@ -5,12 +5,12 @@ import type { ParsedFile } from '../../src/manifests/parse-documents.ts';
 const parsed: ParsedFile = { documents: [], problems: [] };
 
 describe('parsed files kept in memory', () => {
-  it('keeps what each round asks for, and forgets the rest', () => {
+  it('keeps what each round asks for, and forgets the rest', async () => {
     const memory = new DocumentMemory();
     memory.set('used', parsed);
     memory.set('unused', parsed);
     for (let round = 0; round < 2; round++) {
-      memory.beginRound();
+      await memory.endRound();
       expect(memory.get('used')).toBe(parsed);
     }
     expect(memory.get('unused')).toBeUndefined();

@@ -44,9 +44,10 @@ async function validateSeveral(
   names: readonly string[] | 'all',
   { output, secrets }: ValidateOptions,
 ): Promise<number> {
-  const { cwd, env, terminal } = context;
+  const { cwd, env, mayCache, terminal } = context;
   const mode = secrets ? 'offline-with-secrets' : 'offline';
-  const { workspaces, diagnostics } = await validateWorkspaces({ cwd, env, names, kinds, lookups, mode });
+  const validating = { cwd, env, mayCache, names, kinds, lookups, mode } as const;
+  const { workspaces, diagnostics } = await validateWorkspaces(validating);
   const all = workspaces.length;
   const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
     having.length === all
@@ -71,9 +72,9 @@ async function validateSeveral(
 
 /** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
 async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
-  const { cwd, env, workspace: name } = context;
+  const { cwd, env, mayCache, workspace: name } = context;
   try {
-    const project = await loadProject({ cwd, env });
+    const project = await loadProject({ cwd, env, mayCache });
     const workspace = selectWorkspace(project, { name, env, requireKey: false });
     const mode = secrets ? 'offline-with-secrets' : 'offline';
     return await loadDesired({ project, workspace, kinds, lookups, env, mode });
