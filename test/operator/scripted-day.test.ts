@@ -1,0 +1,244 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Ended, type Folder, temporaryFolder, voxform } from '../cli/voxform-process.ts';
+import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
+import { WatchProcess } from './watch-process.ts';
+
+const env = { VOXFORM_API_KEY: API_KEY };
+const quick = [
+  '--interval',
+  '1h',
+  '--first-retry',
+  '0.2s',
+  '--longest-retry',
+  '0.4s',
+  '--listen',
+  '127.0.0.1:0',
+];
+const applying = ['--mode', 'apply', '--auto-approve', ...quick];
+
+interface Status {
+  readonly ready: boolean;
+  readonly commit: string | null;
+  readonly failures: number;
+  readonly last_run: { readonly result: string; readonly manifests_valid: boolean };
+}
+
+async function status(url: string): Promise<Status> {
+  return (await (await fetch(`${url}/status`)).json()) as Status;
+}
+
+async function figure(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.split(' ')[1]);
+}
+
+async function ask(url: string): Promise<void> {
+  expect((await fetch(`${url}/reconcile`, { method: 'POST' })).status).toBe(202);
+}
+
+function plan(folder: string): Promise<Ended> {
+  return voxform(['plan', '--detailed-exitcode'], { cwd: folder, env });
+}
+
+async function expectConverged(folder: string): Promise<void> {
+  const { code, stdout, stderr } = await plan(folder);
+  expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining('No changes.') });
+}
+
+/** The agent that has a name. */
+function agentNamed(emulator: Emulator, name: string) {
+  const found = [...emulator.world.agents.values()].filter((agent) => agent.name === name);
+  expect(found).toHaveLength(1);
+  return found[0] as (typeof found)[number];
+}
+
+/** What somebody does in the dashboard. */
+function editPrompt(emulator: Emulator, prompt: string): void {
+  const { id } = agentNamed(emulator, 'reception');
+  emulator.dashboard.edit('agents', id, { prompt_config: { prompt } });
+}
+
+function promptOf(emulator: Emulator, name: string): unknown {
+  return agentNamed(emulator, name).prompt_config?.prompt;
+}
+
+it('converges through a day of edits, drift, outages and restarts', async () => {
+  await using emulator = await startEmulator({ seed: 7 });
+  await using folder = await temporaryFolder({
+    'voxform.yaml': projectFile(emulator),
+    'manifests/a.yaml': agentManifest('reception'),
+    'manifests/b.yaml': `${webhookManifest('calls', 'https://hooks.example.com/calls')}`,
+  });
+  let watch = new WatchProcess(applying, { cwd: folder.root, env });
+  const url = await watch.url();
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+
+  // Morning: an edit, by an editor that writes beside the file and renames.
+  await folder.write('manifests/a.tmp', agentManifest('reception', 'Be brief.'));
+  await rename(path.join(folder.root, 'manifests/a.tmp'), path.join(folder.root, 'manifests/a.yaml'));
+  await watch.until('applied', ({ address }) => address === 'Agent/reception');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+
+  // Hundreds of files at once, as a checkout brings them, make one run.
+  const before = await figure(url, 'voxform_run_duration_seconds_count');
+  await mkdir(path.join(folder.root, 'manifests/many'));
+  for (let number = 0; number < 200; number++)
+    await folder.write(`manifests/many/${number}.yaml`, agentManifest(`many-${number}`));
+  await watch.until('applied', ({ address }) => address === 'Agent/many-199');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(emulator.world.agents.size).toBe(201);
+  expect((await figure(url, 'voxform_run_duration_seconds_count')) - before).toBe(1);
+
+  // Somebody changes a prompt in the dashboard.
+  editPrompt(emulator, 'Be rude.');
+  await ask(url);
+  expect(await watch.until('drift')).toMatchObject({
+    address: 'Agent/reception',
+    fields: ['prompt_config.prompt'],
+  });
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+
+  // A file that is not valid: the last good manifests stay in force, and drift is still mended by them.
+  await writeFile(
+    path.join(folder.root, 'manifests/a.yaml'),
+    'apiVersion: voxform/v1\nkind: Agent\nmetadata: {',
+  );
+  await watch.until('manifests-refused');
+  editPrompt(emulator, 'Be rude again.');
+  watch.signal('SIGHUP');
+  await watch.until('applied', ({ address }) => address === 'Agent/reception');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect((await status(url)).last_run.manifests_valid).toBe(false);
+  expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+  await folder.write('manifests/a.yaml', agentManifest('reception', 'Be exact.'));
+  await watch.until('valid');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(promptOf(emulator, 'reception')).toBe('Be exact.');
+
+  // An outage at noon, with an edit in the middle of it.
+  emulator.faults.add({ times: 100_000, fault: { status: 401 } });
+  await ask(url);
+  await watch.until('failed');
+  await folder.write('manifests/a.yaml', agentManifest('reception', 'Be patient.'));
+  await watch.until(
+    'run',
+    ({ triggers, result }) => result === 'failed' && String(triggers).includes('files'),
+  );
+  await watch.until('run', ({ triggers, result }) => result === 'failed' && String(triggers) === 'retry');
+  expect((await status(url)).failures).toBeGreaterThan(1);
+  emulator.faults.clear();
+  await watch.until('recovered');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(promptOf(emulator, 'reception')).toBe('Be patient.');
+
+  // Killed in the middle of an apply, after the platform has carried a create out.
+  emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
+  const created = Promise.withResolvers<void>();
+  emulator.world.onWrite = () => created.resolve();
+  await folder.write('manifests/c.yaml', agentManifest('evening'));
+  await created.promise;
+  watch.signal('SIGKILL');
+  await watch.running.ended;
+  watch = new WatchProcess(applying, { cwd: folder.root, env });
+  await watch.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect([...emulator.world.agents.values()].filter(({ name }) => name === 'evening')).toHaveLength(1);
+  const imported = await voxform(
+    ['import', 'Agent/evening', agentNamed(emulator, 'evening').id, '--lock-timeout', '20s'],
+    {
+      cwd: folder.root,
+      env,
+    },
+  );
+  expect(imported.code).toBe(0);
+
+  // In the evening resources leave the manifests, and a restart for a new version.
+  await rm(path.join(folder.root, 'manifests/b.yaml'));
+  await watch.until('held', ({ why }) => why === 'leaving');
+  await watch.until('applied', ({ address, action }) => address === 'Webhook/calls' && action === 'forget');
+  await watch.until('run', ({ result }) => result === 'ok');
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0, stdout: '' });
+  await expectConverged(folder.root);
+  const reports = new WatchProcess(quick, { cwd: folder.root, env });
+  await reports.until('run', ({ result }) => result === 'ok');
+  reports.signal('SIGINT');
+  expect(await reports.running.ended).toMatchObject({ code: 0 });
+});
+
+it('follows a branch through bad commits and rewritten history', async () => {
+  await using emulator = await startEmulator({ seed: 8 });
+  await using folder = await temporaryFolder();
+  const git = gitIn(folder);
+  const [remote, home] = [path.join(folder.root, 'remote.git'), path.join(folder.root, 'home')];
+  await mkdir(home);
+  execFileSync('git', ['init', '--quiet', '--bare', '-b', 'main', remote]);
+  git('init', '--quiet', '-b', 'main');
+  const push = async (files: Readonly<Record<string, string>>, ...how: string[]): Promise<string> => {
+    for (const [name, text] of Object.entries(files)) await folder.write(`work/${name}`, text);
+    git('add', '-A');
+    git('commit', '--quiet', '-m', 'x', ...how);
+    git('push', '--quiet', '--force', remote, 'main');
+    return git('rev-parse', 'HEAD');
+  };
+  const first = await push({
+    'voice/voxform.yaml': projectFile(emulator),
+    'voice/manifests/a.yaml': agentManifest('reception', 'One.'),
+  });
+  const args = ['--git', remote, '--path', 'voice', ...applying];
+  let watch = new WatchProcess(args, { cwd: home, env });
+  let url = await watch.url();
+  await watch.until('commit', ({ commit }) => commit === first);
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(promptOf(emulator, 'reception')).toBe('One.');
+
+  const bad = await push({ 'voice/manifests/a.yaml': 'kind: Nonsense' });
+  await ask(url);
+  await watch.until('manifests-refused');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect((await status(url)).commit).toBe(first);
+
+  // After a restart the good commit is still known; what it applied is too, because the state lies outside the checkouts.
+  watch.signal('SIGTERM');
+  await watch.running.ended;
+  editPrompt(emulator, 'Rude.');
+  watch = new WatchProcess(args, { cwd: home, env });
+  url = await watch.url();
+  await watch.until('commit', ({ commit }) => commit === first && commit !== bad);
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(promptOf(emulator, 'reception')).toBe('One.');
+  expect(await readFile(path.join(home, '.voxform/test.state.json'), 'utf8')).toContain('Agent/reception');
+
+  const rewritten = await push({ 'voice/manifests/a.yaml': agentManifest('reception', 'Two.') }, '--amend');
+  await rename(remote, `${remote}.away`);
+  await ask(url);
+  await watch.until('fetch-failed');
+  await watch.until('run', ({ result }) => result === 'ok');
+  await rename(`${remote}.away`, remote);
+  await ask(url);
+  await watch.until('commit', ({ commit }) => commit === rewritten);
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect([promptOf(emulator, 'reception'), emulator.world.agents.size]).toEqual(['Two.', 1]);
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0 });
+});
+
+function gitIn({ root }: Folder): (...args: string[]) => string {
+  const work = path.join(root, 'work');
+  execFileSync('mkdir', ['-p', work]);
+  const settings = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+  return (...args) =>
+    execFileSync('git', ['-C', work, ...settings, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+}
