@@ -24,7 +24,12 @@ interface Status {
   readonly ready: boolean;
   readonly commit: string | null;
   readonly failures: number;
-  readonly last_run: { readonly result: string; readonly manifests_valid: boolean };
+  readonly last_run: {
+    readonly result: string;
+    readonly manifests_valid: boolean;
+    readonly resources: Readonly<Record<string, number>>;
+    readonly applied: readonly unknown[];
+  };
 }
 
 async function status(url: string): Promise<Status> {
@@ -50,6 +55,18 @@ async function expectConverged(folder: string): Promise<void> {
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining('No changes.') });
 }
 
+/** One more run finds nothing left to do. */
+async function expectInSync(watch: WatchProcess, url: string): Promise<void> {
+  await ask(url);
+  await watch.until('run', ({ triggers }) => String(triggers) === 'request');
+  const { result, resources, applied } = (await status(url)).last_run;
+  expect({ result, applied, kinds: Object.keys(resources) }).toEqual({
+    result: 'ok',
+    applied: [],
+    kinds: ['in_sync'],
+  });
+}
+
 /** The agent that has a name. */
 function agentNamed(emulator: Emulator, name: string) {
   const found = [...emulator.world.agents.values()].filter((agent) => agent.name === name);
@@ -67,7 +84,7 @@ function promptOf(emulator: Emulator, name: string): unknown {
   return agentNamed(emulator, name).prompt_config?.prompt;
 }
 
-it('converges through a day of edits, drift, outages and restarts', async () => {
+it.concurrent('converges through a day of edits, drift, outages and restarts', async () => {
   await using emulator = await startEmulator({ seed: 7 });
   await using folder = await temporaryFolder({
     'voxform.yaml': projectFile(emulator),
@@ -86,6 +103,7 @@ it('converges through a day of edits, drift, outages and restarts', async () => 
   await watch.until('applied', ({ address }) => address === 'Agent/reception');
   await watch.until('run', ({ result }) => result === 'ok');
   expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+  await expectInSync(watch, url);
 
   // Hundreds of files at once, as a checkout brings them, make one run.
   const before = await figure(url, 'voxform_run_duration_seconds_count');
@@ -96,6 +114,7 @@ it('converges through a day of edits, drift, outages and restarts', async () => 
   await watch.until('run', ({ result }) => result === 'ok');
   expect(emulator.world.agents.size).toBe(201);
   expect((await figure(url, 'voxform_run_duration_seconds_count')) - before).toBe(1);
+  await expectInSync(watch, url);
 
   // Somebody changes a prompt in the dashboard.
   editPrompt(emulator, 'Be rude.');
@@ -106,6 +125,7 @@ it('converges through a day of edits, drift, outages and restarts', async () => 
   });
   await watch.until('run', ({ result }) => result === 'ok');
   expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+  await expectInSync(watch, url);
 
   // A file that is not valid: the last good manifests stay in force, and drift is still mended by them.
   await writeFile(
@@ -123,8 +143,15 @@ it('converges through a day of edits, drift, outages and restarts', async () => 
   await watch.until('valid');
   await watch.until('run', ({ result }) => result === 'ok');
   expect(promptOf(emulator, 'reception')).toBe('Be exact.');
+  await expectInSync(watch, url);
 
-  // An outage at noon, with an edit in the middle of it.
+  // A short outage is waited out by the run that meets it.
+  emulator.faults.add({ times: 3, fault: { status: 503 } });
+  emulator.faults.add({ times: 2, fault: { cut: 'before' } });
+  await expectInSync(watch, url);
+  expect(await figure(url, 'voxform_api_retries_total{method="GET"}')).toBeGreaterThan(0);
+
+  // A long one at noon, with an edit in the middle of it.
   emulator.faults.add({ times: 100_000, fault: { status: 401 } });
   await ask(url);
   await watch.until('failed');
@@ -139,6 +166,7 @@ it('converges through a day of edits, drift, outages and restarts', async () => 
   await watch.until('recovered');
   await watch.until('run', ({ result }) => result === 'ok');
   expect(promptOf(emulator, 'reception')).toBe('Be patient.');
+  await expectInSync(watch, url);
 
   // Killed in the middle of an apply, after the platform has carried a create out.
   emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
@@ -175,7 +203,7 @@ it('converges through a day of edits, drift, outages and restarts', async () => 
   expect(await reports.running.ended).toMatchObject({ code: 0 });
 });
 
-it('follows a branch through bad commits and rewritten history', async () => {
+it.concurrent('follows a branch through bad commits and rewritten history', async () => {
   await using emulator = await startEmulator({ seed: 8 });
   await using folder = await temporaryFolder();
   const git = gitIn(folder);
@@ -228,6 +256,7 @@ it('follows a branch through bad commits and rewritten history', async () => {
   await watch.until('commit', ({ commit }) => commit === rewritten);
   await watch.until('run', ({ result }) => result === 'ok');
   expect([promptOf(emulator, 'reception'), emulator.world.agents.size]).toEqual(['Two.', 1]);
+  await expectInSync(watch, url);
   watch.signal('SIGTERM');
   expect(await watch.running.ended).toMatchObject({ code: 0 });
 });
