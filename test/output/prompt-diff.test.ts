@@ -149,6 +149,11 @@ describe('a diff of a prompt', () => {
     );
   });
 
+  it('marks nothing, and takes no time for it, where too much of a long line changed', () => {
+    expect(markWords(['x '.repeat(4900)], ['y z '.repeat(2400)])).toEqual([[undefined], [undefined]]);
+    expect(markWords(['a b'.repeat(9000)], ['a c'])).toEqual([[undefined], [undefined]]);
+  });
+
   it('shows a long line around every place that changed', () => {
     const filler = 'word '.repeat(80);
     const [went] = diffTexts(`${filler}one ${filler}two ${filler}`, `${filler}uno ${filler}due ${filler}`, {

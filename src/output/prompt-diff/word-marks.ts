@@ -8,6 +8,8 @@ export interface Word {
 
 /** In characters, of both sides: longer ones take too long to compare. */
 const longest = 20_000;
+/** In words and marks between them: where more came and went, the lines have too little in common. */
+const maxEdits = 400;
 /** Of a line: with less of it kept, marks would only be noise. */
 const leastKept = 0.4;
 
@@ -20,7 +22,8 @@ export function markWords(
   after: readonly string[],
 ): readonly [before: (readonly Word[] | undefined)[], after: (readonly Word[] | undefined)[]] {
   const [old, now] = [before.join('\n'), after.join('\n')];
-  const parts = old.length + now.length > longest ? [] : diffWordsWithSpace(old, now);
+  const isLong = old.length + now.length > longest;
+  const parts = (isLong ? undefined : diffWordsWithSpace(old, now, { maxEditLength: maxEdits })) ?? [];
   const went = parts
     .filter(({ added }) => !added)
     .map(({ value, removed }) => ({ text: value, changed: removed }));
