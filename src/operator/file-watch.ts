@@ -1,4 +1,4 @@
-import { type FSWatcher, lstatSync, statSync, watch as watchFolder } from 'node:fs';
+import { type FSWatcher, lstatSync, readlinkSync, statSync, watch as watchFolder } from 'node:fs';
 import path from 'node:path';
 import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
 import type { InputFiles } from './load-version.ts';
@@ -127,13 +127,16 @@ class Watched implements FileWatch {
 
 function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputFiles): Targets {
   const folders = new Map<string, Set<string> | undefined>();
+  const added = new Set<string>();
   const add = (file: string): void => {
     const parent = path.dirname(file);
-    if (parent === file) return;
+    if (parent === file || added.has(file)) return;
+    added.add(file);
     if (!folders.has(parent)) folders.set(parent, new Set());
     folders.get(parent)?.add(path.basename(file));
     // Each link on the way may be made to lead elsewhere, and what is not there yet may come.
-    for (let at = parent; path.dirname(at) !== at; at = path.dirname(at)) {
+    for (let at = file; path.dirname(at) !== at; at = path.dirname(at)) {
+      if (isLink(at)) add(path.join(targetOf(at), path.relative(at, file)));
       if (isLink(at) || !exists(at)) add(at);
     }
   };
@@ -165,4 +168,12 @@ function isFolder(file: string): boolean {
 
 function isLink(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+function targetOf(link: string): string {
+  try {
+    return path.resolve(path.dirname(link), readlinkSync(link));
+  } catch {
+    return link;
+  }
 }

@@ -97,6 +97,21 @@ const cases: readonly Case[] = [
     }),
   },
   {
+    reason: 'a whole project in a mounted volume, with folders',
+    setUp: (root) => {
+      mkdirSync(path.join(root, 'mount/..1/manifests'), { recursive: true });
+      writeFileSync(path.join(root, 'mount/..1/manifests/a.yaml'), agent('one'));
+      symlinkSync('..data/manifests', path.join(root, 'mount/manifests'));
+      swapData(path.join(root, 'mount'), '1', { 'voxform.yaml': PLAIN_PROJECT });
+    },
+    folder: 'mount',
+    changes: ['2', '3'].map((name) => (root) => {
+      mkdirSync(path.join(root, `mount/..${name}/manifests`), { recursive: true });
+      writeFileSync(path.join(root, `mount/..${name}/manifests/a.yaml`), agent(`n${name}`));
+      swapData(path.join(root, 'mount'), name, { 'voxform.yaml': PLAIN_PROJECT });
+    }),
+  },
+  {
     reason: 'a checkout behind a link that is moved',
     setUp: (root) => {
       for (const name of ['v1', 'v2', 'v3']) {
