@@ -209,6 +209,12 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     expect(kind.description).toMatch(/\.$/);
   });
 
+  it('leads to other records by fields that hold their ids, and can be listed if it does', () => {
+    const ways = Object.keys(kind.routes?.ways ?? {});
+    expect(ways.filter((path) => !kinds.has(kind.fields[path]?.refersTo ?? ''))).toEqual([]);
+    expect(ways.length === 0 || kind.list !== undefined).toBe(true);
+  });
+
   it('either lists its records by a key or reads them one by one', () => {
     expect([kind.list === undefined, kind.recordKey === undefined]).toEqual([
       kind.get !== undefined,
