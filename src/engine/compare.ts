@@ -1,6 +1,6 @@
 import type { FieldRule } from '../manifests/kind-schema.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
-import { references, revealed, type Value } from '../values/value.ts';
+import { hasReference, revealed, type Value } from '../values/value.ts';
 
 /** Everything that is known of one managed leaf. */
 export interface LeafState {
@@ -80,7 +80,7 @@ export function sameValue(rule: FieldRule, a: unknown, b: unknown): boolean {
 
 /** True where every reference in the value has become an id. */
 export function isComplete(value: Value): boolean {
-  return references(value).next().done === true;
+  return !hasReference(value);
 }
 
 export function isFingerprint(value: unknown): value is { readonly $fingerprint: string } {

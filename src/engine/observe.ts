@@ -15,6 +15,7 @@ import {
   type Observation,
   type ObserveOptions,
 } from './read.ts';
+import type { ReadAhead } from './read-ahead.ts';
 import { type Candidate, searchLost } from './search.ts';
 
 /** What the platform showed, at one time, of everything a plan is about. */
@@ -28,12 +29,20 @@ export interface Observed {
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
 }
 
+export interface Observing extends ObserveOptions {
+  /** What was begun to be read before. */
+  readonly ahead?: ReadAhead | undefined;
+}
+
 /**
  * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
  * @throws PlatformError when a read fails for another reason than that the record is gone.
  * @throws UserError when a record belongs to another workspace, or when everything that was recorded is gone.
  */
-export async function observe(bindings: readonly Binding[], options: ObserveOptions): Promise<Observed> {
+export async function observe(
+  bindings: readonly Binding[],
+  { ahead, ...options }: Observing,
+): Promise<Observed> {
   const progress = new Counter(options.onProgress?.bind(options));
   const records = new Map<Address, Observation>();
   const wanted: Binding[] = [];
@@ -43,6 +52,7 @@ export async function observe(bindings: readonly Binding[], options: ObserveOpti
   }
   const byKind = Map.groupBy(wanted, (binding) => binding.resource.kind);
 
+  const collecting = (kind: string) => ({ kind, workspaceId: options.workspaceId, progress });
   const lists = new Map<string, readonly ShownRecord[]>();
   const single: Binding[] = [];
   const listing: Promise<void>[] = [];
@@ -52,38 +62,52 @@ export async function observe(bindings: readonly Binding[], options: ObserveOpti
     else {
       const list = kind.list;
       listing.push(
-        collect(() => list(options.client), { kind: name, workspaceId: options.workspaceId, progress }).then(
-          (shown) => {
-            lists.set(name, shown);
-            for (const [address, observation] of matchList(kind, members, shown))
-              records.set(address, observation);
-          },
-        ),
+        (async () => {
+          const shown = await counted(progress, ahead?.list(name), () =>
+            collect(() => list(options.client), collecting(name)),
+          );
+          lists.set(name, shown);
+          for (const [address, observation] of matchList(kind, members, shown))
+            records.set(address, observation);
+        })(),
       );
     }
   }
   const lookups = new Map<string, ReadonlyMap<string, readonly string[]>>();
   for (const lookup of lookupsNeeded(bindings, options.lookups)) {
     listing.push(
-      collect(() => lookup.list(options.client), {
-        kind: lookup.name,
-        workspaceId: options.workspaceId,
-        progress,
-      }).then((shown) => {
-        lookups.set(lookup.name, idsByName(shown));
-      }),
+      (async () => {
+        const { name } = lookup;
+        const shown = await counted(progress, ahead?.lookup(name), () =>
+          collect(() => lookup.list(options.client), collecting(name)),
+        );
+        lookups.set(name, idsByName(shown));
+      })(),
     );
   }
   const searching = searchAll(bindings, options);
   progress.expect(single.length);
   const reading = eachConcurrently(single, options.concurrency, (binding) =>
     progress.single(async () => {
-      records.set(binding.resource.address, await observeOne(binding, options));
+      records.set(binding.resource.address, await observeOne(binding, { ...options, ahead }));
     }),
   );
   const [candidates] = await Promise.all([searching, reading, ...listing]);
   if (options.refresh && !options.allowRecreate) refuseWhenAllGone(bindings, records, options.state);
   return { records, lists, lookups, candidates };
+}
+
+/** What was begun before, which nobody counted then, or else what is read now. */
+async function counted<T>(
+  progress: Counter,
+  begun: Promise<readonly T[] | undefined> | undefined,
+  read: () => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const shown = await begun;
+  if (shown === undefined) return read();
+  progress.expect(shown.length);
+  progress.done(shown.length);
+  return shown;
 }
 
 /** For creates that had no answer, of kinds that no list shows. Reads nothing where there are none. */
@@ -103,10 +127,11 @@ async function searchAll(
 }
 
 /** Looks at one record that only its id leads to. */
-export async function observeOne(binding: Binding, options: ObserveOptions): Promise<Observation> {
+export async function observeOne(binding: Binding, { ahead, ...options }: Observing): Promise<Observation> {
   const kind = kindNamed(options.kinds, binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
-  const seen = await getRecord(kind, { ...options, id: binding.id });
+  const { id } = binding;
+  const seen = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
   if (seen.status !== 'shown') return seen;
   return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
 }

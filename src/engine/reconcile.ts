@@ -12,6 +12,7 @@ import { type Observed, observe } from './observe.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { planWithRoutes } from './plan-routes.ts';
 import type { ObserveOptions } from './read.ts';
+import type { ReadAhead } from './read-ahead.ts';
 import type { ReadProgress } from './report.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
@@ -31,6 +32,8 @@ export interface Reconciling {
   readonly allowRecreate: boolean;
   readonly allowReplace: readonly Address[];
   readonly version: string;
+  /** What was begun to be read before. Its time counts as when the platform was read. */
+  readonly ahead?: ReadAhead | undefined;
   /** Says of each record that changes what leads to it; lists what that needs where something changes. */
   readonly routes?: boolean;
   now(): Date;
@@ -62,9 +65,9 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
 
   const observing = observeOptions(input);
   const fingerprints = createFingerprints(state.salt);
-  const observedAt = input.now();
+  const observedAt = input.ahead?.since ?? input.now();
   const [observed] = await Promise.all([
-    observe([...bindings.values()], observing),
+    observe([...bindings.values()], { ...observing, ahead: input.ahead }),
     fingerprints.prepare(inScope.flatMap(({ spec }) => secretTexts(spec))),
   ]);
   await fingerprints.prepare(shownSecrets({ bindings, observed, kinds: input.kinds }));

@@ -7,7 +7,7 @@ import { parseSavedPlan, sealed } from '../engine/saved-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { VERSION } from '../version.ts';
 import { carryOut, refuseTrippedGuards } from '../workspaces/carry-out.ts';
-import { changesIn, commonInput, planWorkspace, stateToRead } from '../workspaces/planning.ts';
+import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../workspaces/planning.ts';
 import type { GuardOptions, PlanningOptions, SelectionOptions } from '../workspaces/run-options.ts';
 import { withSession } from '../workspaces/with-session.ts';
 import { calling } from './calls.ts';
@@ -134,25 +134,18 @@ export async function drift(project: Project, options: ReadOptions = {}): Promis
 }
 
 function planned(project: Project, options: PlanOptions, settings: Partial<PlanningOptions>): Promise<Plan> {
-  return calling(project, options, async ({ context, opened }) => {
-    const { resources } = await opened.desired();
-    const state = await stateToRead(context, opened);
-    const client = opened.connect(options);
-    try {
+  return calling(project, options, ({ context, opened }) =>
+    preparedToPlan(context, { opened, options }, async (prepared) => {
       const made = await planWorkspace({
+        ...prepared,
         opened,
-        state,
-        client,
-        desired: resources,
         options: { refresh: true, ...options, ...settings },
         now: context.now,
         ...progressOf(options),
       });
       return made.plan;
-    } finally {
-      await client.close();
-    }
-  });
+    }),
+  );
 }
 
 function progressOf({ onProgress }: Pick<ReadOptions, 'onProgress'>): Pick<ReadOptions, 'onProgress'> {

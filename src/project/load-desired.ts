@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { duplicateAddresses, identityFindings } from '../manifests/check-identities.ts';
 import { referenceFindings } from '../manifests/check-references.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
@@ -16,6 +15,7 @@ import { isSpecial, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, Project, WorkspaceConfig } from './project.ts';
 import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
+import { Turns } from './turns.ts';
 
 export interface LoadOptions {
   readonly project: Project;
@@ -29,33 +29,45 @@ export interface LoadOptions {
   readonly drafts?: ReadonlyMap<string, string> | undefined;
   /** What the files declare, where they were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
+  readonly listener?: LoadListener | undefined;
 }
 
-/** Specs that are checked before other work, such as answers of the platform, gets a turn. */
-const SPECS_A_TURN = 128;
+/** Told of what the manifests of a workspace declare, while they are being read; they may turn out to be wrong. */
+export interface LoadListener {
+  /** Nothing that the workspace skips. May be said more than once. */
+  declared(address: string): void;
+  /** Of each kind that a value refers to, as often as that is so. */
+  refersTo(kind: string): void;
+}
 
 /**
  * Everything that the manifests declare for one workspace: read, merged with defaults and patches, and checked. What is wrong in what
  * people wrote is a diagnostic, never an exception.
  */
 export async function loadDesired(options: LoadOptions): Promise<Desired> {
-  const { project, workspace, lookups } = options;
-  const read = options.declarations ?? (await readDeclarations(project, options));
-  const { unique, findings: duplicates } = duplicateAddresses(read.declarations);
+  const { project, workspace, lookups, listener } = options;
   const overlays = new Overlays(options);
+  const onDeclaration = ({ address }: Declaration): void => {
+    if (!overlays.skips(address)) listener?.declared(address);
+  };
+  const read = options.declarations ?? (await readDeclarations(project, { ...options, onDeclaration }));
+  if (options.declarations !== undefined) read.declarations.forEach(onDeclaration);
+  const { unique, findings: duplicates } = duplicateAddresses(read.declarations);
   const offline = inputsFor({ ...options, mode: 'offline' });
   const findings = [read.findings, duplicates, overlays.findings(unique, offline)];
   const skipped = new Set<string>();
   const checked: Checked[] = [];
   const resources: Resource[] = [];
   const contexts = formsContexts(options, overlays);
-  for (const [index, declaration] of unique.entries()) {
-    if (index % SPECS_A_TURN === SPECS_A_TURN - 1) await setImmediate();
+  const turns = new Turns();
+  for (const declaration of unique) {
+    if (turns.isOver()) await turns.next();
     if (overlays.skips(declaration.address)) {
       skipped.add(declaration.address);
       continue;
     }
     const made = makeResource(declaration, overlays, contexts(declaration));
+    for (const { reference } of made.checked.references) listener?.refersTo(reference.kind);
     findings.push(made.findings);
     checked.push(made.checked);
     resources.push(made.resource);

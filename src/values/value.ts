@@ -86,31 +86,58 @@ export class Unset {
 }
 
 export function isSpecial(value: unknown): value is Special {
+  if (typeof value !== 'object' || value === null) return false;
   return (
     value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset
   );
 }
 
 /** The special leaves inside a value, those inside a join included, in order. */
-export function* specials(value: Value): Generator<Secret | Reference | Unset> {
-  if (value instanceof Join) for (const part of value.parts) yield* specials(part);
-  else if (isSpecial(value)) yield value;
-  else if (Array.isArray(value)) for (const item of value) yield* specials(item);
-  else if (isObject(value)) for (const key of Object.keys(value)) yield* specials(value[key] as Value);
+export function specials(value: Value): ArrayIterator<Secret | Reference | Unset> {
+  const found: (Secret | Reference | Unset)[] = [];
+  hasSpecial(value, (special) => {
+    found.push(special);
+    return false;
+  });
+  return found.values();
 }
 
 /** True where some part of the value is secret, so that no part of it may be shown. */
 export function isTainted(value: Value): boolean {
-  for (const special of specials(value)) if (special instanceof Secret) return true;
-  return false;
+  return hasSpecial(value, (special) => special instanceof Secret);
 }
 
-export function* references(value: Value): Generator<Reference> {
-  for (const special of specials(value)) if (special instanceof Reference) yield special;
+export function references(value: Value): ArrayIterator<Reference> {
+  const found: Reference[] = [];
+  hasSpecial(value, (special) => {
+    if (special instanceof Reference) found.push(special);
+    return false;
+  });
+  return found.values();
+}
+
+/** True where the value waits for the id of another record. */
+export function hasReference(value: Value): boolean {
+  return hasSpecial(value, (special) => special instanceof Reference);
+}
+
+/** Looks at the special leaves in order until one is as sought. Most values have none, so that nothing is made on the way. */
+function hasSpecial(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (hasSpecial(item, isSought)) return true;
+    return false;
+  }
+  if (value instanceof Join) return value.parts.some((part) => hasSpecial(part, isSought));
+  if (isSpecial(value)) return isSought(value);
+  const object = value as { readonly [key: string]: Value };
+  for (const key of Object.keys(object)) if (hasSpecial(object[key] as Value, isSought)) return true;
+  return false;
 }
 
 /** The same value with each special leaf replaced by what `replace` gives for it; joins of plain text become text. */
 export function mapSpecials(value: Value, replace: (special: Secret | Reference | Unset) => Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Join) {
     return joined(
       value.parts.map((part) => mapSpecials(part, replace)),

@@ -10,6 +10,8 @@ export interface SessionWanted {
   readonly options: LockOptions & PlatformOptions;
   /** What a first state begins with; something new where absent. */
   readonly fresh?: FreshState | undefined;
+  /** One that is open already, and stays open; a new one where absent. */
+  readonly client?: PlatformClient | undefined;
 }
 
 export interface Writable {
@@ -17,14 +19,14 @@ export interface Writable {
   readonly client: PlatformClient;
 }
 
-/** Does work that changes the state and reaches the platform. Both are closed whatever comes of it, the state first. */
+/** Does work that changes the state and reaches the platform. Both are closed whatever comes of it, the state first; a client that was given is not. */
 export async function withSession<T>(
   opened: OpenWorkspace,
-  { operation, options, fresh }: SessionWanted,
+  { operation, options, fresh, client: given }: SessionWanted,
   work: (writable: Writable) => Promise<T>,
 ): Promise<T> {
   // Before the lock: where no request could be sent, none is taken.
-  const client = opened.connect(options);
+  const client = given ?? opened.connect(options);
   try {
     const session = await openSession(
       opened.store,
@@ -36,6 +38,6 @@ export async function withSession<T>(
       await session.close();
     }
   } finally {
-    await client.close();
+    if (given === undefined) await client.close();
   }
 }

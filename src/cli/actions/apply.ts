@@ -19,9 +19,16 @@ import { VERSION } from '../../version.ts';
 import { carryOut, refuseTrippedGuards } from '../../workspaces/carry-out.ts';
 import { warnOfStateInGit } from '../../workspaces/git-state.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { changesIn, commonInput, planWorkspace } from '../../workspaces/planning.ts';
+import {
+  aheadFor,
+  changesIn,
+  commonInput,
+  planWorkspace,
+  type Surroundings,
+  withManifests,
+} from '../../workspaces/planning.ts';
 import type { GuardOptions } from '../../workspaces/run-options.ts';
-import { withSession } from '../../workspaces/with-session.ts';
+import { type SessionWanted, withSession } from '../../workspaces/with-session.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';
@@ -43,25 +50,35 @@ export async function applyChanges(
   if (file !== undefined) refuseScopeOf(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
-  const resources = saved === undefined ? (await opened.desired()).resources : [];
-  await warnOfStateInGit(context, opened.workspace.state.path);
-  const wanted = { operation: 'apply', options, fresh: saved?.state };
-  return withSession(opened, wanted, async ({ session, client }) => {
-    const progress = progressFor(context);
-    const surroundings = {
-      opened,
-      state: session.state,
-      client,
-      options,
-      now: context.now,
-      onProgress: progress.read,
-    };
-    const planned =
-      saved === undefined
-        ? await planWorkspace({ ...surroundings, desired: resources, options: { ...options, routes: true } })
-        : await resume({ ...commonInput(surroundings), saved, secret: opened.secretNamed() });
-    progress.clear();
-    return approveAndApply(context, { opened, session, planned, options });
+  const carryingOut = (
+    given: Pick<SessionWanted, 'fresh' | 'client'>,
+    plan: (surroundings: Surroundings) => Promise<Planned>,
+  ): Promise<number> =>
+    withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
+      const progress = progressFor(context);
+      const { state } = session;
+      const { now } = context;
+      const planned = await plan({ opened, state, client, options, now, onProgress: progress.read });
+      progress.clear();
+      return approveAndApply(context, { opened, session, planned, options });
+    });
+  const { path: statePath } = opened.workspace.state;
+  if (saved !== undefined) {
+    await warnOfStateInGit(context, statePath);
+    return carryingOut({ fresh: saved.state }, (surroundings) =>
+      resume({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+    );
+  }
+  return withManifests({ opened, options, now: context.now }, async ({ desired, early }) => {
+    await warnOfStateInGit(context, statePath);
+    return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
+      planWorkspace({
+        ...surroundings,
+        desired,
+        options: { ...options, routes: true },
+        ahead: aheadFor(early, surroundings.state),
+      }),
+    );
   });
 }
 

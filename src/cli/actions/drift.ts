@@ -7,7 +7,7 @@ import { driftGithub } from '../../output/plan-github.ts';
 import { driftMarkdown } from '../../output/plan-markdown.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { stateToRead } from '../../workspaces/planning.ts';
+import { preparedToPlan } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
 import { type PlanFormat, planAll, progressFor } from './planning.ts';
@@ -39,17 +39,11 @@ async function driftIn(
   opened: OpenWorkspace,
   options: DriftOptions,
 ): Promise<PlanDocument> {
-  const { resources } = await opened.desired();
-  const state = await stateToRead(context, opened);
-  const client = opened.connect(options);
-  try {
-    const progress = progressFor(context);
+  return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, refresh: true, allowRecreate: true };
-    const { plan } = await planAll(context, { opened, state, client, progress, desired: resources, flags });
+    const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
     return driftOf(plan);
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 function rendered(document: PlanDocument, format: PlanFormat, { terminal, verbose }: Context): string {

@@ -3,7 +3,7 @@ import { sealed } from '../../engine/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { changesIn, stateToRead } from '../../workspaces/planning.ts';
+import { changesIn, preparedToPlan } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { writePrivateFile } from '../private-file.ts';
@@ -46,22 +46,11 @@ async function planSeveral(
 }
 
 async function planOf(context: Context, opened: OpenWorkspace, options: PlanOptions): Promise<PlanDocument> {
-  const { resources } = await opened.desired();
-  const state = await stateToRead(context, opened);
-  const client = opened.connect(options);
-  try {
-    const { plan } = await planAll(context, {
-      opened,
-      state,
-      client,
-      progress: progressFor(context),
-      desired: resources,
-      flags: { ...options, routes: true },
-    });
+  return preparedToPlan(context, { opened, options }, async (prepared) => {
+    const flags = { ...options, routes: true };
+    const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
     return sealed(plan.document);
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 function codeFor(documents: readonly PlanDocument[], options: PlanOptions): number {

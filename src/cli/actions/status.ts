@@ -5,7 +5,7 @@ import { type Column, renderTable } from '../../output/table.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { stateToRead } from '../../workspaces/planning.ts';
+import { type Prepared, preparedToPlan } from '../../workspaces/planning.ts';
 import { isSettled, type ResourceStatus, statusOf } from '../../workspaces/status.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
@@ -57,18 +57,15 @@ async function statusIn(
   opened: OpenWorkspace,
   { options, deadline }: Looking,
 ): Promise<WorkspaceStatus> {
-  const { resources: desired } = await opened.desired();
-  const state = await stateToRead(context, opened);
-  const client = opened.connect(options);
   const { log, interrupts, now } = context;
-  try {
+  return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, refresh: true, allowRecreate: true };
-    const look = async (): Promise<ResourceStatus[]> => {
+    const look = async (given: Prepared): Promise<ResourceStatus[]> => {
       const progress = progressFor(context);
-      const { plan } = await planAll(context, { opened, state, client, progress, desired, flags });
+      const { plan } = await planAll(context, { ...given, opened, progress, flags });
       return statusOf(plan.document.resources);
     };
-    let resources = await look();
+    let resources = await look(prepared);
     while (options.waitPublished && resources.some(({ unpublished }) => unpublished)) {
       const left = deadline - now().getTime();
       if (left <= 0) break;
@@ -76,13 +73,11 @@ async function statusIn(
       log.info(`Waiting for ${waited.join(', ')} to be published.`);
       await delay(Math.min(PAUSE, left), undefined, { signal: interrupts.stop }).catch(() => undefined);
       if (interrupts.exitCode !== undefined) throw new UserError('the waiting was ended');
-      resources = await look();
+      resources = await look({ ...prepared, ahead: undefined });
     }
     const { name, workspaceId } = opened.workspace;
     return { workspace: name, workspace_id: workspaceId, resources };
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 function codeFor(

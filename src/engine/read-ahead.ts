@@ -1,0 +1,151 @@
+import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
+import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
+import { Counter, collect, getRecord, type Observation, type ObserveOptions } from './read.ts';
+
+export interface ReadAheadOptions
+  extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
+  now(): Date;
+}
+
+/** What gives a read its result; undefined where it failed too early for its failure to be kept. */
+type Begun<T> = Promise<T | undefined>;
+type LookedUp = Awaited<ReturnType<typeof collectLookup>>;
+
+interface Wanted {
+  readonly kind: Kind;
+  readonly id: string;
+  begun: Begun<Observation> | undefined;
+}
+
+/**
+ * Reads what a plan of all manifests will read in any case, while they are still being read: records that the state knows, as
+ * their declarations turn up, and beside them the lists of the kinds and names that are used. Each thing is given out once, so
+ * that whoever looks a second time sees the platform anew.
+ */
+export class ReadAhead {
+  /** Nothing was read before. */
+  readonly since: Date;
+  readonly #options: ReadAheadOptions;
+  readonly #records = new Map<string, Wanted>();
+  readonly #lists = new Map<string, Begun<readonly ShownRecord[]>>();
+  readonly #lookups = new Map<string, Begun<LookedUp>>();
+  /** Every list that was begun, also those that were given out. */
+  readonly #listed = new Set<string>();
+  readonly #queue: Wanted[] = [];
+  #next = 0;
+  #running = 0;
+  #keepsFailures = false;
+  #abandoned = false;
+
+  constructor(options: ReadAheadOptions) {
+    this.#options = options;
+    this.since = options.now();
+  }
+
+  /** A manifest declares it. */
+  declared(address: Address): void {
+    if (this.#abandoned) return;
+    const kind = this.#options.kinds.get(kindOf(address));
+    if (kind === undefined) return;
+    if (kind.list !== undefined) {
+      this.#list(kind.name, this.#lists, () => collectKind(kind, this.#options));
+      return;
+    }
+    const id = kind.get === undefined ? undefined : this.#options.state.resources.get(address)?.id;
+    if (id === undefined || this.#records.has(recordKey(kind.name, id))) return;
+    const wanted: Wanted = { kind, id, begun: undefined };
+    this.#records.set(recordKey(kind.name, id), wanted);
+    this.#queue.push(wanted);
+    this.#begin();
+  }
+
+  /** A manifest refers to a record of that kind. */
+  refersTo(kind: string): void {
+    const lookup = this.#options.lookups.get(kind);
+    if (lookup === undefined) return;
+    this.#list(kind, this.#lookups, () => collectLookup(lookup, this.#options));
+  }
+
+  /**
+   * Everything that the manifests say is known, their secrets too, which are struck out of what the platform says from now on: only
+   * then is a failure kept for whoever asks for the record. What failed before is read again.
+   */
+  manifestsRead(): void {
+    this.#keepsFailures = true;
+  }
+
+  /** The record, if it was to be read; one that has not been begun is begun at once. */
+  record(kind: Kind, id: string): Begun<Observation> | undefined {
+    const key = recordKey(kind.name, id);
+    const wanted = this.#records.get(key);
+    this.#records.delete(key);
+    if (wanted === undefined || (this.#abandoned && wanted.begun === undefined)) return undefined;
+    wanted.begun ??= this.#guarded(getRecord(kind, { ...this.#options, id }));
+    return wanted.begun;
+  }
+
+  list(kind: string): Begun<readonly ShownRecord[]> | undefined {
+    return taken(this.#lists, kind);
+  }
+
+  lookup(name: string): Begun<LookedUp> | undefined {
+    return taken(this.#lookups, name);
+  }
+
+  #begin(): void {
+    while (!this.#abandoned && this.#running < this.#options.concurrency) {
+      const wanted = this.#queue[this.#next];
+      if (wanted === undefined) return;
+      this.#next += 1;
+      if (wanted.begun !== undefined) continue;
+      this.#running += 1;
+      wanted.begun = this.#guarded(getRecord(wanted.kind, { ...this.#options, id: wanted.id })).finally(
+        () => {
+          this.#running -= 1;
+          this.#begin();
+        },
+      );
+      ignoreFailure(wanted.begun);
+    }
+  }
+
+  #list<T>(name: string, lists: Map<string, Begun<T>>, read: () => Promise<T>): void {
+    if (this.#abandoned || this.#listed.has(name)) return;
+    this.#listed.add(name);
+    lists.set(name, this.#guarded(read()));
+  }
+
+  #guarded<T>(reading: Promise<T>): Begun<T> {
+    const guarded = reading.catch((error: unknown): undefined => {
+      // A platform that fails is not asked for more than it is asked for again in any case.
+      this.#abandoned = true;
+      if (this.#keepsFailures) throw error;
+    });
+    ignoreFailure(guarded);
+    return guarded;
+  }
+}
+
+/** Nobody may ask for it any more. */
+function ignoreFailure(promise: Promise<unknown>): void {
+  promise.catch(() => undefined);
+}
+
+function taken<T>(begun: Map<string, T>, name: string): T | undefined {
+  const found = begun.get(name);
+  begun.delete(name);
+  return found;
+}
+
+type Listing = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
+
+function collectKind(kind: Kind, { client, workspaceId }: Listing): Promise<ShownRecord[]> {
+  const list = kind.list;
+  if (list === undefined) return Promise.resolve([]);
+  return collect(() => list(client), { kind: kind.name, workspaceId, progress: new Counter(undefined) });
+}
+
+function collectLookup(lookup: Lookup, { client, workspaceId }: Listing) {
+  const progress = new Counter(undefined);
+  return collect(() => lookup.list(client), { kind: lookup.name, workspaceId, progress });
+}
