@@ -80,7 +80,7 @@ describe('the package, imported by a program', () => {
   const tarball = path.join(folder, `voxform-${VERSION}.tgz`);
   const tool = (name: string) => path.join(root, 'node_modules', '.bin', name);
 
-  it('is found by every resolver that takes modules', async () => {
+  it.concurrent('is found by every resolver that takes modules', async () => {
     const [lint, types] = await Promise.all([
       succeed(tool('publint'), ['run', tarball, '--strict']),
       succeed(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii']),
@@ -89,7 +89,7 @@ describe('the package, imported by a program', () => {
     expect(types).toMatch(/from ESM\): OK[\s\S]*bundler: OK/);
   });
 
-  it('has the types that its page shows, and does what they say', async () => {
+  it.concurrent('has the types that its page shows, and does what they say', async () => {
     writeFileSync(path.join(folder, 'program.ts'), PROGRAM);
     const options = { strict: true, exactOptionalPropertyTypes: true, module: 'nodenext', target: 'es2024' };
     const types = { types: ['node'], typeRoots: [path.join(root, 'node_modules', '@types')] };

@@ -77,7 +77,7 @@ export function recoveredText(
     ),
     ...lost.map(
       ({ resource: { address } }) =>
-        `${address}: if you find it in the dashboard: voxform import ${address} ID. Otherwise apply creates it; if it does exist, there are two of it then.`,
+        `${address}: if you find it in the dashboard: voxform import ${address} ID. Otherwise apply creates it, and if it does exist there will be two.`,
     ),
     ...(findable.length === 0
       ? []

@@ -71,7 +71,7 @@ describe('recover', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('3 records taken under management.');
     expect(flat(stdout)).toContain('voxform import Webhook/hook ID');
-    expect(flat(stdout)).toContain('there are two of it then');
+    expect(flat(stdout)).toContain('if it does exist there will be two');
     const { 'Webhook/hook': hook, ...found } = ids;
     expect(await idsOf(workspace)).toEqual(found);
 

@@ -28,10 +28,16 @@ export async function fmt(context: Context, names: readonly string[], options: F
   const isWriting = options.check !== true && options.diff !== true;
   if (isWriting) await writeFiles(root, edits);
   if (diagnostics.length > 0) log.block('error', renderDiagnostics(diagnostics, terminal.errorStyle));
-  const what = isWriting ? 'formatted' : 'to be formatted';
-  log.info(`${edits.length} of ${plural(count, 'file')} ${what}.`);
+  log.info(told(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
   return isWrong ? ExitCode.error : ExitCode.ok;
+}
+
+function told(changed: number, count: number, isWriting: boolean): string {
+  if (count === 0) return 'There are no files to format.';
+  if (changed > 0)
+    return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'to be formatted'}.`;
+  return `${plural(count, 'file')} looked at: nothing to format.`;
 }
 
 interface Files {

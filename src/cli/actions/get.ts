@@ -174,7 +174,7 @@ function noneOf(name: ReadableName): string {
   const { list, ofRecord }: Readable = readables[name];
   return list === undefined && !ofRecord
     ? `The state has no ${name}, and the API cannot list them: name one by its id.`
-    : `There are no ${name}.`;
+    : `There are no ${name.replace('api-', 'API ').replace('-', ' ')}.`;
 }
 
 /** The id that an address has in the state; what is no address is an id already. */

@@ -77,8 +77,13 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Candidat
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
   return options
-    .filter(({ long, description }) => !given.has(long ?? '') || description.includes('(repeatable)'))
+    .filter((option) => !given.has(option.long ?? '') || isRepeatable(option))
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
+}
+
+/** Some commands take several workspaces. */
+function isRepeatable({ long, variadic, description }: Option): boolean {
+  return variadic || long === '--workspace' || description.includes('(repeatable)');
 }
 
 interface Place {

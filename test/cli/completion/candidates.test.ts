@@ -65,7 +65,7 @@ describe('what can follow on a command line', () => {
     { words: ['-qC', '/', 'pl'], given: ['plan'], reason: 'a command after flags in one word' },
     { words: ['state', 'u'], given: ['unlock'], reason: 'a command of a group' },
     { words: ['plan', '--allow-rep'], given: ['--allow-replace'], reason: 'a flag' },
-    { words: ['plan', '--no-c'], given: ['--no-color'], reason: 'a flag of every command' },
+    { words: ['plan', '--no-col'], given: ['--no-color'], reason: 'a flag of every command' },
     { words: ['plan', '--strict', '--str'], given: [], reason: 'a flag that was given' },
     {
       words: ['plan', '--target', 'Agent/day', '--targ'],
