@@ -1,8 +1,8 @@
 import type { RunContext } from '../workspaces/run-context.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
+import type { Tracing } from './spans.ts';
 import type { Terminal } from './terminal.ts';
-import type { Tracing } from './tracing.ts';
 
 /** What every command gets beside its own arguments and flags. */
 export interface Context extends RunContext {

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { JsonLines } from './log.ts';
+import type { JsonLines } from './log-entry.ts';
 
 export interface JsonLinesOptions {
   write(line: string): void;

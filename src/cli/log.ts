@@ -1,7 +1,5 @@
-import type { Json } from '../values/json.ts';
+import type { Fields, JsonLines, Level } from './log-entry.ts';
 import type { Terminal } from './terminal.ts';
-
-export type Level = 'error' | 'warning' | 'info' | 'debug';
 
 export type LogFormat = 'text' | 'json';
 
@@ -13,11 +11,6 @@ export interface LogOptions {
   readonly verbose: boolean;
   now(): Date;
 }
-
-/** Writes one entry as a line of JSON. */
-export type JsonLines = (level: Level, message: string, fields: Fields) => void;
-
-type Fields = Readonly<Record<string, Json>>;
 
 /** What a run says beside its result, on stderr: sentences for a person, or a JSON object a line. */
 export class Log {

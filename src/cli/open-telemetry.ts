@@ -10,7 +10,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { VERSION } from '../version.ts';
-import type { RunFacts, Tracing } from './tracing.ts';
+import type { RunFacts, Tracing } from './spans.ts';
 
 type Resource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
 

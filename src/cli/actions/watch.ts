@@ -16,7 +16,7 @@ import { VERSION } from '../../version.ts';
 import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { RunContext } from '../../workspaces/run-context.ts';
 import type { Context } from '../context.ts';
-import type { Tracing } from '../tracing.ts';
+import type { Tracing } from '../spans.ts';
 
 export interface WatchFlags extends WatchPolicy {
   readonly autoApprove?: boolean;
