@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { BehaviourPatch } from '../../../src/emulator/behaviour.ts';
 import type { RequestHook } from '../../../src/emulator/front-door.ts';
 import type { ReceivedRequest } from '../../../src/emulator/request-log.ts';
@@ -8,6 +9,7 @@ import { DEFAULT_WORKSPACE_ID, type Emulator, startEmulator } from '../../../src
 import { apply } from '../../../src/engine/apply.ts';
 import { driftOf } from '../../../src/engine/drift.ts';
 import type { PlanDocument, PlannedResource } from '../../../src/engine/plan-document.ts';
+import { ReadAhead } from '../../../src/engine/read-ahead.ts';
 import { type Planned, type Reconciling, reconcile } from '../../../src/engine/reconcile.ts';
 import type { ApplyEvent, ApplyReport } from '../../../src/engine/report.ts';
 import { resume } from '../../../src/engine/resume.ts';
@@ -24,7 +26,7 @@ import { openSession, readState, type StateSession } from '../../../src/state/se
 import type { State } from '../../../src/state/state.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
-import { fromForms, Secret } from '../../../src/values/value.ts';
+import { fromForms, references, Secret } from '../../../src/values/value.ts';
 
 /** A manifest without its file: the spec in the forms of a manifest, `$secret` and `$ref` included. */
 export interface Manifest {
@@ -106,6 +108,24 @@ export class Bench implements AsyncDisposable {
 
   async plan(options: PlanOptions = {}): Promise<PlanDocument> {
     return (await this.#planned(options)).plan.document;
+  }
+
+  /** The same with reading begun before, as while manifests are parsed: a turn a number, with as much else in between. */
+  async planAhead(turns: Iterator<number>): Promise<PlanDocument> {
+    const client = this.#client();
+    try {
+      const input = this.#reconciling({ client, state: await this.state(), options: {} });
+      const ahead = new ReadAhead({ ...input, workspaceId: DEFAULT_WORKSPACE_ID, concurrency: 2 });
+      for (const { address, spec } of input.desired) {
+        ahead.declared(address);
+        for (const { kind } of references(spec)) ahead.refersTo(kind);
+        for (let left = turns.next().value ?? 0; left > 0; left--) await setImmediate();
+      }
+      ahead.manifestsRead();
+      return (await reconcile({ ...input, ahead })).plan.document;
+    } finally {
+      await client.close();
+    }
   }
 
   async drift(): Promise<PlanDocument> {
