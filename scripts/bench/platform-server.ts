@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net';
-import { agentSpec, WORKSPACE_ID } from './workload.ts';
+import { type AgentSpec, agentSpec, WORKSPACE_ID } from './workload.ts';
 
 /*
  * The least that can stand in for the platform, so that the server is not what is measured: prepared answers over plain
@@ -33,14 +33,15 @@ process.on('message', (message) => {
 });
 process.on('disconnect', () => process.exit(0));
 
-/** Ids are their numbers, in the length that the platform's have. */
+/** Ids are the numbers in the agents' names, in the length that the platform's have: whatever the order of the creates. */
 function idOf(index: number): string {
   return `01JBENCH${String(index).padStart(18, '0')}`;
 }
 
-function add(spec: object): Buffer {
+function add(spec: Pick<AgentSpec, 'name'>): Buffer {
+  const index = Number(spec.name.slice('Line '.length));
   const record = {
-    id: idOf(answers.length),
+    id: idOf(index),
     ...spec,
     status: 'draft',
     version: null,
@@ -51,7 +52,7 @@ function add(spec: object): Buffer {
     published_at: null,
   };
   const created = answer('200 OK', { data: record });
-  answers.push(created);
+  answers[index] = created;
   return created;
 }
 
