@@ -40,7 +40,8 @@ export class Occasions {
     const done = new Set(
       applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
     );
-    const open = hold === undefined || hold.why === 'changing' ? [] : planned;
+    // The other reasons pass by themselves, or are failures.
+    const open = hold?.why === 'report' || hold?.why === 'window' ? planned : [];
     const key = open.map(({ address, action, changes }) => JSON.stringify([address, action, changes]));
     const isNews = this.#said.news('changes', key).added.length > 0;
     if (done.size > 0) {

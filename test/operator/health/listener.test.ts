@@ -1,0 +1,121 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { isLoopback, parseListen, refusal } from '../../../src/operator/health/admission.ts';
+import { listen } from '../../../src/operator/health/listener.ts';
+import { UserError } from '../../../src/problems/user-error.ts';
+
+const local = { host: '127.0.0.1', port: 0 };
+const open = { host: '0.0.0.0', port: 0 };
+const bearer = { authorization: 'Bearer t0ken' };
+
+describe('who may ask for a run', () => {
+  it.each([
+    ['this machine, by number', local, undefined, { host: '127.0.0.1:9464' }, true],
+    ['this machine, by name', local, undefined, { host: 'LocalHost:9464' }, true],
+    ['this machine, over IPv6', { host: '::1', port: 1 }, undefined, { host: '[::1]:9464' }, true],
+    ['a name that was made to lead here', local, undefined, { host: 'evil.example:9464' }, false],
+    ['no name at all', local, undefined, {}, false],
+    ['a name that only begins like this machine', local, undefined, { host: '127.evil.example' }, false],
+    ['a form of a page', local, undefined, { host: 'localhost', origin: 'https://evil.example' }, false],
+    [
+      'a page without an origin',
+      local,
+      undefined,
+      { host: 'localhost', 'sec-fetch-site': 'cross-site' },
+      false,
+    ],
+    ['a token that is set, missing', local, 't0ken', { host: 'localhost' }, false],
+    ['a token that is set, given', local, 't0ken', { host: 'localhost', ...bearer }, true],
+    ['others, without a token', open, undefined, { host: 'voxform.example' }, false],
+    ['others, with the token', open, 't0ken', { host: 'voxform.example', ...bearer }, true],
+    ['others, with a wrong token', open, 't0ken2', { host: 'voxform.example', ...bearer }, false],
+    ['a page that knows the token', open, 't0ken', { origin: 'https://x.example', ...bearer }, false],
+  ] as const)('%s', (_, address, token, headers, isLetIn) => {
+    const why = refusal(headers, { listen: address, token }, { writes: true });
+    expect([why === undefined, why]).toEqual([isLetIn, isLetIn ? undefined : expect.any(String)]);
+  });
+
+  it('lets everyone read where everyone can reach it, and only this machine on loopback', () => {
+    expect(refusal({ host: 'x' }, { listen: open, token: 't' }, { writes: false })).toBeUndefined();
+    expect(refusal({ host: 'x' }, { listen: local, token: undefined }, { writes: false })).toBeDefined();
+  });
+});
+
+describe('the address to listen on', () => {
+  it.each([
+    ['127.0.0.1:9464', '127.0.0.1', 9464],
+    ['[::1]:1', '::1', 1],
+    [':80', '0.0.0.0', 80],
+    ['localhost:0', 'localhost', 0],
+  ])('%s', (text, host, port) => expect(parseListen(text)).toEqual({ host, port }));
+
+  it.each(['9464', 'x', '127.0.0.1:', '127.0.0.1:70000', 'a b:1', '::1:80', 'http://x:1'])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseListen(text)).toThrow(UserError);
+    },
+  );
+
+  it('knows this machine', () => {
+    expect(['127.8.9.1', '::1', 'localhost', '0.0.0.0', '10.0.0.1', '127.x'].map(isLoopback)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('the listener', () => {
+  it('serves each path to those who may, with secrets struck out', async () => {
+    const asked: string[] = [];
+    let ready = false;
+    const listener = await listen({
+      listen: local,
+      token: undefined,
+      isReady: () => ready,
+      status: () => ({ error: 'hunter2' }),
+      metrics: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'x 1\n' }),
+      reconcile: () => asked.push('run'),
+      redact: (text) => text.replaceAll('hunter2', '(secret)'),
+    });
+    const get = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}) => {
+      const answer = await new Promise<{
+        status: number | undefined;
+        type: string | undefined;
+        text: string;
+      }>((resolve, reject) => {
+        const sent = request(`${listener.url}${path}`, { method, headers }, (got) => {
+          let text = '';
+          got.setEncoding('utf8').on('data', (more: string) => (text += more));
+          got.on('end', () =>
+            resolve({ status: got.statusCode, type: got.headers['content-type'], text: text.trim() }),
+          );
+        });
+        sent.on('error', reject).end();
+      });
+      return [answer.status, answer.text];
+    };
+    expect(await get('GET', '/healthz', { host: '10.1.2.3:9464' })).toEqual([200, '{"alive":true}']);
+    expect(await get('GET', '/readyz')).toEqual([503, '{"ready":false}']);
+    ready = true;
+    expect(await get('GET', '/readyz?x=1')).toEqual([200, '{"ready":true}']);
+    expect(await get('GET', '/status')).toEqual([200, '{"error":"(secret)"}']);
+    expect(await get('HEAD', '/status')).toEqual([200, '']);
+    expect(await get('GET', '/metrics')).toEqual([200, 'x 1']);
+    expect(await get('GET', '/metrics', { host: 'evil.example' })).toEqual([403, expect.any(String)]);
+    expect((await get('POST', '/status'))[0]).toBe(405);
+    expect((await get('GET', '/reconcile'))[0]).toBe(405);
+    expect((await get('GET', '/__proto__'))[0]).toBe(404);
+    expect(asked).toEqual([]);
+    expect(await get('POST', '/reconcile')).toEqual([202, '{"accepted":true}']);
+    expect((await get('POST', '/reconcile', { host: 'evil.example' }))[0]).toBe(403);
+    expect(asked).toEqual(['run']);
+    await expect(listen({ listen: parseListen(listener.url.slice(7)) } as never)).rejects.toThrow(
+      'it is in use',
+    );
+    await listener.close();
+  });
+});

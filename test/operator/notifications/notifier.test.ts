@@ -1,0 +1,172 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/operator/clock.ts';
+import { Notifier } from '../../../src/operator/notifications/notifier.ts';
+import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions.ts';
+import type { RunReport } from '../../../src/operator/run-report.ts';
+import { notifyEvents } from '../../../src/project/notify-schema.ts';
+import { Secret } from '../../../src/values/value.ts';
+import { sampleReport } from '../sample-report.ts';
+
+const drift = { drift: [{ address: 'Agent/a', fields: ['name'] }] };
+const failed: Partial<RunReport> = {
+  result: 'failed',
+  error: new Error('no "answer"\n{{x}}'),
+  plan: undefined,
+};
+
+/** The events of a row of reports. */
+function told(...reports: readonly Partial<RunReport>[]): string[] {
+  const occasions = new Occasions();
+  return reports.map((report) =>
+    occasions
+      .in(sampleReport(report))
+      .map(({ event }) => event)
+      .join('+'),
+  );
+}
+
+describe('what is worth telling', () => {
+  it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
+    ['nothing, where nothing happened', [{}, {}], ['', '']],
+    ['a drift, once until it is gone', [drift, drift, {}, drift], ['drift', '', '', 'drift']],
+    ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
+    ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
+    ['no run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
+    [
+      'no run that was ended',
+      [{ result: 'interrupted', error: new Error('given up'), plan: undefined }],
+      [''],
+    ],
+    [
+      'what was applied, each time',
+      Array(2).fill({
+        applied: [{ address: 'Agent/b', action: 'update', result: { status: 'done', id: 'x' } }],
+      }),
+      ['changes', 'changes'],
+    ],
+    ['what waits, once', [{ hold: { why: 'report' } }, { hold: { why: 'report' } }], ['changes', '']],
+    [
+      'a guard, as a failure',
+      [{ hold: { why: 'guard', guards: [{ flag: '--allow-large-change', message: 'm' }] } }],
+      ['failure'],
+    ],
+    [
+      'manifests that are not valid',
+      [{ invalid: { diagnostics: [], error: new Error('bad') } }],
+      ['failure'],
+    ],
+  ])('%s', (_, reports, expected) => {
+    expect(told(...reports)).toEqual(expected);
+  });
+
+  it('is JSON whatever is in it', () => {
+    const [occasion] = new Occasions().in(sampleReport(failed));
+    const template = {
+      a: '{{error}}!',
+      list: ['{{changed}}', 'n={{changed}}', 1, null],
+      resources: '{{resources}}',
+    };
+    const body = occasion && bodyOf(occasion, template);
+    expect(JSON.parse(JSON.stringify(body))).toEqual({
+      a: 'no "answer"\\n{{x}}!',
+      list: [0, 'n=0', 1, null],
+      resources: [],
+    });
+    expect(occasion && bodyOf(occasion, undefined)).toMatchObject({
+      event: 'failure',
+      text: expect.stringContaining('staging: failure'),
+    });
+  });
+});
+
+/** A receiver that answers with these statuses, the last one from then on. */
+async function receiver(...statuses: readonly number[]) {
+  const bodies: { readonly header: unknown; readonly text: string }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (more: string) => (text += more));
+    request.on('end', () => {
+      response.writeHead(statuses[bodies.length] ?? statuses.at(-1) ?? 200).end();
+      bodies.push({ header: request.headers['x-token'], text });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/s3cretpath`;
+  return { url, bodies, [Symbol.dispose]: () => void server.close() };
+}
+
+function notifierTo(url: string) {
+  const results: string[] = [];
+  const log: string[] = [];
+  const notifier = new Notifier({
+    // Pauses are no part of what is tested.
+    clock: {
+      ...systemClock,
+      after: (milliseconds, act) => systemClock.after(milliseconds > 20_000 ? milliseconds : 0, act),
+    },
+    random: () => 0,
+    log: { entry: (level, message) => log.push(`${level} ${message}`) },
+    redact: (text) => text.replaceAll('hunter2', '(secret)'),
+    onResult: (result) => results.push(result),
+  });
+  const header = { name: 'X-Token', value: new Secret('TOKEN', 'open sesame') };
+  const target = {
+    url: new Secret('HOOK', url),
+    shown: new URL(url).origin,
+    header,
+    on: notifyEvents,
+    template: undefined,
+  };
+  const notify = { receivers: [target], problems: [] };
+  return {
+    notifier,
+    results,
+    log,
+    tell: (report: Partial<RunReport>) => notifier.finished(sampleReport({ notify, ...report })),
+  };
+}
+
+describe('webhooks over real sockets', () => {
+  it('are told again until they hear, in order, with their header', async () => {
+    using hook = await receiver(503, 429, 200);
+    const { notifier, results, tell } = notifierTo(hook.url);
+    tell(drift);
+    tell({ ...failed, error: new Error('hunter2') });
+    await notifier.flush(30_000);
+    expect(results).toEqual(['delivered', 'delivered']);
+    const [first, second, third, fourth] = hook.bodies;
+    expect([first?.text, first?.header]).toEqual([second?.text, 'open sesame']);
+    expect(JSON.parse(third?.text ?? '')).toMatchObject({ event: 'drift', drifted: 1 });
+    expect(JSON.parse(fourth?.text ?? '')).toMatchObject({ event: 'failure', error: '(secret)' });
+  });
+
+  it.each([
+    ['gives up what is refused for good', [400], 1, /answered 400$/],
+    ['gives up after five tries', [500], 5, /answered 500, in 5 tries$/],
+    ['follows no redirect', [302], 1, /answered 302$/],
+  ] as const)('%s, and names the server alone', async (_, statuses, tries, message) => {
+    using hook = await receiver(...statuses);
+    const { notifier, results, log, tell } = notifierTo(hook.url);
+    tell(drift);
+    await notifier.flush(30_000);
+    expect([results, hook.bodies.length]).toEqual([['failed'], tries]);
+    expect(log.at(-1)).toMatch(message);
+    expect(log.join()).not.toContain('s3cretpath');
+  });
+
+  it('leaves out what would pile up, and ends in time', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { notifier, results, tell } = notifierTo(
+      `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
+    );
+    for (let number = 0; number < 40; number++) tell({ ...failed, error: new Error(String(number)) });
+    expect(results).toEqual(Array(8).fill('dropped'));
+    await notifier.flush(0);
+    expect(results.filter((result) => result === 'failed')).toHaveLength(32);
+    silent.closeAllConnections();
+    silent.close();
+  });
+});

@@ -1,0 +1,222 @@
+import { rm } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import type { RunReport } from '../../src/operator/run-report.ts';
+import { folderSource } from '../../src/operator/source.ts';
+import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
+import { createLocalStore } from '../../src/state/backends/local.ts';
+import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
+import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
+import { FakeClock } from './fake-clock.ts';
+import { testContext } from './test-context.ts';
+
+interface Bench extends AsyncDisposable {
+  readonly emulator: Emulator;
+  readonly folder: Folder;
+  readonly clock: FakeClock;
+  readonly watch: Watch;
+  readonly said: string[];
+  readonly stop: AbortController;
+  /** What time it is for windows. */
+  time: Date;
+  /** The report of the next run. */
+  next(): Promise<RunReport>;
+  writes(): number;
+}
+
+async function bench(
+  files: Readonly<Record<string, string>>,
+  { policy = {}, project = '' }: { policy?: Partial<WatchOptions['policy']>; project?: string } = {},
+): Promise<Bench> {
+  const emulator = await startEmulator({ seed: 3 });
+  const folder = await temporaryFolder({ 'voxform.yaml': projectFile(emulator, project), ...files });
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const said: string[] = [];
+  const waiting: ((report: RunReport) => void)[] = [];
+  const made = {
+    emulator,
+    folder,
+    clock,
+    said,
+    stop,
+    time: new Date('2026-01-07T12:00:00Z'),
+    next: () => new Promise<RunReport>((resolve) => waiting.push(resolve)),
+    writes: () => emulator.requests.filter(({ method }) => method !== 'GET').length,
+    async [Symbol.asyncDispose]() {
+      stop.abort('SIGTERM');
+      await emulator.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+  const watch = new Watch({
+    context: testContext(folder.root, {
+      env: { VOXFORM_API_KEY: API_KEY },
+      interrupts: { stop: stop.signal, requests: stop.signal },
+      now: () => made.time,
+    }),
+    log: { entry: (level, message) => level !== 'debug' && said.push(`${level}: ${message}`) },
+    source: folderSource(folder.root),
+    localRoot: undefined,
+    policy: { mode: 'apply', lockTimeout: 0, ...policy },
+    clock,
+    timing: {
+      pauses: { interval: 300_000, firstRetry: 5000, longestRetry: 300_000 },
+      settling: { quiet: 250, longest: 5000 },
+      random: () => 0.5,
+      leavingFor: 2000,
+      grace: 25_000,
+    },
+    observers: [{ finished: (report) => waiting.shift()?.(report) }],
+    watchFiles: () => ({ watch: async () => false, close: async () => undefined }),
+  });
+  return Object.assign(made, { watch });
+}
+
+const agents = (count: number, prompt: string): Record<string, string> => ({
+  'manifests/agents.yaml': Array.from({ length: count }, (_, index) =>
+    agentManifest(`a${index}`, prompt),
+  ).join('---\n'),
+});
+
+describe('a watch', () => {
+  it('only reports unless it may apply, and says what waits once', async () => {
+    await using made = await bench(agents(1, 'One.'), { policy: { mode: 'report' } });
+    const { watch, next, said, writes } = made;
+    void watch.untilStopped();
+    expect(await next()).toMatchObject({ result: 'ok', hold: { why: 'report' }, applied: [] });
+    watch.trigger('request');
+    await next();
+    expect([writes(), said]).toEqual([0, ['info: changes: 1 to create; voxform apply carries them out']]);
+  });
+
+  it('applies in windows only, and wakes for the next one', async () => {
+    const project = 'watch: { windows: [{ cron: "0 13 * * *", duration: 1h }] }\n';
+    await using made = await bench(agents(1, 'One.'), { project });
+    const { watch, next, writes, clock } = made;
+    void watch.untilStopped();
+    expect(await next()).toMatchObject({
+      hold: { why: 'window', opensAt: new Date('2026-01-07T13:00:00Z') },
+    });
+    await clock.pass(0);
+    expect(watch.status.secondsUntilNext).toBe(300);
+    made.time = new Date('2026-01-07T12:58:00Z');
+    watch.trigger('request');
+    await next();
+    await clock.pass(0);
+    expect([writes(), watch.status.secondsUntilNext]).toEqual([0, 120]);
+    made.time = new Date('2026-01-07T13:00:00Z');
+    const run = next();
+    await clock.pass(120_000);
+    expect(await run).toMatchObject({ triggers: ['window'], applied: [{ result: { status: 'done' } }] });
+    expect(writes()).toBe(1);
+  });
+
+  it('lifts no guard and replaces nothing unless it is told to', async () => {
+    const files = { ...agents(12, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
+    await using made = await bench(files);
+    const { watch, next, folder, writes, emulator, said } = made;
+    void watch.untilStopped();
+    expect(await next()).toMatchObject({ result: 'ok' });
+    const before = writes();
+    await folder.write('manifests/agents.yaml', agents(12, 'Two.')['manifests/agents.yaml'] ?? '');
+    await folder.write('manifests/hook.yaml', webhookManifest('h', 'https://b.example'));
+    for (let run = 0; run < 2; run++) {
+      watch.trigger('request');
+      expect(await next()).toMatchObject({ result: 'refused', hold: { why: 'guard' }, applied: [] });
+    }
+    expect([writes() - before, emulator.world.webhooks.size]).toEqual([0, 1]);
+    expect(said.filter((each) => each.includes('--allow-large-change'))).toHaveLength(1);
+    expect(said.filter((each) => each.includes('Webhook/h is blocked'))).toHaveLength(1);
+  });
+
+  it('waits while another run holds the state, and holds no lock itself while it looks', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, folder, clock, said } = made;
+    const store = createLocalStore({
+      path: path.join(folder.root, '.voxform/test.state.json'),
+      host: hostname(),
+      user: 'someone',
+      pid: process.pid,
+      version: '1.0.0',
+      now: () => new Date(),
+    });
+    const lease = await store.lock({ operation: 'apply', timeoutSeconds: 0, notice: () => undefined });
+    void watch.untilStopped();
+    for (let run = 0; run < 2; run++) {
+      expect(await next()).toMatchObject({ result: 'busy', applied: [] });
+      await clock.pass(0);
+      const left = watch.status.secondsUntilNext ?? 0;
+      expect(left).toBe(3.75 * 2 ** run);
+      if (run === 0) watch.trigger('request');
+    }
+    expect(said).toHaveLength(1);
+    await lease.release();
+    const run = next();
+    await clock.pass(7500);
+    expect(await run).toMatchObject({ result: 'ok', triggers: ['retry'] });
+    expect(await store.holder()).toBeUndefined();
+  });
+
+  it('releases what left the manifests only when it stays so', async () => {
+    const files = { ...agents(2, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
+    await using made = await bench(files);
+    const { watch, next, folder, clock } = made;
+    void watch.untilStopped();
+    await next();
+    // Cut off between two documents it is still valid.
+    await folder.write('manifests/agents.yaml', agents(1, 'One.')['manifests/agents.yaml'] ?? '');
+    watch.trigger('request');
+    expect(await next()).toMatchObject({ hold: { why: 'leaving', addresses: ['Agent/a1'] }, applied: [] });
+    await folder.write('manifests/agents.yaml', agents(2, 'One.')['manifests/agents.yaml'] ?? '');
+    watch.trigger('request');
+    expect(await next()).toMatchObject({ hold: undefined, plan: { summary: { forget: 0 } } });
+    await rm(path.join(folder.root, 'manifests/hook.yaml'));
+    watch.trigger('request');
+    await next();
+    const run = next();
+    await clock.pass(2000);
+    expect(await run).toMatchObject({
+      triggers: ['settled'],
+      applied: [{ address: 'Webhook/h', action: 'forget', result: { status: 'done' } }],
+    });
+  });
+
+  it('gives up at once what only reads when it is told to end', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, emulator, stop, said } = made;
+    emulator.faults.add({ match: { method: 'GET' }, times: 99, fault: { delayMs: 3_600_000 } });
+    const first = next();
+    await made.folder.write(
+      'manifests/n.yaml',
+      'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: n }\nspec: { number: "+12025550120" }\n',
+    );
+    const ended = watch.untilStopped();
+    await expect.poll(() => emulator.requests.length).toBeGreaterThan(0);
+    stop.abort('SIGTERM');
+    expect(await first).toMatchObject({ result: 'interrupted' });
+    expect([await ended, made.clock.waiting, said]).toEqual([true, 0, []]);
+  });
+
+  it('finishes what it writes, but not for longer than the grace period', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, emulator, stop, clock } = made;
+    emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
+    const created = Promise.withResolvers<void>();
+    emulator.world.onWrite = () => created.resolve();
+    const first = next();
+    const ended = watch.untilStopped();
+    await created.promise;
+    stop.abort('SIGTERM');
+    await clock.pass(24_999);
+    expect(watch.status).toMatchObject({ running: true, ending: true });
+    await clock.pass(1);
+    expect(await first).toMatchObject({
+      result: expect.stringMatching(/interrupted|failed/),
+      applied: [{ result: { status: 'failed' } }],
+    });
+    expect(await ended).toBe(false);
+  });
+});
