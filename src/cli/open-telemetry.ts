@@ -14,14 +14,14 @@ import type { RunFacts, Tracing } from './spans.ts';
 
 type Resource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
 
-/** Milliseconds that the end of a command waits for the collector. */
+/** Milliseconds that the end of a command waits for the collector, and that the exporter goes on trying. */
 const LONGEST_FLUSH = 2000;
 
 /** Spans, sent to the collector that the environment names: OTLP over HTTP, as JSON. */
 export function openTelemetry(env: Readonly<Record<string, string | undefined>>): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceOf(env),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ timeoutMillis: LONGEST_FLUSH }))],
   });
   const tracer = provider.getTracer('voxform', VERSION);
   let run: { readonly span: Span; readonly context: Context } | undefined;
