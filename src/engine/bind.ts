@@ -25,6 +25,7 @@ export function bindResources(
   { state, declared }: { readonly state: State; readonly declared: ReadonlySet<Address> },
 ): ReadonlyMap<Address, Binding> {
   const holders = undeclaredHolders(state, declared);
+  const releases = releasesByAddress(state);
   const bindings = new Map<Address, Binding>();
   const taken = new Set(declared);
   for (const resource of resources.toSorted(byAddress)) {
@@ -39,7 +40,7 @@ export function bindResources(
     if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
     const released =
-      address === undefined && resource.id === undefined ? releasedBy(resource, state) : undefined;
+      address === undefined && resource.id === undefined ? releases.get(resource.address) : undefined;
     bindings.set(resource.address, {
       resource,
       entry,
@@ -52,15 +53,14 @@ export function bindResources(
   return bindings;
 }
 
-/** A record that another took the place of is not wanted back; any other that the address had is. */
-function releasedBy({ address, kind }: Resource, { orphans }: State): Orphan | undefined {
-  return orphans.findLast(
-    (orphan) =>
-      orphan.address === address &&
-      orphan.kind === kind &&
-      orphan.reason !== 'replaced' &&
-      orphan.reason !== 'gone',
-  );
+/** A record that another took the place of is not wanted back; any other that the address had is, the last one released. */
+function releasesByAddress({ orphans }: State): ReadonlyMap<Address, Orphan> {
+  const releases = new Map<Address, Orphan>();
+  for (const orphan of orphans) {
+    const isWanted = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
+    if (isWanted && orphan.kind === kindOf(orphan.address)) releases.set(orphan.address, orphan);
+  }
+  return releases;
 }
 
 /** Addresses in the state that no manifest declares, by the record they hold. */

@@ -3,7 +3,7 @@ import { type Address, kindOf, type Resource, recordKey } from '../manifests/res
 import type { Fingerprints } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
 import type { Leaves } from '../values/path.ts';
-import { references, withReferences } from '../values/value.ts';
+import { hasReference, references, withReferences } from '../values/value.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decision.ts';
@@ -104,6 +104,7 @@ function resolved(
   resource: Resource,
   { kind, decisions, input }: Resolving,
 ): { leaves: Leaves; missing: readonly string[] } {
+  if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [] };
   const missing = new Set<string>();
   for (const reference of references(resource.spec)) {
     const lookup = input.lookups.get(reference.kind);

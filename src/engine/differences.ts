@@ -43,6 +43,8 @@ export function differencesOf(facts: Comparing): Differences {
   const settled = new Map<LeafPath, Value>();
   const foreign = new Set<LeafPath>();
   const open: LeafPath[] = [];
+  const fingerprintOf = (shown: unknown): string => facts.fingerprints.of(maskable(shown));
+  const formOf = (shown: unknown): Json => mask(shown as Json, facts.fingerprints);
   for (const path of [...facts.leaves.keys()].sort()) {
     const desired = facts.leaves.get(path) as Value;
     const observed = observedAt(facts, path);
@@ -57,8 +59,8 @@ export function differencesOf(facts: Comparing): Differences {
       adopting: facts.adopting,
       published:
         facts.published === undefined ? undefined : shownAt(facts.kind, facts.published.record, path),
-      fingerprintOf: (shown) => facts.fingerprints.of(maskable(shown)),
-      formOf: (shown) => mask(shown as Json, facts.fingerprints),
+      fingerprintOf,
+      formOf,
     });
     if (!verdict.inSync) changes.push(changeOf(facts, path, verdict));
     else {

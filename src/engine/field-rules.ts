@@ -5,9 +5,25 @@ import type { Value } from '../values/value.ts';
 
 const PLAIN: FieldRule = {};
 
+/** Asked for several times for every field of every record. */
+const rulesByPath = new WeakMap<KindSchema, Map<LeafPath, FieldRule>>();
+/** Paths of each kind: far more than it has, and a bound for what else comes along. */
+const MOST_KEPT = 10_000;
+
 /** The rule of a leaf; one that is given for a whole config object holds for all its leaves. */
 export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
-  return kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
+  let rules = rulesByPath.get(kind);
+  if (rules === undefined) {
+    rules = new Map();
+    rulesByPath.set(kind, rules);
+  }
+  let rule = rules.get(path);
+  if (rule === undefined) {
+    if (rules.size >= MOST_KEPT) rules.clear();
+    rule = kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
+    rules.set(path, rule);
+  }
+  return rule;
 }
 
 /** The managed leaves of a spec. */

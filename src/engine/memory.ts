@@ -60,13 +60,15 @@ export function remember(facts: Remembering): ResourceEntry {
       unobserved.push(path);
     }
   }
-  return {
+  const entry = {
     id: record.id,
     ...(facts.adopted && { adopted: true as const }),
     recorded,
     observed,
     unobserved: unobserved.sort(),
   };
+  // Mostly nothing is new: what is there already is not kept a second time.
+  return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
 }
 
 interface Baselines {
@@ -93,6 +95,12 @@ export function* textsToMask(
     const shown = shownAt(kind, record, path);
     if (shown !== undefined) yield maskable(shown);
   }
+}
+
+/** Whether a secret was sent, so that what is shown in its place must not be compared as it is. */
+export function remembersSecret(entry: ResourceEntry | undefined): boolean {
+  if (entry === undefined) return false;
+  return Object.values(entry.recorded).some(isMasked) || Object.values(entry.observed).some(isMasked);
 }
 
 /** The one text that stands for a shown value in its fingerprint. */

@@ -1,4 +1,4 @@
-import { type Address, kindOf } from '../manifests/resource.ts';
+import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import { compareText } from '../problems/compare-text.ts';
 import type { Guards } from '../project/project.ts';
 import type { ResourceEntry } from '../state/document.ts';
@@ -49,7 +49,8 @@ export function makePlan(input: PlanInput): Plan {
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
   const leaving = undeclared(input, planned);
-  const all = [...planned.map((each) => afterRelease(each, leaving)), ...leaving].sort(byAddress);
+  const releasing = new Map(leaving.toReversed().map((each) => [recordKey(each.kind, each.id ?? ''), each]));
+  const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort(byAddress);
   const warnings = [...decisions.values()]
     .flatMap(({ planned, warnings }) =>
       warnings.map((message): PlanWarning => ({ address: planned.address, message })),
@@ -86,9 +87,11 @@ export function makePlan(input: PlanInput): Plan {
 }
 
 /** A record that passes from an address that leaves to another is released first: else it would end on the orphan list. */
-function afterRelease(planned: PlannedResource, leaving: readonly PlannedResource[]): PlannedResource {
-  const holder =
-    planned.adopted && leaving.find(({ kind, id }) => kind === planned.kind && id === planned.id);
+function afterRelease(
+  planned: PlannedResource,
+  leaving: ReadonlyMap<string, PlannedResource>,
+): PlannedResource {
+  const holder = planned.adopted && planned.id !== null && leaving.get(recordKey(planned.kind, planned.id));
   if (!holder) return planned;
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }

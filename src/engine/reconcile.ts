@@ -4,10 +4,11 @@ import type { PlatformClient } from '../platform/client.ts';
 import type { Guards } from '../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
+import { isTainted } from '../values/value.ts';
 import { type Binding, bindResources } from './bind.ts';
 import { leavesOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
-import { textsToMask } from './memory.ts';
+import { remembersSecret, textsToMask } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
 import { makePlan, type Plan } from './plan.ts';
 import { planWithRoutes } from './plan-routes.ts';
@@ -116,6 +117,7 @@ function* shownSecrets({ bindings, observed, kinds }: Shown): Generator<string> 
   for (const [address, observation] of observed.records) {
     const binding = bindings.get(address);
     if (observation.status !== 'shown' || binding === undefined) continue;
+    if (!isTainted(binding.resource.spec) && !remembersSecret(binding.entry)) continue;
     const kind = kindNamed(kinds, binding.resource.kind);
     const facts = {
       leaves: leavesOf(kind, binding.resource.spec),

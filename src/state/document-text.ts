@@ -1,8 +1,11 @@
 import { UserError } from '../problems/user-error.ts';
-import { isObject, type Json, sortKeys } from '../values/json.ts';
+import { isDeeperThan, isObject, type Json, sortKeys } from '../values/json.ts';
 import { STATE_FORMAT_VERSION, type StateDocument, stateDocument } from './document.ts';
 import { LostState } from './lost-state.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
+
+/** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
+const DEEPEST = 500;
 
 /** The document as it is written: sorted keys, two spaces, a final newline. */
 export function stateText(document: StateDocument): string {
@@ -46,12 +49,8 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
       hint: `If it was edited by hand, take out there what is wrong. Otherwise: ${hint}`,
     });
   }
-  let parsed: ReturnType<typeof stateDocument.safeParse>;
-  try {
-    parsed = stateDocument.safeParse(value);
-  } catch (error) {
-    throw damaged('it is nested too deeply', error);
-  }
+  if (isDeeperThan(value, DEEPEST)) throw damaged('it is nested too deeply');
+  const parsed = stateDocument.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Immutable, jsonValue } from '../values/json.ts';
+import type { Immutable, Json } from '../values/json.ts';
 
 /*
  * The project's memory of one workspace. It holds no secret: a secret value stands as `{ "$fingerprint": "…" }`.
@@ -7,7 +7,9 @@ import { type Immutable, jsonValue } from '../values/json.ts';
 
 export const STATE_FORMAT_VERSION = 1;
 
-const leaves = z.record(z.string(), jsonValue);
+/** What is read was parsed from JSON before, so that nothing else can be in it. */
+const anyJson: z.ZodType<Json> = z.unknown() as z.ZodType<Json>;
+const leaves = z.record(z.string(), anyJson);
 
 export const resourceEntry = z
   .strictObject({

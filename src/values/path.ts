@@ -17,7 +17,7 @@ export function flatten(
   const leaves = new Map<LeafPath, Value>();
   const visit = (value: Value, path: string): void => {
     if (isObject(value) && !isSpecial(value) && (path === '' || !isOpaque(path))) {
-      for (const key of Object.keys(value)) visit(value[key] as Value, path === '' ? key : `${path}.${key}`);
+      for (const key of Object.keys(value)) visit(value[key] as Value, path === '' ? key : below(path, key));
     } else leaves.set(path, value);
   };
   visit(spec, '');
@@ -47,10 +47,40 @@ export function unflatten<T>(
   return root as Record<string, T | Record<string, unknown>>;
 }
 
+/** How many paths are kept: far more than the kinds have, and a bound for what else comes along. */
+const MOST_KEPT = 10_000;
+const belowPath = new Map<LeafPath, Map<string, LeafPath>>();
+const keysOfPath = new Map<LeafPath, readonly string[]>();
+let kept = 0;
+
+/** The path of a key in the object at a path: the same string each time, so that looking something up by it is cheap. */
+function below(path: LeafPath, key: string): LeafPath {
+  const known = belowPath.get(path);
+  const made = known?.get(key);
+  if (made !== undefined) return made;
+  const joined = `${path}.${key}`;
+  if (++kept > MOST_KEPT) {
+    belowPath.clear();
+    kept = 0;
+  }
+  if (known === undefined) belowPath.set(path, new Map([[key, joined]]));
+  else known.set(key, joined);
+  return joined;
+}
+
+function keysOf(path: LeafPath): readonly string[] {
+  const known = keysOfPath.get(path);
+  if (known !== undefined) return known;
+  if (keysOfPath.size >= MOST_KEPT) keysOfPath.clear();
+  const keys = path.split('.');
+  keysOfPath.set(path, keys);
+  return keys;
+}
+
 /** The value at a path, or undefined where some key on the way is absent. */
 export function valueAt(root: unknown, path: LeafPath): unknown {
   let value = root;
-  for (const key of path.split('.')) {
+  for (const key of keysOf(path)) {
     if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
     value = value[key];
   }
