@@ -1,4 +1,5 @@
-import { Cron } from 'croner';
+import { createRequire } from 'node:module';
+import type { Cron } from 'croner';
 import { z } from 'zod';
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
@@ -59,10 +60,16 @@ export function windowsFrom(watch: z.infer<typeof watchSchema> | undefined): rea
   }));
 }
 
-/** Seconds and years, which some dialects of cron have, would make the same text mean something else elsewhere. */
+/** Loaded only for a project that has windows: every other one would wait for it. */
+function cron(text: string): Cron {
+  const croner = createRequire(import.meta.url)('croner') as typeof import('croner');
+  // Seconds and years, which some dialects have, would make the same text mean something else elsewhere.
+  return new croner.Cron(text, { mode: '5-part', paused: true });
+}
+
 function isCron(text: string): boolean {
   try {
-    new Cron(text, { mode: '5-part', paused: true });
+    cron(text);
     return true;
   } catch {
     return false;
@@ -70,7 +77,7 @@ function isCron(text: string): boolean {
 }
 
 function everFires(text: string): boolean {
-  return new Cron(text, { mode: '5-part', paused: true }).nextRun(new Date(0)) !== null;
+  return cron(text).nextRun(new Date(0)) !== null;
 }
 
 function isTimeZone(name: string): boolean {

@@ -15,7 +15,7 @@ export function defineWatch(program: Command, start: Start): void {
         .default('report'),
     )
     .option('--auto-approve', 'needed for --mode apply: nobody is asked')
-    .option('--interval <duration>', 'time between runs', parseSeconds, 300)
+    .addOption(duration('--interval', 'time between runs', { seconds: 300, as: '5m' }))
     .option('--git <url>', 'take the project from this Git repository')
     .option('--ref <ref>', 'branch or tag of it', 'main')
     .option('--path <dir>', 'folder of the project in it', '.')
@@ -27,23 +27,35 @@ export function defineWatch(program: Command, start: Start): void {
     .option('--allow-recreate', 'create everything again although every recorded record is gone')
     .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
     .option('--allow-owner-change', 'lift the guard on the roles of workspace owners')
-    .option(
-      '--lock-timeout <duration>',
-      'how long to wait for another run that holds the state',
-      parseSeconds,
-      30,
+    .addOption(
+      duration('--lock-timeout', 'how long to wait for another run that holds the state', {
+        seconds: 30,
+        as: '30s',
+      }),
     )
-    .option(
-      '--first-retry <duration>',
-      'pause after a failed run; it doubles with each further one',
-      parseSeconds,
-      5,
+    .addOption(
+      duration('--first-retry', 'pause after a failed run; it doubles with each further one', {
+        seconds: 5,
+        as: '5s',
+      }),
     )
-    .option('--longest-retry <duration>', 'longest pause after failed runs', parseSeconds, 300)
-    .option('--grace <duration>', 'time for what is under way when the watch ends', parseSeconds, 25)
+    .addOption(duration('--longest-retry', 'longest pause after failed runs', { seconds: 300, as: '5m' }))
+    .addOption(
+      duration('--grace', 'time for what is under way when the watch ends', { seconds: 25, as: '25s' }),
+    )
     .action((flags: WatchFlags) =>
       start(async (context) => (await import('../actions/watch.ts')).watch(context, flags), {
         ownRuns: true,
       }),
     );
+}
+
+function duration(
+  name: string,
+  description: string,
+  standard: { readonly seconds: number; readonly as: string },
+): Option {
+  return new Option(`${name} <duration>`, description)
+    .argParser(parseSeconds)
+    .default(standard.seconds, standard.as);
 }
