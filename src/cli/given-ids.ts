@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { KnownId } from '../workspaces/discover.ts';
 import type { Context } from './context.ts';
@@ -68,7 +69,10 @@ export async function readTextOf(cwd: string, file: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path.resolve(cwd, file)));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError(`${file} cannot be read: ${reason}`, { cause });
+    const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : reasonOf(cause);
+    throw new UserError(`${file} cannot be read: ${reason}`, {
+      hint: 'A relative path is seen from the folder that -C names.',
+      cause,
+    });
   }
 }

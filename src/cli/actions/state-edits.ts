@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { parseState, stateText } from '../../state/document-text.ts';
@@ -83,7 +84,8 @@ export async function pullState(context: Context): Promise<number> {
 export async function pushStateFile(context: Context, file: string, flags: PushFlags): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
-    throw new UserError(`${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new UserError(`${file} cannot be read: ${reasonOf(cause)}`, {
+      hint: 'It takes what `voxform state pull` printed into a file.',
       cause,
     });
   });
