@@ -9,6 +9,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -168,6 +170,21 @@ describe('a repository as the source', () => {
     expect(readFileSync(path.join(fetched.folder, 'x'), 'utf8')).toBe('one');
     await source.keep(fetched);
     expect(remote.checkouts()).toEqual([commit]);
+  });
+
+  it('sends the login of the address as a header, and in no argument', async () => {
+    using remote = new Remote();
+    const headers: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      headers.push(request.headers.authorization);
+      response.writeHead(404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const source = remote.source(`http://robot:hunter2@127.0.0.1:${port}/x.git`);
+    await expect(source.fetch(never)).rejects.toThrow('git fetch: ');
+    expect(headers[0]).toBe(`Basic ${Buffer.from('robot:hunter2').toString('base64')}`);
+    server.close();
   });
 
   it('shows no password', async () => {
