@@ -86,9 +86,9 @@ function circles(live: ReadonlyMap<Address, Checked>): Finding[] {
     trail.set(resource.address, step);
     return step;
   };
-  for (const start of [...live.keys()].sort()) {
-    const first = live.get(start);
-    if (first === undefined || first.references.length === 0 || done.has(start)) continue;
+  const referring = [...live.values()].filter(({ references }) => references.length > 0);
+  for (const first of referring.sort((a, b) => (a.address < b.address ? -1 : 1))) {
+    if (done.has(first.address)) continue;
     const stack = [enter(first)];
     for (let step = stack.at(-1); step !== undefined; step = stack.at(-1)) {
       const next = step.open.pop();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import path from 'node:path';
+import yaml from 'yaml/package.json' with { type: 'json' };
 import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import { type DocumentCache, KEY_LENGTH } from './document-cache.ts';
@@ -86,9 +86,7 @@ export class DocumentFile implements DocumentCache {
 
 /** The first line: whatever another program, or another version of this one, has written is not read. */
 function head(): string {
-  const yaml: unknown = createRequire(import.meta.url)('yaml/package.json');
-  const { version } = yaml as { readonly version: string };
-  return `${JSON.stringify({ format: 1, voxform: VERSION, yaml: version })}\n`;
+  return `${JSON.stringify({ format: 1, voxform: VERSION, yaml: yaml.version })}\n`;
 }
 
 /** Undefined where the file system does not tell when a file was made. */

@@ -1,9 +1,9 @@
-import { type Document, parseAllDocuments } from 'yaml';
+import type { Document } from 'yaml';
 import type { Json } from '../values/json.ts';
 import { formatPath, quoted } from './finding.ts';
 import { overLimit } from './parse-limits.ts';
+import { parseYaml } from './parse-yaml.ts';
 import { type OffsetProblem, plainValue } from './plain-value.ts';
-import { yamlOptions } from './yaml-options.ts';
 
 export interface ParsedDocument {
   /** Index among all documents of the file, empty ones included. */
@@ -42,8 +42,7 @@ export function parseDocuments(text: string): ParsedFile {
   }
   let yaml: readonly Document.Parsed[];
   try {
-    const parsed = parseAllDocuments(text, yamlOptions);
-    yaml = 'empty' in parsed ? [] : parsed;
+    yaml = parseYaml(text);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { documents: [], problems: [{ ...TOO_DEEP, line: 1, column: 1 }] };

@@ -7,13 +7,12 @@ import {
   isSeq,
   LineCounter,
   type Pair,
-  parseAllDocuments,
   type YAMLMap,
 } from 'yaml';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { type Finding, formatPath, type Place } from './finding.ts';
+import { parseYaml } from './parse-yaml.ts';
 import { readTextFile } from './read-file.ts';
-import { yamlOptions } from './yaml-options.ts';
 
 /**
  * The findings as diagnostics, sorted, and the first one only about each value. Files with places are parsed again here, one after the other, because
@@ -64,8 +63,8 @@ function positionsOf(file: string): ((place: Place) => Position) | undefined {
   const read = readTextFile(file);
   if (!('text' in read)) return undefined;
   const lines = new LineCounter();
-  const documents = parseAllDocuments(read.text, { ...yamlOptions, lineCounter: lines });
-  if ('empty' in documents) return undefined;
+  const documents = parseYaml(read.text, { lineCounter: lines });
+  if (documents.length === 0) return undefined;
   return (place) => {
     const document = documents[place.document];
     const offset = document === undefined ? 0 : offsetAt(document, place);

@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
 /** Largest file that is read, in bytes. */
@@ -25,14 +25,38 @@ export function readTextFile(file: string, inside?: string): ReadResult {
         'the file lies outside the project folder, which a symbolic link must not leave',
       );
     }
-    const status = statSync(file);
-    if (status.isDirectory()) return problem('not-a-file', 'this is a folder, expected a file');
-    if (!status.isFile()) return problem('not-a-file', 'this is not a regular file');
-    if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
-    const bytes = readFileSync(file);
-    return bytes.length > MAX_FILE_BYTES ? tooLarge(bytes.length) : decode(bytes);
+    return readOpen(openSync(file, READING));
   } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EISDIR') return isFolder();
+    // A socket.
+    if (code === 'ENXIO') return isNoFile();
     return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+/** A pipe is not waited for. */
+const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** Every file goes through here, so that not each of thousands needs room of its own. */
+let room: Buffer | undefined;
+
+function readOpen(descriptor: number): ReadResult {
+  try {
+    const status = fstatSync(descriptor);
+    if (status.isDirectory()) return isFolder();
+    if (!status.isFile()) return isNoFile();
+    if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
+    room ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
+    let size = 0;
+    let read: number;
+    do {
+      read = readSync(descriptor, room, size, room.length - size, null);
+      size += read;
+    } while (read > 0 && size !== status.size && size <= MAX_FILE_BYTES);
+    return size > MAX_FILE_BYTES ? tooLarge(size) : decode(room.subarray(0, size));
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -92,6 +116,14 @@ function tooLarge(bytes: number): ReadResult {
     'file-too-large',
     `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`,
   );
+}
+
+function isFolder(): ReadResult {
+  return problem('not-a-file', 'this is a folder, expected a file');
+}
+
+function isNoFile(): ReadResult {
+  return problem('not-a-file', 'this is not a regular file');
 }
 
 function problem(code: string, message: string): ReadResult {

@@ -94,10 +94,11 @@ function formsContexts(options: LoadOptions, overlays: Overlays): (declaration: 
   const { root } = project;
   const inputs = inputsFor(options);
   const refKinds = [...kinds.keys(), ...lookups.keys()];
-  return ({ source }) => {
-    const folder = path.join(root, path.dirname(source.file));
-    return { inputs, refKinds, folderOf: (form) => (overlays.holds(form) ? root : folder) };
-  };
+  return ({ source }) => ({
+    inputs,
+    refKinds,
+    folderOf: (form) => (overlays.holds(form) ? root : path.join(root, path.dirname(source.file))),
+  });
 }
 
 interface Made {
