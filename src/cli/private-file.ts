@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
 
@@ -20,7 +21,8 @@ export async function writePrivateFile({ cwd }: Context, file: string, text: str
     await rename(draft, target);
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => undefined);
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const isWithoutFolder = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+    const reason = isWithoutFolder ? 'there is no such folder' : reasonOf(cause);
     throw new UserError(`${file} cannot be written: ${reason}`, {
       hint: 'Choose a folder that exists and that you may write to.',
       cause,
