@@ -1,0 +1,244 @@
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { documentKey } from '../../src/manifests/document-cache.ts';
+import { DocumentFile } from '../../src/manifests/document-file.ts';
+import { parseDocuments } from '../../src/manifests/parse-documents.ts';
+
+class Folder {
+  readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-cache-')));
+  readonly cache = path.join(this.root, '.voxform', 'cache');
+  readonly file = path.join(this.cache, 'manifests.jsonl');
+
+  /** One run that asks for these texts. Gives those that were not known. */
+  async run(texts: readonly string[]): Promise<readonly string[]> {
+    const cache = new DocumentFile(this.root);
+    const parsed: string[] = [];
+    for (const text of texts) {
+      const known = cache.get(documentKey(text));
+      if (known !== undefined) expect(known).toEqual(parseDocuments(text));
+      else {
+        cache.set(documentKey(text), parseDocuments(text));
+        parsed.push(text);
+      }
+    }
+    await cache.endRound();
+    return parsed;
+  }
+
+  inode(): bigint {
+    return statSync(this.file, { bigint: true }).ino;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+const TEXTS = ['a: 1\n', 'b: [x, "é", 1.5e3]\n---\n# two\nc: null\n', ''];
+
+/** The bytes of a file that was written anew by somebody else. */
+function rewrite(file: string, change: (bytes: Buffer) => Buffer): void {
+  const bytes = change(readFileSync(file));
+  rmSync(file);
+  writeFileSync(file, bytes);
+}
+
+describe('parsed files kept on the disk', () => {
+  it('gives what was parsed, writes only what is new, and lets only its owner read', async () => {
+    using folder = new Folder();
+    expect(await folder.run(TEXTS)).toEqual(TEXTS);
+    const before = folder.inode();
+    expect(await folder.run(TEXTS)).toEqual([]);
+    expect(await folder.run(TEXTS.slice(1))).toEqual([]);
+    expect(folder.inode()).toBe(before);
+    expect(await folder.run([...TEXTS, 'd: 1'])).toEqual(['d: 1']);
+    expect(folder.inode()).not.toBe(before);
+    expect(await folder.run([...TEXTS, 'd: 1'])).toEqual([]);
+    expect((statSync(folder.file).mode & 0o777).toString(8)).toBe('600');
+    expect(readdirSync(folder.cache).sort()).toEqual(['.gitignore', 'manifests.jsonl']);
+    expect(readFileSync(path.join(folder.cache, '.gitignore'), 'utf8')).toBe('*\n');
+  });
+
+  it.each<{ reason: string; harm(folder: Folder): void }>([
+    { reason: 'a cache that is deleted', harm: ({ cache }) => rmSync(cache, { recursive: true }) },
+    { reason: 'an empty file', harm: ({ file }) => writeFileSync(file, '') },
+    {
+      reason: 'a file cut in the middle',
+      harm: ({ file }) => writeFileSync(file, readFileSync(file).subarray(0, 90)),
+    },
+    { reason: 'another text behind it', harm: ({ file }) => appendFileSync(file, '["x",[]]\n') },
+    {
+      reason: 'the cache of another version',
+      harm: ({ file }) =>
+        writeFileSync(file, readFileSync(file, 'utf8').replace(/"voxform":"[^"]*"/, '"voxform":"0.0.1"')),
+    },
+    {
+      reason: 'a value changed in place',
+      harm: ({ file }) => writeFileSync(file, readFileSync(file, 'utf8').replace('{"a":1}', '{"a":2}')),
+    },
+    {
+      reason: 'the very same bytes in a file made by somebody else, as Git does',
+      harm: ({ file }) => rewrite(file, (bytes) => bytes),
+    },
+    {
+      reason: 'a copy that took its place',
+      harm: ({ file }) => {
+        copyFileSync(file, `${file}.copy`);
+        renameSync(`${file}.copy`, file);
+      },
+    },
+    {
+      reason: 'a link to a cache elsewhere',
+      harm: ({ file, root }) => {
+        renameSync(file, path.join(root, 'elsewhere'));
+        symlinkSync(path.join(root, 'elsewhere'), file);
+      },
+    },
+    {
+      reason: 'a folder in the place of the file',
+      harm: ({ file }) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    },
+  ])('takes $reason for no cache', async ({ harm }) => {
+    using folder = new Folder();
+    await folder.run(TEXTS);
+    harm(folder);
+    expect(await folder.run(TEXTS)).toEqual(TEXTS);
+    if (!statSync(folder.file).isFile()) return;
+    expect(await folder.run(TEXTS)).toEqual([]);
+  });
+
+  it('writes through no link that leads elsewhere', async () => {
+    using folder = new Folder();
+    using elsewhere = new Folder();
+    mkdirSync(path.dirname(folder.cache));
+    symlinkSync(elsewhere.root, folder.cache);
+    expect(await folder.run(TEXTS)).toEqual(TEXTS);
+    expect(readdirSync(elsewhere.root)).toEqual([]);
+  });
+
+  it('does without where nothing can be written', async () => {
+    using folder = new Folder();
+    writeFileSync(path.join(folder.root, '.voxform'), 'a file');
+    expect(await folder.run(TEXTS)).toEqual(TEXTS);
+    rmSync(path.join(folder.root, '.voxform'));
+    await folder.run(TEXTS);
+    chmodSync(folder.cache, 0o500);
+    try {
+      expect(await folder.run(['new: 1'])).toEqual(['new: 1']);
+    } finally {
+      chmodSync(folder.cache, 0o700);
+    }
+  });
+
+  it('leaves the writing to another process that is at it, unless that one died long ago', async () => {
+    using folder = new Folder();
+    await folder.run(TEXTS);
+    const side = `${folder.file}.tmp`;
+    writeFileSync(side, 'half a line');
+    expect(await folder.run(['new: 1'])).toEqual(['new: 1']);
+    expect(await folder.run(['new: 1'])).toEqual(['new: 1']);
+    utimesSync(side, 0, 0);
+    expect(await folder.run(['new: 1'])).toEqual(['new: 1']);
+    expect(await folder.run(['new: 1', ...TEXTS])).toEqual([]);
+  });
+
+  it('takes one of two processes that write at once, and neither half', async () => {
+    using folder = new Folder();
+    await Promise.all(TEXTS.map((text) => folder.run([text])));
+    const unknown = await folder.run(TEXTS);
+    expect(unknown.length).toBeLessThan(TEXTS.length);
+    expect(await folder.run(TEXTS)).toEqual([]);
+  });
+
+  it('keeps about as much again of what is not asked for, and no more', async () => {
+    using folder = new Folder();
+    const large = (name: string): string => `${name}: ${'x'.repeat(300_000)}\n`;
+    const old = Array.from({ length: 7 }, (_, index) => large(`old${index}`));
+    for (const text of old) await folder.run([text]);
+    expect(statSync(folder.file).size).toBeLessThan(1_500_000);
+    expect(await folder.run([...old.slice(-3)])).toEqual([]);
+    expect(await folder.run([old[0] ?? ''])).toEqual([old[0]]);
+  });
+
+  it('keeps neither what is wrong nor what aliases make far larger than it is', async () => {
+    using folder = new Folder();
+    const bomb = `a: &a ${'x'.repeat(10_000)}\nb: [${'*a, '.repeat(300)}]\n`;
+    const wrong = ['a: 1\na: 2\n', '__proto__: 1\n', 'a: [', bomb];
+    await folder.run([...TEXTS, ...wrong]);
+    expect(await folder.run([...TEXTS, ...wrong])).toEqual(wrong);
+    expect(statSync(folder.file).size).toBeLessThan(10_000);
+  });
+
+  it('gives for any text what parsing gives, also when its bytes were changed', async () => {
+    const scalar = fc.oneof(
+      fc.constantFrom(
+        '-0',
+        '0x1F',
+        '.inf',
+        '1e400',
+        '12345678901234567890',
+        '~',
+        'yes',
+        '"\\ud800"',
+        '0.1',
+        '*a',
+        '&a 1',
+        '<<',
+      ),
+      fc.string({ maxLength: 8, unit: 'binary' }).map((text) => JSON.stringify(text)),
+    );
+    const key = fc.constantFrom('a', 'b', '1', '__proto__', 'constructor', '"é"', '<<');
+    const line = fc.oneof(
+      fc.tuple(key, scalar).map(([name, value]) => `${name}: ${value}`),
+      fc.tuple(key, scalar, scalar).map(([name, one, two]) => `${name}: &a [${one}, { b: ${two} }]`),
+      fc.constantFrom('---', '...', '# a comment', '', 'b: *a', '<<: *a', 'c: |\n  two\n  lines', '\tx'),
+    );
+    const texts = fc.array(
+      fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n')),
+      { minLength: 1, maxLength: 4 },
+    );
+    await fc.assert(
+      fc.asyncProperty(texts, fc.nat(), fc.integer({ min: 1, max: 255 }), async (all, at, bits) => {
+        using folder = new Folder();
+        await folder.run(all);
+        await folder.run(all);
+        if (readdirSync(folder.root).length === 0) return;
+        rewriteInPlace(folder.file, at, bits);
+        const sound = all.filter((text) => parseDocuments(text).problems.length === 0);
+        const unknown = await folder.run(all);
+        expect(new Set(unknown)).toEqual(new Set(all));
+        expect(await folder.run(sound)).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+/** Changes one byte, and leaves the file where it is. */
+function rewriteInPlace(file: string, at: number, bits: number): void {
+  const bytes = readFileSync(file);
+  const index = at % bytes.length;
+  bytes[index] = (bytes[index] ?? 0) ^ bits;
+  writeFileSync(file, bytes);
+}
