@@ -8,6 +8,7 @@ import {
   failureMessage,
   holdMessage,
   invalidLines,
+  isExpected,
   messageOf,
   planWords,
 } from './messages.ts';
@@ -83,6 +84,13 @@ export class Announcer implements RunObserver {
     const message = messageOf(error);
     const isNews = this.#said.news('error', [message]).added.length > 0;
     if (result === 'interrupted') return;
+    if (!isExpected(error) && error instanceof Error && isNews) {
+      const stack = error.stack ?? '';
+      this.#say('error', 'this is a mistake in voxform itself: please report it', {
+        event: 'mistake',
+        stack,
+      });
+    }
     if (result === 'busy') this.#say(isNews ? 'info' : 'debug', message, { event: 'busy' });
     else this.#say(isNews ? 'error' : 'debug', message, { event: 'failed' });
   }
@@ -100,7 +108,7 @@ export class Announcer implements RunObserver {
     const open = drift.filter(({ address }) => !mended.has(address));
     this.#said.news('drift', open.map(driftMessage));
     if (gone.length > 0 && drift.length === 0)
-      this.#say('info', 'what had drifted is as it was', { event: 'drift-gone' });
+      this.#say('info', 'nothing is drifted any more', { event: 'drift-gone' });
   }
 
   #held(report: RunReport): void {

@@ -2,7 +2,9 @@ import type { PlannedResource } from '../engine/plan-document.ts';
 import { actionWords, appliedActions, counts, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { visible } from '../output/visible.ts';
+import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
+import { Busy } from './busy.ts';
 import type { AppliedResource, DriftedResource, Hold, Invalid, RunReport } from './run-report.ts';
 
 /** An error in one line, with what helps. */
@@ -10,6 +12,11 @@ export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const hint = error instanceof UserError && error.hint !== undefined ? ` (${error.hint})` : '';
   return visible(message) + visible(hint);
+}
+
+/** False for what can only be a mistake of ours. */
+export function isExpected(error: unknown): boolean {
+  return error instanceof UserError || error instanceof PlatformError || error instanceof Busy;
 }
 
 /** `Agent/x: llm_config.temperature, name` */

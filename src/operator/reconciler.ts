@@ -9,6 +9,7 @@ import type { OpenWorkspace } from '../workspaces/open-workspace.ts';
 import { changesIn, planWorkspace } from '../workspaces/planning.ts';
 import type { RunContext } from '../workspaces/run-context.ts';
 import type { GuardOptions, PlatformOptions } from '../workspaces/run-options.ts';
+import { Busy } from './busy.ts';
 import type { Clock } from './clock.ts';
 import type { Ending } from './ending.ts';
 import { Leaving } from './leaving.ts';
@@ -61,11 +62,6 @@ const NOTHING: Outcome = {
   notify: undefined,
   error: undefined,
 };
-
-/** Another run is at work on the state. */
-export class Busy extends Error {
-  override readonly name = 'Busy';
-}
 
 /** One run after another: the manifests against the platform, and where that is allowed the difference carried out. */
 export class Reconciler {
@@ -129,7 +125,8 @@ export class Reconciler {
       const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
       const hold = this.#hold(loaded, document);
       if (!isNeeded || hold !== undefined) {
-        yield isNeeded || hold?.why === 'window' ? withHold(hold) : { result: 'ok' };
+        const isHeld = changesIn(document) > 0 || hold?.why === 'window';
+        yield isHeld ? withHold(hold) : { result: 'ok' };
         return;
       }
       yield await ending.writing(() => this.#apply({ loaded, state, planned, plan }));

@@ -87,7 +87,7 @@ function promptOf(emulator: Emulator, name: string): unknown {
 it.concurrent('converges through a day of edits, drift, outages and restarts', async () => {
   await using emulator = await startEmulator({ seed: 7 });
   await using folder = await temporaryFolder({
-    'voxform.yaml': projectFile(emulator),
+    'voxform.yaml': projectFile(emulator, 'watch: { windows: [{ cron: "* * * * *", duration: 5m }] }\n'),
     'manifests/a.yaml': agentManifest('reception'),
     'manifests/b.yaml': `${webhookManifest('calls', 'https://hooks.example.com/calls')}`,
   });

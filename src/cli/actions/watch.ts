@@ -55,7 +55,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     onResult: (result) => metrics?.notification(result),
   });
   const watch = new Watch({
-    context: { ...context, onRequest: requestListener(context, metrics) },
+    context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },
     log,
     source,
     localRoot: flags.git === undefined ? undefined : cwd,
@@ -65,7 +65,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     observers: [
       notifier,
       ...(metrics === undefined ? [] : [metrics]),
-      ...(tracing === undefined ? [] : [traced(tracing)]),
+      ...(tracing === undefined ? [] : [traced(tracing, redactor)]),
     ],
     watchFiles: (changed) => filesOf(context, source, changed),
   });
@@ -129,12 +129,14 @@ function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): Wa
 
 /** Of a checkout only the secrets may change: nobody writes to it again. */
 function filesOf({ cwd, log }: Context, { isAtomic }: Source, changed: () => void): FileWatch {
+  const said = new Set<string>();
   const files = watchFiles({
     folder: cwd,
     changed,
     onError: (error) => {
       const message = `not all files can be watched; the interval remains: ${messageOf(error)}`;
-      log.entry('warning', message, { event: 'files-unwatched' });
+      if (!said.has(message)) log.entry('warning', message, { event: 'files-unwatched' });
+      said.add(message);
     },
   });
   if (!isAtomic) return files;
@@ -150,7 +152,16 @@ function requestListener({ tracing }: Context, metrics: Metrics | undefined): Ru
   };
 }
 
-function traced(tracing: Tracing): RunObserver {
+/** What runs say, in the form of all that a watch says. */
+function timed(log: Context['log']): RunContext['log'] {
+  return {
+    warn: (message) => log.entry('warning', message),
+    info: (message) => log.entry('info', message),
+    debug: (message) => log.entry('debug', message),
+  };
+}
+
+function traced(tracing: Tracing, redactor: Context['redactor']): RunObserver {
   return {
     began: () => tracing.begin('voxform watch run'),
     finished: ({ number, result, triggers, workspace, commit, error }) =>
@@ -163,7 +174,7 @@ function traced(tracing: Tracing): RunObserver {
           workspace: workspace?.name ?? null,
           commit: commit ?? null,
         },
-        result === 'ok' ? undefined : error === undefined ? result : messageOf(error),
+        result === 'ok' ? undefined : redactor.redact(error === undefined ? result : messageOf(error)),
       ),
   };
 }

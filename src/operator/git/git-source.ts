@@ -81,7 +81,7 @@ class GitSource implements Source {
         signal,
       );
     });
-    if (signal.aborted) throw problem;
+    signal.throwIfAborted();
     const commit = await this.#commitAt(FETCHED, signal);
     if (commit === undefined) throw problem ?? new UserError(`${this.name} has no commit`);
     this.#newest = commit;
