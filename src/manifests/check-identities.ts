@@ -55,6 +55,7 @@ function* idFindings(resources: readonly Checked[]): Generator<Finding> {
 }
 
 function* previousNameFindings(resources: readonly Checked[]): Generator<Finding> {
+  if (!resources.some(({ metadata }) => metadata.previous_names !== undefined)) return;
   const live = new Map(resources.map((resource) => [resource.address, resource]));
   const claims = new Map<string, Checked>();
   for (const resource of resources) {

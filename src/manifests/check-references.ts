@@ -2,6 +2,7 @@ import { didYouMean } from '../problems/suggest.ts';
 import { valueAt } from '../values/path.ts';
 import { type Checked, findingInSpec } from './declaration.ts';
 import type { DocumentPath, Finding } from './finding.ts';
+import { idsAndSecrets } from './kind-schema.ts';
 import { type Address, parseAddress } from './resource.ts';
 
 export interface Referable {
@@ -35,18 +36,21 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
       }
     }
   }
-  return [
-    ...findings,
-    ...resources.flatMap((resource) => [...namesForIds(resource, live)]),
-    ...circles(live),
-  ];
+  for (const resource of resources) {
+    for (const finding of namesForIds(resource, live)) findings.push(finding);
+  }
+  return [...findings, ...circles(live)];
 }
 
 /** The name of a resource where the id of its record belongs: sent as it stands, the platform would not find it. */
 function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
-  for (const [field, { refersTo }] of Object.entries(resource.kind.fields)) {
+  for (const {
+    field,
+    rule: { refersTo },
+  } of idsAndSecrets(resource.kind)) {
     if (refersTo === undefined) continue;
     const value = valueAt(resource.spec, field);
+    if (value === undefined) continue;
     for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
       if (typeof item !== 'string' || !live.has(`${refersTo}/${item}`)) continue;
       const path = [...field.split('.'), ...(Array.isArray(value) ? [index] : [])];

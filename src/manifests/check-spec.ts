@@ -12,7 +12,7 @@ import {
 } from '../values/value.ts';
 import type { DocumentPath, Problem } from './finding.ts';
 import { expectation, fieldName, problemsOfIssue } from './issue-messages.ts';
-import type { FieldRule, KindSchema } from './kind-schema.ts';
+import { type FieldRule, idsAndSecrets, type KindSchema } from './kind-schema.ts';
 import { schemaAt, takesText } from './schema-fields.ts';
 
 export interface PlacedReference {
@@ -144,10 +144,9 @@ function ruleOver(
 }
 
 /** A write-only field is a secret, so its text must be nowhere in the project; the message must not show it either. */
-function* writeOnlyProblems({ fields }: KindSchema, spec: Value): Generator<Problem> {
-  for (const [field, rule] of Object.entries(fields)) {
+function* writeOnlyProblems(kind: KindSchema, spec: Value): Generator<Problem> {
+  for (const { path, rule } of idsAndSecrets(kind)) {
     if (rule.writeOnly !== true) continue;
-    const path = field.split('.');
     const value = valueAtPath(spec, path);
     if (value === undefined || isTainted(value) || (value instanceof Unset && value.name === '')) continue;
     const message = `${path.at(-1)} is a secret: write { $secret: NAME } instead of the text or $env`;

@@ -43,6 +43,27 @@ export interface FieldRule {
   normalise?(value: unknown): unknown;
 }
 
+/** A field with a rule that asks something of every manifest. */
+export interface RuledField {
+  readonly field: LeafPath;
+  /** The field's keys. */
+  readonly path: readonly string[];
+  readonly rule: FieldRule;
+}
+
+const ruledFields = new WeakMap<KindSchema, readonly RuledField[]>();
+
+/** The fields for ids and those for secrets: worked out once a kind, because each manifest is asked for them. */
+export function idsAndSecrets(kind: KindSchema): readonly RuledField[] {
+  const known = ruledFields.get(kind);
+  if (known !== undefined) return known;
+  const ruled = Object.entries(kind.fields)
+    .filter(([, rule]) => rule.refersTo !== undefined || rule.writeOnly === true)
+    .map(([field, rule]) => ({ field, path: field.split('.'), rule }));
+  ruledFields.set(kind, ruled);
+  return ruled;
+}
+
 /** Something that a `$ref` can name although no manifest declares it. */
 export interface LookupName {
   readonly name: string;

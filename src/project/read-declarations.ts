@@ -36,7 +36,8 @@ export async function readDeclarations(project: Project, known: ReadOptions): Pr
   for (const file of files) {
     if (turns.isOver()) await turns.next();
     const before = declarations.length;
-    const absolute = path.join(project.root, file);
+    // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
+    const absolute = `${project.root}${path.sep}${file}`;
     const draft = known.drafts?.get(realpathSync(absolute));
     const read = draft === undefined ? readTextFile(absolute) : { text: draft };
     if ('text' in read) {
