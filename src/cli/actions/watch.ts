@@ -23,8 +23,8 @@ export interface WatchFlags extends WatchPolicy {
   /** Seconds, like all durations here. */
   readonly interval: number;
   readonly git?: string;
-  readonly ref: string;
-  readonly path: string;
+  readonly ref?: string;
+  readonly path?: string;
   readonly listen?: string;
   readonly firstRetry: number;
   readonly longestRetry: number;
@@ -103,7 +103,10 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   }
 }
 
-function sourceOf({ cwd, env, workspace, redactor }: Context, { git, ref, path }: WatchFlags): Source {
+function sourceOf(
+  { cwd, env, workspace, redactor }: Context,
+  { git, ref = 'main', path = '.' }: WatchFlags,
+): Source {
   if (git === undefined) return folderSource(cwd);
   return gitSource({
     url: git,
@@ -208,7 +211,7 @@ async function listening(
   });
 }
 
-function refuseContradictions({ mode, autoApprove, git, interval }: WatchFlags): void {
+function refuseContradictions({ mode, autoApprove, git, ref, path, interval }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
     throw new UserError('--mode apply needs --auto-approve: nobody is asked before a watch applies', {
       hint: 'Watch with --mode report first to see what it would do.',
@@ -217,6 +220,12 @@ function refuseContradictions({ mode, autoApprove, git, interval }: WatchFlags):
   }
   if (interval <= 0) {
     throw new UserError('--interval must be more than no time', { exitCode: ExitCode.usage });
+  }
+  if (git === undefined && (ref !== undefined || path !== undefined)) {
+    throw new UserError('--ref and --path belong to --git', {
+      hint: 'To watch another folder: voxform watch -C DIR',
+      exitCode: ExitCode.usage,
+    });
   }
   if (git === '') throw new UserError('--git needs the URL of a repository', { exitCode: ExitCode.usage });
 }

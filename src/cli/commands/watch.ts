@@ -17,8 +17,8 @@ export function defineWatch(program: Command, start: Start): void {
     .option('--auto-approve', 'needed for --mode apply: nobody is asked')
     .addOption(duration('--interval', 'time between runs', { seconds: 300, as: '5m' }))
     .option('--git <url>', 'take the project from this Git repository')
-    .option('--ref <ref>', 'branch or tag of it', 'main')
-    .option('--path <dir>', 'folder of the project in it', '.')
+    .option('--ref <ref>', 'branch or tag of it (default: main)')
+    .option('--path <dir>', 'folder of the project in it (default: its root)')
     .option(
       '--listen <address>',
       'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',

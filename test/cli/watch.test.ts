@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { temporaryFolder, voxform } from './voxform-process.ts';
+
+it('refuses what cannot be meant, before it watches anything', async () => {
+  await using folder = await temporaryFolder();
+  const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
+    [['--mode', 'apply'], 64, '--mode apply needs --auto-approve'],
+    [['--listen', 'here'], 64, '--listen: "here" is not HOST:PORT'],
+    [['--interval', '0'], 64, '--interval must be more than no time'],
+    [['--ref', 'main'], 64, '--ref and --path belong to --git'],
+    [['--git', '--upload-pack=touch x'], 64, '--git: this is not the address of a repository'],
+    [['--git', 'https://x.example/y', '--ref', '-x'], 64, '--ref: "-x" is not the name of a branch or a tag'],
+    [[], 1, 'there is no voxform.yaml'],
+  ];
+  const ended = await Promise.all(cases.map(([args]) => voxform(['watch', ...args], { cwd: folder.root })));
+  for (const [index, [args, code, message]] of cases.entries()) {
+    expect(ended[index], args.join(' ')).toMatchObject({
+      code,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    });
+  }
+});
