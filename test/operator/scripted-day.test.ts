@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
@@ -8,6 +10,11 @@ import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/wor
 import { WatchProcess } from './watch-process.ts';
 
 const env = { VOXFORM_API_KEY: API_KEY };
+
+/** A window that is always open, and a chat that is told of everything. */
+const SETTINGS = `watch: { windows: [{ cron: "* * * * *", duration: 5m }] }
+notify: [{ url: { $secret: CHAT } }]
+`;
 const quick = [
   '--interval',
   '1h',
@@ -87,11 +94,25 @@ function promptOf(emulator: Emulator, name: string): unknown {
 it.concurrent('converges through a day of edits, drift, outages and restarts', async () => {
   await using emulator = await startEmulator({ seed: 7 });
   await using folder = await temporaryFolder({
-    'voxform.yaml': projectFile(emulator, 'watch: { windows: [{ cron: "* * * * *", duration: 5m }] }\n'),
+    'voxform.yaml': projectFile(emulator, SETTINGS),
     'manifests/a.yaml': agentManifest('reception'),
     'manifests/b.yaml': `${webhookManifest('calls', 'https://hooks.example.com/calls')}`,
   });
-  let watch = new WatchProcess(applying, { cwd: folder.root, env });
+  const told: { readonly event: string; readonly text: string }[] = [];
+  const chat = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (more: string) => (text += more));
+    request.on('end', () => {
+      told.push(JSON.parse(text) as (typeof told)[number]);
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => chat.listen(0, '127.0.0.1', resolve));
+  const options = {
+    cwd: folder.root,
+    env: { ...env, CHAT: `http://127.0.0.1:${(chat.address() as AddressInfo).port}/secret` },
+  };
+  let watch = new WatchProcess(applying, options);
   const url = await watch.url();
   await watch.until('run', ({ result }) => result === 'ok');
   expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
@@ -180,7 +201,7 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
   await created.promise;
   watch.signal('SIGKILL');
   await watch.running.ended;
-  watch = new WatchProcess(applying, { cwd: folder.root, env });
+  watch = new WatchProcess(applying, options);
   await watch.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
   await watch.until('run', ({ result }) => result === 'ok');
   expect([...emulator.world.agents.values()].filter(({ name }) => name === 'evening')).toHaveLength(1);
@@ -201,10 +222,17 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
   watch.signal('SIGTERM');
   expect(await watch.running.ended).toMatchObject({ code: 0, stdout: '' });
   await expectConverged(folder.root);
-  const reports = new WatchProcess(quick, { cwd: folder.root, env });
+  const reports = new WatchProcess(quick, options);
   await reports.until('run', ({ result }) => result === 'ok');
   reports.signal('SIGINT');
   expect(await reports.running.ended).toMatchObject({ code: 0 });
+
+  const events = new Set(told.map(({ event }) => event));
+  expect([...events].sort()).toEqual(['changes', 'drift', 'failure']);
+  const texts = told.map(({ text }) => text);
+  expect(texts).toContain('test: changes\nforgotten Webhook/calls');
+  expect(texts.filter((text) => text.includes('drift: Agent/reception'))).toHaveLength(2);
+  chat.close();
 });
 
 it.concurrent('follows a branch through bad commits and rewritten history', async () => {
