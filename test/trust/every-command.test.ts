@@ -9,6 +9,7 @@ const calls: readonly string[] = [
   'validate --secrets',
   'schema',
   'completion bash',
+  'explain Webhook.payload',
   'graph',
   'graph --output html',
   'apply --auto-approve',
@@ -20,6 +21,7 @@ const calls: readonly string[] = [
   'status --output json',
   'drift',
   'plan',
+  'watch --mode apply --auto-approve',
   'get agents',
   'get agents --output yaml',
   'get agents AGENT',
@@ -83,7 +85,8 @@ it('runs every command, and none shows a secret or writes one down', async () =>
       (records) => [...records.keys()][0],
     );
     const args = call.split(' ').map((word) => ({ AGENT: agent, HOOK: hook })[word] ?? word);
-    const { code, stdout, stderr } = await workspace.run([...args, '-v']);
+    const until = call.startsWith('watch') ? /"event":"run"/ : undefined;
+    const { code, stdout, stderr } = await workspace.run([...args, '-v'], { until });
     expect([0, 1, 2], `${call}: ${stderr}`).toContain(code);
     const leak = leakIn(`${stdout}\n${stderr}`);
     if (leak !== undefined) leaks.push(`${call}: ${leak}`);

@@ -14,14 +14,20 @@ export interface CommandOptions {
   readonly now?: () => Date;
   /** Takes the result, in place of what is given back. */
   readonly stdout?: Writable;
+  /** Ends the command, as SIGTERM does, once its log says this. */
+  readonly until?: RegExp | undefined;
 }
 
 /** A whole command in this process: what it wrote, and its exit code. */
 export async function command(
   args: readonly string[],
-  { cwd, env = {}, now = () => new Date(), ...streams }: CommandOptions,
+  { cwd, env = {}, now = () => new Date(), until, ...streams }: CommandOptions,
 ): Promise<CommandResult> {
-  const [stdout, stderr] = [new Collector(), new Collector()];
+  const interrupts = new Interrupts(() => undefined);
+  const stdout = new Collector();
+  const stderr = new Collector((text) => {
+    if (until?.test(text)) interrupts.raise('SIGTERM');
+  });
   const code = await run({
     args,
     cwd,
@@ -29,14 +35,20 @@ export async function command(
     stdin: Readable.from([]),
     stdout: streams.stdout ?? stdout,
     stderr,
-    interrupts: new Interrupts(() => undefined),
+    interrupts,
     now,
   });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
 class Collector extends Writable {
+  readonly #heard: (text: string) => void;
   #text = '';
+
+  constructor(heard: (text: string) => void = () => undefined) {
+    super();
+    this.#heard = heard;
+  }
 
   get text(): string {
     return this.#text;
@@ -44,6 +56,7 @@ class Collector extends Writable {
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#text += chunk.toString('utf8');
+    this.#heard(this.#text);
     done();
   }
 }

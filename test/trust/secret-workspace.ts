@@ -113,7 +113,10 @@ workspaces:
     }
   }
 
-  run(args: readonly string[], options: { readonly now?: () => Date } = {}): Promise<CommandResult> {
+  run(
+    args: readonly string[],
+    options: { readonly now?: () => Date; readonly until?: RegExp | undefined } = {},
+  ): Promise<CommandResult> {
     return command(args, { cwd: this.root, env: this.env, ...options });
   }
 
