@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
 import type { Json } from '../values/json.ts';
 import { isObject } from '../values/json.ts';
+import { acceptanceOf } from './acceptance.ts';
 import { type Problem, quoted } from './finding.ts';
 import { problemsOfIssue } from './issue-messages.ts';
 import type { KindSchema } from './kind-schema.ts';
+import { NAME_PATTERN, NAME_RULE } from './resource.ts';
 import { schemaPaths, suggestField } from './schema-fields.ts';
 
 export const API_VERSION = 'voxform/v1';
 
-const resourceName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
-  error: 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen',
-});
+const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 
 /** What a manifest says about its resource rather than about the record. None of it is sent. */
 export const metadataSchema = z
@@ -104,9 +104,10 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
     return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
   }
   const kind = typeof document.kind === 'string' ? known.kinds.get(document.kind) : undefined;
-  const parsed = envelopeSchema.safeParse(document);
+  const isRight = acceptanceOf(envelopeSchema)(document);
+  const issues = isRight ? [] : (envelopeSchema.safeParse(document).error?.issues ?? []);
   const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
-  const problems = (parsed.error?.issues ?? []).flatMap((issue) => problemsOfIssue(issue, checked));
+  const problems = issues.flatMap((issue) => problemsOfIssue(issue, checked));
   if (typeof document.kind === 'string' && kind === undefined) {
     problems.push({
       code: 'unknown-kind',
@@ -115,7 +116,7 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
       at: 'value',
     });
   }
-  const metadata = parsed.success ? parsed.data.metadata : usableMetadata(document.metadata);
+  const metadata = isRight ? (document.metadata as Metadata) : usableMetadata(document.metadata);
   if (kind !== undefined && metadata !== undefined) {
     for (const problem of ignoreDriftProblems(metadata, kind)) problems.push(problem);
   }
