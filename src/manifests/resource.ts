@@ -33,6 +33,16 @@ export function parseAddress(address: string): { kind: string; name: string } | 
   return { kind: address.slice(0, slash), name: address.slice(slash + 1) };
 }
 
+/** What `metadata.name` may be. */
+export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
+export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen';
+
+/** What keeps every manifest from having this address, as the end of a sentence; undefined where nothing does. */
+export function undeclarable(address: Address): string | undefined {
+  const name = parseAddress(address)?.name ?? '';
+  return NAME_PATTERN.test(name) ? undefined : `no manifest can have this name: ${NAME_RULE}`;
+}
+
 /** What stands before the slash of an address; empty where there is none. */
 export function kindOf(address: Address): string {
   return address.slice(0, Math.max(0, address.indexOf('/')));

@@ -1,4 +1,4 @@
-import { parseAddress } from '../manifests/resource.ts';
+import { parseAddress, undeclarable } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -88,9 +88,8 @@ function readRow(
   if (!kindNames.includes(kind)) {
     return `there is no kind ${kind}${didYouMean(kind, kindNames) || `; there are ${kindNames.join(', ')}`}`;
   }
-  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(address.slice(kind.length + 1))) {
-    return `${address}: no manifest can have this name: expected 1 to 63 lower-case letters, digits and hyphens`;
-  }
+  const refusal = undeclarable(address);
+  if (refusal !== undefined) return `${address}: ${refusal}`;
   if (id === '' || /[\s/]/.test(id)) return `${JSON.stringify(id)} is no id`;
   return { address, id, kind };
 }

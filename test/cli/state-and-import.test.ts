@@ -35,9 +35,12 @@ describe('import', () => {
     expect(stderr).toContain('no Agent with the id 01NOTHERE0000000000000000A');
   });
 
-  it('warns of a record that no manifest declares', async () => {
+  it('warns of a record that no manifest declares, and refuses an address that none can have', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
+    const refused = await workspace.run('import', 'WorkspaceUser/Ann', '01ANY');
+    expect(refused.code).toBe(64);
+    expect(refused.stderr).toContain('no manifest can have this name');
     workspace.emulator.dashboard.inviteUser({ email: 'a@example.com' });
     const user = [...workspace.emulator.world.users.values()][0];
     const { code, stderr } = await workspace.run('import', 'WorkspaceUser/ann', user?.id ?? '');

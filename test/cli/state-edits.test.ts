@@ -20,6 +20,9 @@ describe('the state by hand', () => {
       'in the state already',
     );
     expect((await workspace.run('state', 'mv', 'Agent/day', 'Webhook/day')).code).toBe(64);
+    const odd = await workspace.run('state', 'mv', 'Agent/day', 'Agent/early DAWN');
+    expect(odd.code).toBe(64);
+    expect(odd.stderr).toContain('no manifest can have this name');
     expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/dawn')).code).toBe(0);
     expect((await rows('state', 'list')).map(({ address, id }) => [address, id])).toEqual([
       ['Agent/dawn', day?.id],

@@ -1,6 +1,6 @@
 import { takeIn } from '../../engine/take-in.ts';
 import { kinds } from '../../kinds/index.ts';
-import { parseAddress, type Resource } from '../../manifests/resource.ts';
+import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidRows, readRows } from '../../workspaces/import-rows.ts';
@@ -28,6 +28,8 @@ export async function importRecord(
       exitCode: ExitCode.usage,
     });
   }
+  const refusal = undeclarable(address);
+  if (refusal !== undefined) throw new UserError(`${address}: ${refusal}`, { exitCode: ExitCode.usage });
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   // Here, so that its secrets are known before the platform says anything that might show one.

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { reasonOf } from '../../manifests/read-file.ts';
-import { kindOf } from '../../manifests/resource.ts';
+import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { parseState, stateText } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
@@ -29,6 +29,8 @@ export async function moveInState(
         exitCode: ExitCode.usage,
       });
     }
+    const refusal = undeclarable(to);
+    if (refusal !== undefined) throw new UserError(`${to}: ${refusal}`, { exitCode: ExitCode.usage });
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
       throw new UserError(`${to} is in the state already`, {
         hint: `Move it away first, or release it: voxform state rm ${to}`,
