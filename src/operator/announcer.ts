@@ -46,7 +46,9 @@ export class Announcer implements RunObserver {
     this.#log.entry(level, message, { ...fields, run: this.#run });
   }
 
-  #fetching({ fetchProblem, commit }: RunReport): void {
+  #fetching({ fetchProblem, commit, invalid, workspace }: RunReport): void {
+    // A run that ended before it had fetched anything says nothing of the source.
+    if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem)];
     const { added, gone } = this.#said.news('fetch', problem);
     for (const message of added) {
@@ -60,8 +62,8 @@ export class Announcer implements RunObserver {
     this.#say('info', `commit ${short(commit)} is in force`, { event: 'commit', commit });
   }
 
-  #manifests({ invalid, warnings, plan, result }: RunReport): void {
-    if (invalid === undefined && plan === undefined) return;
+  #manifests({ invalid, warnings, workspace, result }: RunReport): void {
+    if (invalid === undefined && workspace === undefined) return;
     const lines = invalid === undefined ? [] : invalidLines(invalid);
     const { added, gone } = this.#said.news('invalid', lines);
     for (const line of added) this.#say('error', line, { event: 'invalid' });

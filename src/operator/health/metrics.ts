@@ -96,10 +96,10 @@ export function createMetrics(version: string): Metrics {
       const at = report.startedAt.getTime() / 1000;
       lastRun.set(at);
       if (report.result === 'ok') lastSuccess.set(at);
-      if (report.invalid !== undefined || report.plan !== undefined)
-        valid.set(report.invalid === undefined ? 1 : 0);
+      const isRead = report.invalid !== undefined || report.workspace !== undefined;
+      if (isRead) valid.set(report.invalid === undefined ? 1 : 0);
       const isReached = report.fetchProblem === undefined;
-      if (isReached === false || report.plan !== undefined) reached.set(isReached ? 1 : 0);
+      if (!isReached || isRead) reached.set(isReached ? 1 : 0);
       if (report.commit !== undefined) {
         commit.reset();
         commit.set({ commit: report.commit }, 1);

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { Announcer } from '../../src/operator/announcer.ts';
+import type { RunReport } from '../../src/operator/run-report.ts';
+import { sampleReport } from './sample-report.ts';
+
+const early: Partial<RunReport> = { workspace: undefined, plan: undefined };
+const away = { fetchProblem: new Error('no route') };
+const drift = { drift: [{ address: 'Agent/a', fields: ['name', 'tts_config.speed'] }] };
+const gone = { drift: [{ address: 'Agent/b', fields: [] }] };
+const down: Partial<RunReport> = {
+  result: 'failed',
+  error: new TypeError('x is not a function'),
+  plan: undefined,
+};
+const failing: Partial<RunReport> = {
+  result: 'failed',
+  applied: [
+    {
+      address: 'Agent/b',
+      action: 'update',
+      result: { status: 'failed', error: 'no\u001b[2J', hint: 'look' },
+    },
+  ],
+};
+
+it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
+  ['says what it found at first, and then nothing', [{}, {}, {}], ['info 1 to update']],
+  [
+    'tells of a source that is away, and of its return when it is there again',
+    [{}, away, away, { ...early, result: 'interrupted' }, {}],
+    [
+      'info 1 to update',
+      'warning the source cannot be fetched: no route',
+      'info the source is reached again',
+    ],
+  ],
+  [
+    'tells of a drift once, also when it comes back',
+    [{}, drift, drift, gone, {}, drift],
+    [
+      'info 1 to update',
+      'warning drift: Agent/a: name, tts_config.speed',
+      'warning drift: the platform no longer has Agent/b',
+      'info nothing is drifted any more',
+      'warning drift: Agent/a: name, tts_config.speed',
+    ],
+  ],
+  [
+    'tells of a failure once, that it is ours where it is, and of the end of it',
+    [{}, down, down, {}],
+    [
+      'info 1 to update',
+      'error this is a mistake in voxform itself: please report it',
+      'error x is not a function',
+      'info back to normal after 2 failed runs',
+    ],
+  ],
+  [
+    'tells of a write that fails once, in one line',
+    [{}, failing, failing],
+    ['info 1 to update', 'error Agent/b failed: no\\u001b[2J (look)'],
+  ],
+  [
+    'names a commit when it comes into force',
+    [{ commit: 'a'.repeat(40) }, { commit: 'a'.repeat(40) }],
+    [`info commit ${'a'.repeat(10)} is in force`, 'info 1 to update'],
+  ],
+])('%s', (_, reports, expected) => {
+  const said: string[] = [];
+  const announcer = new Announcer({
+    entry: (level, message) => level !== 'debug' && said.push(`${level} ${message}`),
+  });
+  for (const report of reports) announcer.finished(sampleReport(report));
+  expect(said).toEqual(expected);
+});
