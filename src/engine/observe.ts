@@ -17,6 +17,7 @@ import {
 } from './read.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { type Candidate, searchLost } from './search.ts';
+import { sharingTexts } from './share-texts.ts';
 
 /** What the platform showed, at one time, of everything a plan is about. */
 export interface Observed {
@@ -131,7 +132,8 @@ export async function observeOne(binding: Binding, { ahead, ...options }: Observ
   const kind = kindNamed(options.kinds, binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
-  const seen = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
+  const seen =
+    (await ahead?.record(kind, id)) ?? sharingTexts(await getRecord(kind, { ...options, id }), binding.entry);
   if (seen.status !== 'shown') return seen;
   return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
 }

@@ -1,6 +1,8 @@
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
+import type { ResourceEntry } from '../state/document.ts';
 import { Counter, collect, getRecord, type Observation, type ObserveOptions } from './read.ts';
+import { sharingTexts } from './share-texts.ts';
 
 export interface ReadAheadOptions
   extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
@@ -13,7 +15,7 @@ type LookedUp = Awaited<ReturnType<typeof collectLookup>>;
 
 interface Wanted {
   readonly kind: Kind;
-  readonly id: string;
+  readonly entry: ResourceEntry;
   begun: Begun<Observation> | undefined;
 }
 
@@ -51,10 +53,10 @@ export class ReadAhead {
       this.#list(kind.name, this.#lists, () => collectKind(kind, this.#options));
       return;
     }
-    const id = kind.get === undefined ? undefined : this.#options.state.resources.get(address)?.id;
-    if (id === undefined || this.#records.has(recordKey(kind.name, id))) return;
-    const wanted: Wanted = { kind, id, begun: undefined };
-    this.#records.set(recordKey(kind.name, id), wanted);
+    const entry = kind.get === undefined ? undefined : this.#options.state.resources.get(address);
+    if (entry === undefined || this.#records.has(recordKey(kind.name, entry.id))) return;
+    const wanted: Wanted = { kind, entry, begun: undefined };
+    this.#records.set(recordKey(kind.name, entry.id), wanted);
     this.#queue.push(wanted);
     this.#begin();
   }
@@ -80,7 +82,7 @@ export class ReadAhead {
     const wanted = this.#records.get(key);
     this.#records.delete(key);
     if (wanted === undefined || (this.#abandoned && wanted.begun === undefined)) return undefined;
-    wanted.begun ??= this.#guarded(getRecord(kind, { ...this.#options, id }));
+    wanted.begun ??= this.#read(wanted);
     return wanted.begun;
   }
 
@@ -99,14 +101,17 @@ export class ReadAhead {
       this.#next += 1;
       if (wanted.begun !== undefined) continue;
       this.#running += 1;
-      wanted.begun = this.#guarded(getRecord(wanted.kind, { ...this.#options, id: wanted.id })).finally(
-        () => {
-          this.#running -= 1;
-          this.#begin();
-        },
-      );
+      wanted.begun = this.#read(wanted).finally(() => {
+        this.#running -= 1;
+        this.#begin();
+      });
       ignoreFailure(wanted.begun);
     }
+  }
+
+  #read({ kind, entry }: Wanted): Begun<Observation> {
+    const reading = getRecord(kind, { ...this.#options, id: entry.id });
+    return this.#guarded(reading.then((seen) => sharingTexts(seen, entry)));
   }
 
   #list<T>(name: string, lists: Map<string, Begun<T>>, read: () => Promise<T>): void {
