@@ -29,6 +29,55 @@ PhoneNumber/main  Main      1200
     expect(text).toContain('Agent/a-rather-long-name  xxxxxxxxxxxxxxxxx…');
   });
 
+  it('gives each row several lines where cutting is not enough', () => {
+    const calls = [
+      { title: 'ID', whole: true },
+      { title: 'START', whole: true },
+      { title: 'OUTCOME', whole: true },
+      { title: 'COST', whole: true, align: 'right' },
+    ] as const;
+    const rows = [
+      ['01CALL', '2026-01-31 09:30:00', 'escalated', '0.42'],
+      ['02CALL', '2026-01-31 09:31:00', '', ''],
+    ];
+    expect(renderTable(calls, rows, plainStyle(30))).toBe(`ID      START
+    OUTCOME    COST
+01CALL  2026-01-31 09:30:00
+    escalated  0.42
+02CALL  2026-01-31 09:31:00
+`);
+    const status = [
+      { title: 'ADDRESS', whole: true },
+      { title: 'STATUS', whole: true },
+      { title: 'DETAIL' },
+    ] as const;
+    const long = [[`Agent/${'a'.repeat(30)}`, 'drifted', 'name, llm_config.temperature, and many more']];
+    expect(renderTable(status, long, plainStyle(40))).toBe(`ADDRESS
+    STATUS   DETAIL
+Agent/${'a'.repeat(30)}
+    drifted  name, llm_config.temperatu…
+`);
+  });
+
+  it('is no wider than its style while its widest whole cell fits', () => {
+    const column = fc.record({ title: fc.constantFrom('A', 'TITLE'), whole: fc.boolean() });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(column, fc.integer({ min: 0, max: 26 })), { minLength: 1, maxLength: 7 }),
+        fc.integer({ min: 30, max: 120 }),
+        (given, width) => {
+          const row = given.map(([, length]) => 'x'.repeat(length));
+          const text = renderTable(
+            given.map(([each]) => each),
+            [row],
+            plainStyle(width),
+          );
+          expect(widest(text)).toBeLessThanOrEqual(width);
+        },
+      ),
+    );
+  });
+
   it('is safe to show', () => {
     expect(renderTable(columns, [[evil, evil, evil]], plainStyle(500))).not.toMatch(unsafe);
   });

@@ -12,17 +12,20 @@ const id: RecordColumn = { title: 'ID', field: 'id', whole: true };
 const time = (title: string, field: string): RecordColumn => ({
   title,
   field,
+  whole: true,
   show: (value, _, zone) => timeText(value, zone),
 });
 const unixTime = (title: string, field: string): RecordColumn => ({
   title,
   field,
+  whole: true,
   show: (value, _, zone) => unixTimeText(value, zone),
 });
 const amount = (title: string, field: string): RecordColumn => ({
   title,
   field,
   align: 'right',
+  whole: true,
   show: (value, { currency }) => amountText(value, currency),
 });
 const plain = (title: string, field: string, more: Partial<RecordColumn> = {}): RecordColumn => ({
@@ -70,9 +73,9 @@ export const recordColumns: Readonly<Record<string, readonly RecordColumn[]>> = 
     time('START', 'start_time'),
     plain('FROM', 'from', { whole: true }),
     plain('TO', 'to', { whole: true }),
-    plain('OUTCOME', 'session_outcome'),
-    plain('DURATION', 'duration'),
-    plain('COST', 'cost', { align: 'right' }),
+    plain('OUTCOME', 'session_outcome', { whole: true }),
+    plain('DURATION', 'duration', { whole: true }),
+    plain('COST', 'cost', { align: 'right', whole: true }),
   ],
   invoices: [
     plain('NUMBER', 'number', { whole: true }),
@@ -88,6 +91,7 @@ export const recordColumns: Readonly<Record<string, readonly RecordColumn[]>> = 
     plain('NAME', 'name'),
     time('CREATED', 'created_at'),
     plain('EXPIRES', 'expires_at', {
+      whole: true,
       show: (value, _, zone) => (value === null || value === undefined ? 'never' : timeText(value, zone)),
     }),
   ],
