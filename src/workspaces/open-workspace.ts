@@ -57,6 +57,7 @@ export class OpenWorkspace {
       now: context.now,
       failPoint: context.failPoint,
     });
+    this.#keep(workspace.apiKey);
   }
 
   /**
@@ -128,7 +129,6 @@ export class OpenWorkspace {
   connect(options: PlatformOptions): PlatformClient {
     const { log, interrupts, onRequest } = this.#context;
     const { limits } = this.project;
-    this.#keep(this.workspace.apiKey);
     const transport = createTransport({
       baseUrl: this.workspace.baseUrl,
       apiKey: this.workspace.apiKey,
