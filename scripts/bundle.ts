@@ -5,7 +5,8 @@ import { rolldown } from 'rolldown';
 /*
  * Puts the sources together as JavaScript, in chunks: what a command does not use is not even opened when it starts. What
  * package.json lists as a dependency stays outside; every other package that is used is taken in, with its licence.
- *   node scripts/bundle.ts FOLDER
+ *   node scripts/bundle.ts FOLDER [PART...]
+ * A part is a file under src/ that is to be there by its own name too, for who takes the command apart: `cli/run`.
  */
 
 interface PackageFile {
@@ -16,14 +17,15 @@ interface PackageFile {
 }
 
 const root = path.resolve(import.meta.dirname, '..');
-const folder = path.resolve(process.argv[2] ?? path.join(root, 'dist'));
+const [out = 'dist', ...parts] = process.argv.slice(2);
+const folder = path.resolve(root, out);
 /** The library's types speak of it, so it is a dependency; what runs of it is taken in like the rest. */
 const FOR_TYPES = 'zod';
 const outside = Object.keys(packageIn(root).dependencies ?? {}).filter((name) => name !== FOR_TYPES);
 
 const bundle = await rolldown({
   cwd: root,
-  input: { main: 'src/main.ts', library: 'src/library.ts' },
+  input: Object.fromEntries(['main', 'library', ...parts].map((part) => [part, `src/${part}.ts`])),
   platform: 'node',
   external: (id) =>
     id.startsWith('node:') || outside.some((name) => id === name || id.startsWith(`${name}/`)),

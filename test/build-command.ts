@@ -17,12 +17,15 @@ export default function provideCommand({ provide }: TestProject): () => void {
   return remove;
 }
 
+/** What the fault campaign starts by itself, in a process where it can die at a given place. */
+const PARTS = ['cli/run', 'cli/interrupts', 'values/redactor'];
+
 /** Builds the command into a folder of this process's own. */
 export function buildCommand(): { readonly folder: string; readonly remove: () => void } {
   const root = path.resolve(import.meta.dirname, '..');
   // Beside `dist`, because the command looks for the package's files from there.
   const folder = path.join(root, `.test-build-${process.pid}`);
-  const args = [path.join(root, 'scripts', 'bundle.ts'), folder];
+  const args = [path.join(root, 'scripts', 'bundle.ts'), folder, ...PARTS];
   execFileSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -164,8 +164,11 @@ export class Lab implements AsyncDisposable {
   /** The files of the state's folder with their content. */
   stateFiles(): Record<string, string> {
     const folder = path.dirname(this.statePath);
-    const names = readdirSync(folder).sort();
-    return Object.fromEntries(names.map((name) => [name, readFileSync(path.join(folder, name), 'latin1')]));
+    // What was parsed is remembered there too, and is none of the state.
+    const names = readdirSync(folder).filter((name) => name !== 'cache');
+    return Object.fromEntries(
+      names.sort().map((name) => [name, readFileSync(path.join(folder, name), 'latin1')]),
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,8 @@ import path from 'node:path';
 import { inject } from 'vitest';
 
 const MAIN = path.join(inject('built'), 'main.js');
+/** Beside the command, where one process finds what another compiled, and no test looks for what commands write. */
+const CACHES = path.join(inject('built'), 'caches');
 
 export interface Ended {
   readonly code: number | null;
@@ -23,7 +25,7 @@ export interface RunOptions {
 export function start(args: readonly string[], { cwd, env, input }: RunOptions): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, XDG_CACHE_HOME: CACHES, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   child.stdin?.end(input);
