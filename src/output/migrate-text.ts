@@ -108,7 +108,7 @@ function outcomeText({ plan, results }: ApplyReport, style: Style): string {
   for (const { address } of plan.resources) {
     const result = results.get(address);
     if (result?.status === 'failed') {
-      lines.push(style.prose(result.error, { lead: `  ${style.error('x')} ${visible(address)}: ` }));
+      lines.push(style.prose(`${address}: ${result.error}`, { lead: `  ${style.error('x')} ` }));
       if (result.hint !== undefined)
         lines.push(style.prose(result.hint, { indent: 4, lead: style.dim('hint: ') }));
     } else if (result?.status === 'skipped') {

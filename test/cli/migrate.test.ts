@@ -155,7 +155,7 @@ describe('migrate', () => {
       llm_config: { knowledge_base_ids: [faq.id] },
     });
     await h.folder.write('manifests/a.yaml', `# the only one\n${withBase('a', 'FAQ', `  id: ${agent}\n`)}`);
-    await h.folder.write('map.yaml', 'FAQ: Questions\n');
+    await h.folder.write('map.yaml', 'FAQ: Questions\nFQA: Questions\n');
     const early = await h.migrate('--map', 'map.yaml');
     expect(flat(early)).toContain('is in the state neither of old nor of new');
     expect(flat(early)).toContain('voxform apply -w old');
@@ -163,14 +163,22 @@ describe('migrate', () => {
     const { id } = h.empty.dashboard.addKnowledgeBase({ name: 'Questions' });
     const moved = await h.migrate('--map', 'map.yaml');
     expect(moved, flat(moved)).toMatchObject({ code: 0 });
+    expect(flat(moved)).toContain('the map names "FQA", and no manifest of old refers to anything by this');
     expect(h.text('manifests/a.yaml')).toBe(`# the only one\n${withBase('a', 'FAQ')}`);
     expect(h.text('voxform.yaml')).toContain('$ref: KnowledgeBase/Questions');
     expect([...h.empty.world.agents.values()][0]?.llm_config?.knowledge_base_ids).toEqual([id]);
     expect(await h.summaryOf('new')).toEqual({ noop: 1 });
     expect(await h.summaryOf('old')).toEqual({ noop: 1 });
     const before = h.text('voxform.yaml');
-    expect(await h.migrate('--map', 'map.yaml')).toMatchObject({ code: 0 });
+    const again = await h.migrate('--map', 'map.yaml');
+    expect(again).toMatchObject({ code: 0 });
+    expect(flat(again), 'a line that did its work is none that does nothing').not.toContain('names "FAQ"');
     expect(h.text('voxform.yaml')).toBe(before);
+
+    await h.folder.write('voxform.yaml', before.replace('  old:\n', '  old:\n    skip: ["*/*"]\n'));
+    const letGo = await h.migrate();
+    expect(letGo.code).toBe(1);
+    expect(flat(letGo)).toContain('declare nothing for old: it skips all of it');
   });
 
   it('stops after a wave with too many failures, and goes on when it is run again', async () => {

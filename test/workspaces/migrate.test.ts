@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan-document.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import { mapText } from '../../src/workspaces/migrate/id-map.ts';
-import { parseNameMap, patchesFor, shelfOf } from '../../src/workspaces/migrate/knowledge-map.ts';
+import { oddNames, parseNameMap, patchesFor, shelfOf } from '../../src/workspaces/migrate/knowledge-map.ts';
 import { foreignIds } from '../../src/workspaces/migrate/manifest-ids.ts';
 import { leftOutReferences, selectedBy } from '../../src/workspaces/migrate/selection.ts';
 import { wavesOf } from '../../src/workspaces/migrate/waves.ts';
@@ -143,6 +143,30 @@ describe('a map of names', () => {
       ],
     ]);
     expect([...patched(first, ['Prices', 'FAQ', '01NEW', 'Other'])]).toEqual([]);
+  });
+});
+
+describe('a line of a map of names', () => {
+  const bases = [ref('KnowledgeBase/FAQ'), ref('KnowledgeBase/Prices'), '01OLD'];
+  it.each([
+    { reason: 'nothing is wrong', map: 'FAQ: Questions\n01OLD: 01NEW\n', unused: [], missing: [] },
+    { reason: 'no value has the name', map: 'FQA: Questions\n', unused: ['FQA'], missing: [] },
+    { reason: 'no value has the id', map: '01ODL: 01NEW\n', unused: ['01ODL'], missing: [] },
+    { reason: 'it leads to a name that is not there', map: 'FAQ: Qestions\n', unused: [], missing: ['FAQ'] },
+    {
+      reason: 'it leads to an id of the old workspace',
+      map: '01OLD: 01OLD\n',
+      unused: [],
+      missing: ['01OLD'],
+    },
+  ])('is told where $reason', ({ map, unused, missing }) => {
+    const told = oddNames([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
+      kinds,
+      lookups,
+      names: parseNameMap(map, 'm.yaml'),
+      shelves: new Map([['KnowledgeBase', shelfOf([{ id: '01NEW', name: 'Questions' }])]]),
+    });
+    expect(told).toEqual({ unused, missing });
   });
 });
 

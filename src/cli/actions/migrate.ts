@@ -5,6 +5,8 @@ import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
 import { type MigrationEnd, migratedText, migrationText } from '../../output/migrate-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { InvalidManifests } from '../../project/invalid-manifests.ts';
+import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import type { StateSession } from '../../state/session.ts';
 import { refuseTrippedGuards } from '../../workspaces/carry-out.ts';
@@ -88,7 +90,9 @@ async function namesIn({ cwd }: Context, file: string | undefined): Promise<Name
 /** What is read of the workspace that is left; undefined where the project's manifests say what it has. */
 async function liveSource(context: Context, ends: Ends, options: MigrateOptions): Promise<Live | undefined> {
   const { from, to } = ends;
-  const hasManifests = (await from.declared('offline')).resources.length > 0;
+  const desired = await from.declared('offline');
+  const hasManifests = desired.resources.length > 0;
+  if (!hasManifests && options.source !== 'live') await refuseSkipped(ends, desired);
   const given = await givenIds(context, options);
   const isBegun = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
   if (options.source === 'manifests' || isBegun || (options.source === undefined && hasManifests)) {
@@ -104,6 +108,16 @@ async function liveSource(context: Context, ends: Ends, options: MigrateOptions)
   } finally {
     progress.clear();
   }
+}
+
+/** A workspace that skips all that the manifests declare was let go of: it is not read live as one without manifests is. */
+async function refuseSkipped({ from, declarations }: Ends, { diagnostics }: Desired): Promise<void> {
+  if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
+  const { name } = from.workspace;
+  if ((await declarations()).declarations.length === 0) return;
+  throw new UserError(`the manifests declare nothing for ${name}: it skips all of it`, {
+    hint: `Take \`skip\` of ${name} out of voxform.yaml for as long as it is moved from.`,
+  });
 }
 
 type Running = Migrating & { readonly context: Context; readonly options: MigrateOptions };

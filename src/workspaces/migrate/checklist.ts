@@ -61,7 +61,7 @@ export function checkPlan(list: Checklist, planned: Planned): void {
     if (action === 'manual') {
       for (const step of steps) list.add('waits', stepText(step, each, planned), address);
     } else if (action === 'blocked' || action === 'unknown') {
-      list.add('waits', `${address}: ${reason}. ${spoken(steps.join(' '), planned)}`.trim(), address);
+      list.add('waits', spoken(sentences([`${address}: ${reason}`, ...steps]), planned), address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
       list.add('know', `${document.workspace} has it already: taken under management, not created`, address);
     }
@@ -110,7 +110,7 @@ export function checkRest(done: Done): ChecklistItem[] {
       }
     }
     if (action === 'blocked' || action === 'unknown') {
-      list.add('after', `${address}: ${reason}. ${spoken(steps.join(' '), done)}`.trim(), address);
+      list.add('after', spoken(sentences([`${address}: ${reason}`, ...steps]), done), address);
     }
     if (isMade(planned) && isThere && kind.published !== undefined)
       list.add('after', 'In the dashboard, publish it when it is ready.', address);
@@ -140,6 +140,13 @@ function stepText(step: string, { depends_on }: PlannedResource, ends: Pick<Plan
 /** A command in a step is for the workspace that is filled, which need not be the one that is chosen where nobody says. */
 function spoken(step: string, { to }: Pick<Planned, 'to'>): string {
   return step.replaceAll(/\bvoxform (import|state resolve|state rm) /g, `voxform $1 -w ${to} `);
+}
+
+/** One after the other. The last keeps its end: where that is a command, it can be copied as it is. */
+function sentences(texts: readonly string[]): string {
+  return texts
+    .map((text, place) => (place === texts.length - 1 || /[.!?]$/.test(text) ? text : `${text}.`))
+    .join(' ');
 }
 
 function shownOf({ spec }: Resource, id: string) {

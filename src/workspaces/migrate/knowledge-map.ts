@@ -97,6 +97,30 @@ export function patchesFor(
   return patches;
 }
 
+/** What a map says in vain: the lines that no value names, and those that lead to nothing that the other workspace has. */
+export function oddNames(
+  originals: Iterable<Resource>,
+  { kinds, lookups, names, shelves }: Omit<Patching, 'originals'>,
+): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
+  const named = new Set<string>();
+  for (const resource of originals) {
+    const kind = kinds.get(resource.kind);
+    if (kind === undefined) continue;
+    for (const { lookup, value } of lookedUp(resource, { kind, lookups }))
+      for (const item of Array.isArray(value) ? value : [value]) {
+        const name = nameOf(item as Value, lookup);
+        if (name !== undefined) named.add(name);
+      }
+  }
+  const isThere = (to: string) =>
+    [...shelves.values()].some(({ byId, byName }) => byId.has(to) || byName.has(to));
+  const froms = [...names.keys()];
+  return {
+    unused: froms.filter((from) => !named.has(from)),
+    missing: froms.filter((from) => named.has(from) && !isThere(names.get(from) ?? '')),
+  };
+}
+
 interface Mapping {
   readonly names: NameMap;
   readonly lookup: Lookup;
@@ -104,13 +128,14 @@ interface Mapping {
 }
 
 function mapped(value: Value, { names, lookup, shelf }: Mapping): Value {
-  const name =
-    value instanceof Reference && value.kind === lookup.name
-      ? value.target
-      : typeof value === 'string'
-        ? value
-        : undefined;
+  const name = nameOf(value, lookup);
   const to = name === undefined ? undefined : names.get(name);
   if (to === undefined) return value;
   return shelf?.byId.has(to) ? to : new Reference(lookup.name, to);
+}
+
+/** The name or the id that a value looks something up by. */
+function nameOf(value: Value, lookup: Lookup): string | undefined {
+  if (value instanceof Reference) return value.kind === lookup.name ? value.target : undefined;
+  return typeof value === 'string' ? value : undefined;
 }

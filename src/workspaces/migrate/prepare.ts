@@ -14,7 +14,7 @@ import { references } from '../../values/value.ts';
 import { OpenWorkspace } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 import { Checklist } from './checklist.ts';
-import { lookedUp, type NameMap, patchesFor, type Shelf, shelfOf } from './knowledge-map.ts';
+import { lookedUp, type NameMap, oddNames, patchesFor, type Shelf, shelfOf } from './knowledge-map.ts';
 import type { Live } from './live.ts';
 import { foreignIds, withoutIds } from './manifest-ids.ts';
 import { checkObstacles } from './obstacles.ts';
@@ -85,6 +85,7 @@ export async function prepare(input: Preparing): Promise<Prepared> {
   for (const { address } of there.resources)
     if (!comes.has(address))
       list.add('know', `${name} skips it in the project file: it stays behind`, address);
+  checkNames(list, oddNames(there.resources, { kinds, lookups, names: input.names, shelves }), input);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await load.read(), foreign);
   return {
@@ -185,6 +186,26 @@ async function withNames(
   const workspace = selectWorkspace(project, { name, env: context.env, requireKey: false });
   const { resources } = refuseInvalid(await load(project, workspace));
   return { resources, edits: [edit] };
+}
+
+/** A line of the map with a slip in it does nothing, and would pass for done. */
+function checkNames(
+  list: Checklist,
+  { unused, missing }: ReturnType<typeof oddNames>,
+  { names, ends: { from, to } }: Preparing,
+): void {
+  for (const name of unused) {
+    list.add(
+      'know',
+      `the map names "${name}", and no manifest of ${from.workspace.name} refers to anything by this name or id: the line does nothing`,
+    );
+  }
+  for (const name of missing) {
+    list.add(
+      'know',
+      `the map has "${names.get(name)}" for "${name}", and ${to.workspace.name} has nothing with this name or id yet`,
+    );
+  }
 }
 
 function checkLive(list: Checklist, { drafts, missed }: Live): void {
