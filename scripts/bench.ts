@@ -4,7 +4,7 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { HEADER, rowText } from './bench/report.ts';
-import { atSize, type Costs, growth, startUp } from './bench/rows.ts';
+import { atSize, type Costs, growth, startUp, withNothing } from './bench/rows.ts';
 
 /*
  * Measures the built command against the least that the same work costs, in the same run:
@@ -41,4 +41,4 @@ const bench = {
 await startUp(bench);
 const costs = new Map<number, Costs>();
 for (const size of sizes) costs.set(size, await atSize(bench, size));
-growth(bench, costs);
+growth(bench, costs, await withNothing(bench));

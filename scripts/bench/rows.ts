@@ -38,7 +38,7 @@ export async function startUp({ bin, rounds, emit }: Bench): Promise<void> {
   emit({ ...row, what: '--help', value: times.help * 1000, budget: 2 });
 }
 
-/** Everything about a project of one size. Gives the cost of a resource in each command, in seconds. */
+/** Everything about a project of one size. Gives what the commands took. */
 export async function atSize(bench: Bench, agents: number): Promise<Costs> {
   const { bin, emit } = bench;
   const rounds = agents > 10_000 ? 1 : bench.rounds;
@@ -49,7 +49,7 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
 
   const empty = await startPlatform(0, 0);
   writeProject(project, agents, empty.baseUrl);
-  const applied = await voxform(['apply', '--auto-approve', '--quiet']);
+  const applied = await voxform(['apply', '--auto-approve', '--allow-large-change', '--quiet']);
   const { byMethod, requests } = await empty.figures();
   await empty.stop();
   emit({
@@ -65,17 +65,42 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
   const validate = await validating({ ...bench, rounds }, of);
   const plan = await planning({ ...bench, rounds }, of, 0);
   if (agents <= 10_000) await planning({ ...bench, rounds: 1 }, of, 20);
+  const { load } = await interleaved(rounds, { load: () => voxform(['state', 'list', '--quiet']) });
   rmSync(project, { recursive: true, force: true });
-  return { validate, plan, apply: applied.seconds / agents };
+  return { validate, plan, apply: applied.seconds, 'state list': load };
 }
 
+/** Seconds of each command. */
 export interface Costs {
   readonly validate: number;
   readonly plan: number;
   readonly apply: number;
+  readonly 'state list': number;
 }
 
-/** Cold and with a warm cache, against the parser alone. Gives the cold cost a resource. */
+const GROWING = ['validate', 'plan', 'apply', 'state list'] as const;
+
+/** What each command takes where there is nothing: starting up is not counted as the cost of resources. */
+export async function withNothing({ bin, folder, rounds }: Bench): Promise<Costs> {
+  const project = path.join(folder, 'nothing');
+  const platform = await startPlatform(0, 0);
+  writeProject(project, 0, platform.baseUrl);
+  const voxform = (...args: string[]) =>
+    runNode([bin, ...args], { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' } });
+  try {
+    return await interleaved(rounds, {
+      validate: () => voxform('validate', '--quiet'),
+      plan: () => voxform('plan', '--quiet'),
+      apply: () => voxform('apply', '--auto-approve', '--quiet'),
+      'state list': () => voxform('state', 'list', '--quiet'),
+    });
+  } finally {
+    await platform.stop();
+    rmSync(project, { recursive: true, force: true });
+  }
+}
+
+/** Cold and with a warm cache, against the parser alone. Gives the seconds of the cold one. */
 async function validating({ emit, rounds }: Bench, { agents, project, voxform }: Applied): Promise<number> {
   const times = await interleaved(rounds, {
     floor: () => runNode([YAML_FLOOR, project]),
@@ -88,10 +113,10 @@ async function validating({ emit, rounds }: Bench, { agents, project, voxform }:
   const row = { floor: 'yaml', floorValue: times.floor };
   emit({ ...row, what: `validate ${agents}, cold`, value: times.cold, budget: 1.15 });
   emit({ ...row, what: `validate ${agents}, unchanged`, value: times.warm, budget: 1.15 / 5 });
-  return times.cold / agents;
+  return times.cold;
 }
 
-/** A plan with nothing to do, against the bare loop over the same requests. Gives the warm cost a resource. */
+/** A plan with nothing to do, against the bare loop over the same requests. Gives the seconds of the warm one. */
 async function planning(
   { emit, rounds }: Bench,
   { agents, project, voxform }: Applied,
@@ -130,7 +155,7 @@ async function planning(
       await tellMemory(emit, { agents, project, voxform }, flags);
       await tellRequests(emit, { agents, project, voxform }, { platform, flags });
     }
-    return times.warm / agents;
+    return times.warm;
   } finally {
     await platform.stop();
   }
@@ -162,17 +187,22 @@ async function tellRequests(
   emit({ what, floor: 'one each', floorValue: agents, value: requests, unit: 'requests', budget: 1 });
 }
 
-/** What one resource costs at each size, against what it costs at the smallest. */
-export function growth({ emit }: Pick<Bench, 'emit'>, costs: ReadonlyMap<number, Costs>): void {
-  const [[smallest, base] = [undefined, undefined], ...others] = costs;
-  if (base === undefined) return;
-  for (const [agents, each] of others) {
-    for (const command of ['validate', 'plan', 'apply'] as const) {
+/** What one resource costs at each size beside starting up, against what it costs at the smallest. */
+export function growth(
+  { emit }: Pick<Bench, 'emit'>,
+  costs: ReadonlyMap<number, Costs>,
+  nothing: Costs,
+): void {
+  const [smallest, ...others] = costs.keys();
+  const each = (agents: number, command: keyof Costs): number =>
+    (((costs.get(agents)?.[command] ?? Number.NaN) - nothing[command]) / agents) * 1e6;
+  for (const agents of others) {
+    for (const command of GROWING) {
       emit({
-        what: `${command}: a resource of ${agents}`,
+        what: `${command}: a resource of ${agents}, without start-up`,
         floor: `of ${smallest}`,
-        floorValue: base[command] * 1e6,
-        value: each[command] * 1e6,
+        floorValue: each(smallest ?? agents, command),
+        value: each(agents, command),
         unit: 'µs each',
         budget: 1.3,
       });

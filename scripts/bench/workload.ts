@@ -77,6 +77,7 @@ export function agentName(index: number): string {
 /** Writes a project of so many agents into an empty folder. */
 export function writeProject(folder: string, agents: number, baseUrl: string): void {
   rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
   // A thousand files a folder, as people would split them.
   for (let index = 0; index < agents; index++) {
     const part = path.join(folder, 'manifests', `part-${Math.floor(index / 1000)}`);
