@@ -1,5 +1,6 @@
 import type { Missed } from '../workspaces/discover.ts';
 import type { Drafts } from '../workspaces/export/drafts.ts';
+import { usedSecrets } from '../workspaces/export/used-secrets.ts';
 import type { Style } from './style.ts';
 import { visible } from './visible.ts';
 
@@ -10,19 +11,23 @@ export interface ExportReport {
   readonly missed: readonly Missed[];
   /** Files that were there and were written over. */
   readonly replaced: readonly string[];
+  /** Manifests that were there under other names and stay: they may declare the same records. */
+  readonly left: readonly string[];
 }
 
 /** What was written, what was left out and why, and what a person must still do. */
-export function exportText({ folder, drafts, missed, replaced }: ExportReport, style: Style): string {
+export function exportText({ folder, drafts, missed, replaced, left }: ExportReport, style: Style): string {
   const counts = [...Map.groupBy(drafts.manifests, ({ draft }) => draft.kind)].map(
     ([kind, members]) => `${members.length} ${kind}`,
   );
   const sections = [
     `Exported to ${visible(folder)}: ${counts.length === 0 ? 'nothing was found' : counts.join(', ')}.`,
     listing('Written over', cut(replaced.map(visible)), style),
+    listing('There before, and part of the project too', cut(left.map(visible)), style),
     listing('Not found, or not read', missedLines(missed), style),
     listing('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
     listing('Fields left out', omittedLines(drafts), style),
+    listing('Secrets to set: nothing can be planned without them', usedLines(drafts), style),
     listing('Secrets that nobody shows', secretLines(drafts), style),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
@@ -76,6 +81,14 @@ function addresses(kind: string, names: readonly string[]): string {
   const more = names.length - MOST_NAMED;
   const named = names.slice(0, MOST_NAMED).map((name) => `${kind}/${name}`);
   return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function usedLines({ manifests }: Drafts): string[] {
+  const lines = usedSecrets(manifests).map(({ name, places }) => {
+    const [first, ...more] = places.map(({ path, address }) => `${path} of ${address}`);
+    return `${name}: ${first}${more.length === 0 ? '' : ` and ${more.length} more`}`;
+  });
+  return cut(lines);
 }
 
 function secretLines({ manifests }: Drafts): string[] {

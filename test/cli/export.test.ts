@@ -106,6 +106,13 @@ describe('export', () => {
     expect(again.code).toBe(0);
     expect(flat(again.stdout)).toContain('Written over: - .env.example');
     expect(await tree(path.join(workspace.folder.root, 'out/manifests'))).toEqual(files);
+    expect(again.stderr).not.toContain('manifests of before');
+
+    const other = await workspace.run('export', '--out', 'out', '--force');
+    expect(flat(other.stdout)).toContain(
+      'There before, and part of the project too: - manifests/agents.yaml - manifests/phone-numbers.yaml',
+    );
+    expect(flat(other.stderr)).toContain('manifests of before may declare the same records');
   });
 
   it('says what could not be found', async () => {

@@ -5,6 +5,7 @@ import { Secret } from '../../src/values/value.ts';
 import type { Discovery, FoundRecord } from '../../src/workspaces/discover.ts';
 import { draftsOf } from '../../src/workspaces/export/drafts.ts';
 import { manifestFiles, secretsFile } from '../../src/workspaces/export/project-files.ts';
+import { usedSecrets } from '../../src/workspaces/export/used-secrets.ts';
 
 interface Shown {
   readonly Agent?: readonly (ShownRecord | FoundRecord)[];
@@ -236,5 +237,30 @@ describe('the list of secrets', () => {
       'A_B_API_KEY=voxform-export-placeholder',
       'A_B_2_API_KEY=voxform-export-placeholder',
     ]);
+  });
+
+  it('has those that stand in values, and offers the name of none for another', () => {
+    const { manifests } = drafts({
+      Agent: [{ id: 'a1', name: 'Key' }],
+      Webhook: [
+        {
+          id: 'w1',
+          url: 'https://example.com/?t=token-of-the-hook',
+          payload: { a: ['token-of-the-hook'], b: { $secret: 'NOT_ONE' } },
+        },
+      ],
+      secrets: { KEY_API_KEY: 'key-of-the-workspace', HOOK_TOKEN: 'token-of-the-hook' },
+    });
+    const url = { path: 'url', address: 'Webhook/example-com' };
+    const payload = { path: 'payload', address: 'Webhook/example-com' };
+    const [used, ...more] = usedSecrets(manifests);
+    expect(more).toEqual([]);
+    expect(used?.name).toBe('HOOK_TOKEN');
+    expect(new Set(used?.places)).toEqual(new Set([url, payload]));
+    const { text } = secretsFile(
+      { name: 'test', baseUrl: '', workspaceId: '', apiKeySecret: 'KEY_API_KEY' },
+      manifests,
+    );
+    expect(text.match(/^\w+=/gm)).toEqual(['KEY_API_KEY=', 'HOOK_TOKEN=', 'AGENT_KEY_API_KEY=']);
   });
 });

@@ -17,7 +17,7 @@ import {
   secretsFile,
 } from '../../workspaces/export/project-files.ts';
 import { isFolder, refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
-import { writeOver } from '../../workspaces/export/write-over.ts';
+import { otherFiles, writeOver } from '../../workspaces/export/write-over.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
@@ -31,6 +31,9 @@ export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly layout: Layout;
   readonly force?: boolean;
 }
+
+/** The folder of the project that manifests are written to. */
+const MANIFESTS = 'manifests';
 
 export async function exportWorkspace(context: Context, options: ExportOptions): Promise<number> {
   const target = path.resolve(context.cwd, options.out);
@@ -62,17 +65,23 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       ),
     });
     const workspace = exportedWorkspace(opened);
-    const files = async (): Promise<ProjectFile[]> => [
+    const files: readonly ProjectFile[] = [
       ...manifestFiles(drafts.manifests, options.layout),
       projectFile(workspace),
       secretsFile(workspace, drafts.manifests),
       ...(await settingsFiles()),
     ];
-    const replaced = await write(target, await files(), options);
+    const replaced = await write(target, files, options);
+    const left =
+      options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, files) : [];
     progress.clear();
     const { terminal, log } = context;
-    const report = { folder: options.out, drafts, missed: discovery.missed, replaced };
+    const report = { folder: options.out, drafts, missed: discovery.missed, replaced, left };
     terminal.out(exportText(report, terminal.style));
+    if (left.length > 0)
+      log.warn(
+        'manifests of before may declare the same records: take out those that do, then voxform validate',
+      );
     log.info(`Next: voxform -C ${asArgument(options.out)} plan shows what it would adopt.`);
     return ExitCode.ok;
   } finally {

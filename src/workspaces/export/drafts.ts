@@ -54,7 +54,8 @@ export function draftsOf(input: Drafting): Drafts {
     named.set(kind.name, namesFor(kind, fit, input.keptNames.get(kind.name) ?? new Map()));
   }
   const references = new References(named, discovery);
-  const secretNames = new Set<string>();
+  // A name that means a secret already is offered for no other: its text would be sent in that one's place.
+  const secretNames = new Set(input.secrets.map(({ name }) => name));
   const manifests: ExportedManifest[] = [];
   for (const kind of kinds.values()) {
     const names = named.get(kind.name) ?? new Map<string, string>();

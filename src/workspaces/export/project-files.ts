@@ -4,6 +4,7 @@ import type { Json } from '../../values/json.ts';
 import type { ExportedManifest } from './drafts.ts';
 import { type ManifestDraft, manifestText } from './manifest-text.ts';
 import { kebab } from './names.ts';
+import { usedSecrets } from './used-secrets.ts';
 
 export type Layout = 'resource' | 'kind';
 
@@ -133,6 +134,13 @@ export function secretsFile(
     `# The API key of the workspace ${workspace.name}.`,
     `${workspace.apiKeySecret}=${EXPORT_PLACEHOLDER}`,
   ];
+  for (const { name, places } of usedSecrets(manifests)) {
+    const [first, ...more] = places.map(({ path, address }) => `${path} of ${address}`);
+    const others = more.length === 0 ? '' : `, and ${more.length} more`;
+    if (name === workspace.apiKeySecret) continue;
+    lines.push('', `# Taken in by ${first}${others}: nothing can be planned without it.`);
+    lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
+  }
   for (const { draft } of manifests) {
     for (const { path, name } of draft.secrets) {
       if (lines.at(-1) !== '') lines.push('');

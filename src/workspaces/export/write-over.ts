@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { compareText } from '../../problems/compare-text.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -39,6 +39,21 @@ export async function writeOver(
   } catch (cause) {
     throw cannotBeWritten(target, cause);
   }
+}
+
+/** Files below `folder` of the target that none of the written ones is, in order: a manifest among them may declare a record again. */
+export async function otherFiles(
+  target: string,
+  folder: string,
+  written: readonly ProjectFile[],
+): Promise<readonly string[]> {
+  const own = new Set(written.map((file) => file.path));
+  const entries = await readdir(path.join(target, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && /\.(?:ya?ml|json)$/.test(entry.name))
+    .map((entry) => path.relative(target, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'))
+    .filter((file) => !own.has(file))
+    .sort(compareText);
 }
 
 interface Exchange {
