@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** How long work may keep answers of the platform waiting, in milliseconds: next to nothing of what they took to come. */
-const LONGEST = 4;
+const LONGEST = 2;
 
 /** Parts work that takes long into turns, between which everything else has its own. */
 export class Turns {
