@@ -7,6 +7,8 @@ export interface ChangedFile {
   readonly file: string;
   readonly before: string;
   readonly after: string;
+  /** What stands for the two above the diff, where they are no one file. */
+  readonly names?: { readonly before: string; readonly after: string };
 }
 
 const contextLines = 3;
@@ -19,10 +21,11 @@ export function renderFileDiffs(files: readonly ChangedFile[], style: Style): st
 }
 
 /** The diff of one file without colours. */
-export function unifiedDiff({ file, before, after }: ChangedFile): string {
+export function unifiedDiff({ file, before, after, names }: ChangedFile): string {
+  const heads = names ?? { before: `a/${file}`, after: `b/${file}` };
   const options = { context: contextLines, maxEditLength: maxEdits };
-  const patch = structuredPatch(`a/${file}`, `b/${file}`, before, after, undefined, undefined, options);
-  const lines = [`--- a/${visible(file)}`, `+++ b/${visible(file)}`];
+  const patch = structuredPatch(heads.before, heads.after, before, after, undefined, undefined, options);
+  const lines = [`--- ${visible(heads.before)}`, `+++ ${visible(heads.after)}`];
   for (const hunk of patch?.hunks ?? [wholeFile(before, after)]) {
     const at = (start: number, count: number): string => `${start}${count === 1 ? '' : `,${count}`}`;
     lines.push(`@@ -${at(hunk.oldStart, hunk.oldLines)} +${at(hunk.newStart, hunk.newLines)} @@`);

@@ -69,7 +69,7 @@ function detailOf(resource: PlannedResource): string {
   const said = whatDiffers(resource);
   const parts = said === '' ? notices : [said, ...notices];
   if (action === 'noop' && parts.length === 0 && unverified.length > 0)
-    return `not shown by the platform: ${unverified.length} fields`;
+    return `not shown by the platform: ${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'}`;
   return parts.join('; ');
 }
 

@@ -25,6 +25,17 @@ describe('versions and rollback', () => {
     const { stdout } = await workspace.run('versions', 'Agent/day', '1', '--diff', '2');
     expect(stdout).toMatch(/^-\s+prompt: Be kind\.$/m);
     expect(stdout).toMatch(/^\+\s+prompt: Be brief\.$/m);
+    expect(stdout).toContain('--- Agent/day version 1\n+++ Agent/day version 2\n');
+    expect(stdout, 'when a version was made is no difference').not.toMatch(
+      /published_at|updated_at|^[-+]version/m,
+    );
+    const data = JSON.parse(
+      (await workspace.run('versions', 'Agent/day', '1', '--diff', '2', '--output', 'json')).stdout,
+    ) as object;
+    expect(data).toMatchObject({ before: { version: 1 }, after: { version: 2 } });
+    expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain(
+      'are the same',
+    );
 
     const dry = await workspace.run('rollback', 'Agent/day', '--to', '1', '--dry-run');
     expect(dry.stdout).toContain('+    prompt: "Be kind."');

@@ -7,6 +7,7 @@ import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
+import type { Style } from '../../output/style.ts';
 import { renderTable } from '../../output/table.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/errors.ts';
@@ -65,14 +66,31 @@ export async function versions(
       return ExitCode.ok;
     }
     const other = await versionOf(of, options.diff, { client, workspaceId });
-    const files = [
-      { file: `${address} ${version} to ${options.diff}`, before: text(shown), after: text(other) },
-    ];
-    terminal.out(renderFileDiffs(files, terminal.style) || 'The versions are the same.\n');
+    terminal.out(
+      options.output === 'json'
+        ? jsonText({ before: shown, after: other })
+        : betweenText(of, [shown, other], { numbers: [version, options.diff], style: terminal.style }),
+    );
     return ExitCode.ok;
   } finally {
     await client.close();
   }
+}
+
+/** What is between two versions in the fields that a manifest can have: when each was published is in the list. */
+function betweenText(
+  { address, kind }: Versioned,
+  [shown, other]: readonly [ShownRecord, ShownRecord],
+  { numbers, style }: { readonly numbers: readonly [number, number]; readonly style: Style },
+): string {
+  const fields = new Set(Object.keys(kindNamed(kinds, kind).spec.shape));
+  const own = (record: ShownRecord): string =>
+    text(Object.fromEntries(Object.entries(record).filter(([field]) => fields.has(field))));
+  const [before, after] = [own(shown), own(other)];
+  const nameOf = (version: number): string => `${address} version ${version}`;
+  const names = { before: nameOf(numbers[0]), after: nameOf(numbers[1]) };
+  if (before === after) return `${names.before} and version ${numbers[1]} are the same.\n`;
+  return renderFileDiffs([{ file: address, before, after, names }], style);
 }
 
 export interface RollbackOptions extends PlatformFlags, WriteBackOptions {
@@ -190,6 +208,6 @@ function undeclared(address: string, resources: readonly Resource[]): UserError 
   );
 }
 
-function text(record: ShownRecord): string {
+function text(record: Readonly<Record<string, unknown>>): string {
   return stringify(record, { lineWidth: 0, sortMapEntries: true });
 }
