@@ -58,12 +58,15 @@ export function scopeOf(
 /** @throws UserError for an address that is not known, with the nearest that is. */
 export function refuseUnknown(
   addresses: Iterable<Address>,
-  { known, option }: { readonly known: ReadonlySet<Address>; readonly option: string },
+  { known, option }: { readonly known: ReadonlySet<Address>; readonly option?: string | undefined },
 ): void {
   for (const address of addresses) {
     if (known.has(address)) continue;
-    throw new UserError(`${option} ${address}: there is no such resource${didYouMean(address, known)}`, {
-      hint: 'An address is Kind/name, as plan and `voxform state list` show it.',
-    });
+    throw new UserError(
+      `${option === undefined ? '' : `${option} `}${address}: there is no such resource${didYouMean(address, known)}`,
+      {
+        hint: 'An address is Kind/name, as plan and `voxform state list` show it.',
+      },
+    );
   }
 }

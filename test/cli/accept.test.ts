@@ -193,7 +193,10 @@ describe('accept', () => {
     expect(stdout).toContain('Agent/night has not drifted.');
     expect(await read('manifests/users.yaml')).toContain('role: admin');
     expect(await read('manifests/agents.yaml')).toBe(AGENTS);
-    expect((await run('accept', 'Agent/dya')).stderr).toContain('did you mean "Agent/day"?');
+    const misspelt = await run('accept', 'Agent/dya');
+    expect(misspelt.stderr).toContain(
+      'error: Agent/dya: there is no such resource; did you mean "Agent/day"?',
+    );
     expect((await run('accept', 'day')).code).toBe(64);
 
     const unasked = await run('accept');

@@ -1,4 +1,5 @@
 import { driftOf } from '../../engine/drift.ts';
+import { refuseUnknown } from '../../engine/scope.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Acceptance } from '../../output/accept-text.ts';
 import { planEdits } from '../../project/plan-edits.ts';
@@ -36,6 +37,11 @@ async function acceptanceFor(
   const { project, workspace } = opened;
   const { resources } = await opened.desired();
   const state = await opened.state();
+  const earlier = resources.flatMap(({ kind, previousNames }) =>
+    previousNames.map((name) => `${kind}/${name}`),
+  );
+  const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
+  refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
   const client = opened.connect(options);
   try {
     const progress = progressFor(context);
