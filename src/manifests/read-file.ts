@@ -78,6 +78,10 @@ export function reasonOf(error: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
+    case 'EROFS':
+      return 'the disk is read-only';
+    case 'ENOSPC':
+      return 'the disk is full';
     case 'ELOOP':
       return 'its symbolic links go round in a circle';
     case 'ENAMETOOLONG':

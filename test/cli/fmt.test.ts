@@ -73,6 +73,16 @@ describe('fmt', () => {
     expect(await read(folder, 'manifests/broken.yaml')).toBe(BROKEN);
   });
 
+  it('names no file as changed where one of them cannot be written', async () => {
+    // As long as a name may be: the draft beside it would need a longer one.
+    const long = `${'n'.repeat(250)}.yaml`;
+    await using folder = await temporaryFolder({ 'a.yaml': UNTIDY, [long]: UNTIDY });
+    const { code, stdout, stderr } = await run(folder, '.');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('its name is too long; nothing was written');
+    expect(await read(folder, 'a.yaml')).toBe(UNTIDY);
+  });
+
   it('formats the files and folders that are named, inside the folder only', async () => {
     await using folder = await temporaryFolder({ 'x/a.yaml': UNTIDY, 'y.yaml': UNTIDY, 'z.yaml': UNTIDY });
     expect(await run(folder, 'x', 'y.yaml')).toMatchObject({ code: 0, stdout: 'x/a.yaml\ny.yaml\n' });

@@ -40,6 +40,13 @@ describe('writeFolder', () => {
     expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('version: 1\n');
   });
 
+  it('says in plain words why a folder cannot be written', async () => {
+    const target = path.join(await folder(), 'n'.repeat(250));
+    await expect(writeFolder(target, FILES, 'voxform.yaml')).rejects.toThrow(
+      `the folder ${target} cannot be written: its name is too long`,
+    );
+  });
+
   it.each([
     ['holds a file', (target: string) => mkdir(target).then(() => writeFile(path.join(target, 'x'), 'mine'))],
     ['holds a hidden folder', (target: string) => mkdir(path.join(target, '.git'), { recursive: true })],

@@ -23,10 +23,11 @@ export async function fmt(context: Context, names: readonly string[], options: F
   const { terminal, log, env, cwd } = context;
   const { root, files } = names.length > 0 ? named(cwd, names) : await ofProject(cwd, env);
   const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
+  const isWriting = options.check !== true && options.diff !== true;
+  // First, so that no file is named as changed that was not.
+  if (isWriting) await writeFiles(root, edits);
   if (options.diff) terminal.out(renderFileDiffs(edits, terminal.style));
   else terminal.out(edits.map(({ file }) => `${visible(file)}\n`).join(''));
-  const isWriting = options.check !== true && options.diff !== true;
-  if (isWriting) await writeFiles(root, edits);
   if (diagnostics.length > 0) log.block('error', renderDiagnostics(diagnostics, terminal.errorStyle));
   log.info(told(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { reasonOf } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 
@@ -42,7 +43,8 @@ export async function writeFolder(
 /** What is to be thrown where a folder could not be written: for errors of the file system, one that names the folder. */
 export function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
-  return new UserError(`the folder ${target} cannot be written: ${cause.message}`, {
+  const reason = cause.code === 'ENOENT' ? 'no folder can be made there' : reasonOf(cause);
+  return new UserError(`the folder ${target} cannot be written: ${reason}`, {
     hint: 'Choose a folder that you may write to: --out DIR',
     cause,
   });
@@ -56,8 +58,7 @@ export async function refuseUsed(target: string, except?: string): Promise<void>
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return;
-    const reason =
-      code === 'ENOTDIR' ? 'it is no folder' : cause instanceof Error ? cause.message : String(cause);
+    const reason = code === 'ENOTDIR' ? 'it is no folder' : reasonOf(cause);
     throw new UserError(`nothing can be written to ${target}: ${reason}`, {
       hint: 'Name a folder that does not exist yet: --out DIR',
       cause,
