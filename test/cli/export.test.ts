@@ -115,6 +115,22 @@ describe('export', () => {
     expect(flat(other.stderr)).toContain('manifests of before may declare the same records');
   });
 
+  it('offers the secrets that the project has, once each', async () => {
+    const withKey = (name: string) =>
+      `${agentManifest(name)}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`;
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': withKey('day'),
+      'manifests/b.yaml': withKey('night'),
+    });
+    const env = { OPENAI_API_KEY: 'sk-real-key-0001' };
+    await workspace.start(['apply', '--auto-approve'], { env }).ended;
+    expect((await workspace.start(['export', '--out', 'out'], { env }).ended).code).toBe(0);
+    const files = await tree(path.join(workspace.folder.root, 'out'));
+    expect(files['manifests/agents/night.yaml']).toMatch(/^ *# +api_key: \{ \$secret: OPENAI_API_KEY \}$/m);
+    expect(files['.env.example']?.match(/^\w+=/gm)).toEqual(['VOXFORM_API_KEY=', 'OPENAI_API_KEY=']);
+    expect(Object.values(files).join('\n')).not.toContain(env.OPENAI_API_KEY);
+  });
+
   it('says what could not be found', async () => {
     await using workspace = await testWorkspace({});
     workspace.emulator.dashboard.recordCall({ agent_id: '01GONE' });

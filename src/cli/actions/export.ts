@@ -6,7 +6,7 @@ import { ExitCode } from '../../problems/user-error.ts';
 import { PROJECT_FILE } from '../../project/load-project.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { discover, idsInState } from '../../workspaces/discover.ts';
-import { draftsOf } from '../../workspaces/export/drafts.ts';
+import { draftsOf, ownSecrets } from '../../workspaces/export/drafts.ts';
 import { knownNames } from '../../workspaces/export/known-names.ts';
 import {
   type ExportedWorkspace,
@@ -60,6 +60,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       kinds,
       discovery,
       keptNames: knownNames(discovery, { kinds, state, resources }),
+      ownSecrets: ownSecrets(resources, kinds),
       secrets: [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
         (special): special is Secret => special instanceof Secret && special.isSet,
       ),

@@ -1,10 +1,11 @@
-import { ruleOf } from '../../engine/field-rules.ts';
+import { leavesOf, ruleOf } from '../../engine/field-rules.ts';
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { metadataSchema } from '../../manifests/envelope.ts';
+import type { Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
-import type { Secret } from '../../values/value.ts';
+import { Secret } from '../../values/value.ts';
 import type { Discovery, FoundRecord } from '../discover.ts';
 import { asWritten } from './forms.ts';
 import type { ManifestDraft } from './manifest-text.ts';
@@ -18,6 +19,24 @@ export interface Drafting {
   readonly keptNames: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Secrets that are set: their texts are written nowhere. */
   readonly secrets: readonly Secret[];
+  /** What the project's manifests have for fields that nobody shows: a secret's name, by address and field. */
+  readonly ownSecrets?: OwnSecrets;
+}
+
+export type OwnSecrets = ReadonlyMap<string, ReadonlyMap<LeafPath, string>>;
+
+/** The names of the secrets that manifests have in fields that nobody shows. */
+export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<string, Kind>): OwnSecrets {
+  return new Map(
+    resources.flatMap(({ address, kind: name, spec }) => {
+      const kind = kinds.get(name);
+      if (kind === undefined) return [];
+      const named = [...leavesOf(kind, spec)].flatMap(([path, value]) =>
+        value instanceof Secret && ruleOf(kind, path).writeOnly ? [[path, value.name] as const] : [],
+      );
+      return named.length === 0 ? [] : [[address, new Map(named)] as const];
+    }),
+  );
 }
 
 export interface Drafts {
@@ -75,7 +94,7 @@ export function draftsOf(input: Drafting): Drafts {
           id: identities.idOf(kind, found.record),
           leaves,
           notes,
-          secrets: secretsOf(kind, name, secretNames),
+          secrets: secretsOf(kind, name, { taken: secretNames, own: input.ownSecrets }),
         },
         texts,
         omitted: [...spec.omitted, ...omitted],
@@ -194,9 +213,21 @@ function publishedNote({ published }: FoundRecord): string {
   return `From ${which}: the read of the draft does not show it${ahead}.`;
 }
 
-function secretsOf(kind: Kind, name: string, taken: Set<string>): { path: LeafPath; name: string }[] {
+interface SecretNames {
+  readonly taken: Set<string>;
+  readonly own: OwnSecrets | undefined;
+}
+
+function secretsOf(
+  kind: Kind,
+  name: string,
+  { taken, own }: SecretNames,
+): { path: LeafPath; name: string }[] {
   const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);
+  const known = own?.get(`${kind.name}/${name}`);
   return paths.map((path) => {
+    const given = known?.get(path);
+    if (given !== undefined) return { path, name: given };
     const field = path.slice(path.lastIndexOf('.') + 1);
     const short = variableOf(`${name}_${field}`);
     const full = variableOf(`${kind.name}_${name}_${field}`);

@@ -141,8 +141,11 @@ export function secretsFile(
     lines.push('', `# Taken in by ${first}${others}: nothing can be planned without it.`);
     lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
   }
+  const listed = new Set(lines.map((line) => line.replace(/=.*/, '')));
   for (const { draft } of manifests) {
     for (const { path, name } of draft.secrets) {
+      if (listed.has(name)) continue;
+      listed.add(name);
       if (lines.at(-1) !== '') lines.push('');
       lines.push(
         `# ${path} of ${draft.kind}/${draft.name}, if it has one: then uncomment it in the manifest.`,
