@@ -13,27 +13,31 @@ export interface ExportReport {
   readonly replaced: readonly string[];
   /** Manifests that were there under other names and stay: they may declare the same records. */
   readonly left: readonly string[];
+  /** True: every list in full. */
+  readonly verbose: boolean;
 }
 
 /** What was written, what was left out and why, and what a person must still do. */
-export function exportText({ folder, drafts, missed, replaced, left }: ExportReport, style: Style): string {
+export function exportText(report: ExportReport, style: Style): string {
+  const { folder, drafts, missed, replaced, left, verbose } = report;
+  const listing = (title: string, lines: readonly string[]) => section(title, cut(lines, verbose), style);
   const counts = [...Map.groupBy(drafts.manifests, ({ draft }) => draft.kind)].map(
     ([kind, members]) => `${members.length} ${kind}`,
   );
   const sections = [
     `Exported to ${visible(folder)}: ${counts.length === 0 ? 'nothing was found' : counts.join(', ')}.`,
-    listing('Written over', cut(replaced.map(visible)), style),
-    listing('There before, and part of the project too', cut(left.map(visible)), style),
-    listing('Not found, or not read', missedLines(missed), style),
-    listing('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
-    listing('Fields left out', omittedLines(drafts), style),
-    listing('Secrets to set: nothing can be planned without them', usedLines(drafts), style),
-    listing('Secrets that nobody shows', secretLines(drafts), style),
+    listing('Written over', replaced.map(visible)),
+    listing('There before, and part of the project too', left.map(visible)),
+    listing('Not found, or not read', missedLines(missed)),
+    section('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
+    listing('Fields left out', omittedLines(drafts, verbose)),
+    listing('Secrets to set: nothing can be planned without them', usedLines(drafts)),
+    listing('Secrets that nobody shows', secretLines(drafts)),
   ];
-  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+  return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
 }
 
-function listing(title: string, lines: readonly string[], style: Style): string {
+function section(title: string, lines: readonly string[], style: Style): string {
   if (lines.length === 0) return '';
   return [style.bold(`${title}:`), ...lines.map((line) => style.prose(line, { indent: 2, lead: '- ' }))].join(
     '\n',
@@ -43,10 +47,7 @@ function listing(title: string, lines: readonly string[], style: Style): string 
 const MOST_LISTED = 20;
 
 function missedLines(missed: readonly Missed[]): string[] {
-  const lines = missed.map(
-    ({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`,
-  );
-  return cut(lines);
+  return missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
 }
 
 function leftOutLine({ kind, id, because }: Drafts['leftOut'][number]): string {
@@ -54,7 +55,7 @@ function leftOutLine({ kind, id, because }: Drafts['leftOut'][number]): string {
 }
 
 /** One line for all resources of a kind that miss the same field for the same reason. */
-function omittedLines({ manifests }: Drafts): string[] {
+function omittedLines({ manifests }: Drafts, verbose: boolean): string[] {
   const groups = new Map<string, string[]>();
   const totals = new Map<string, number>();
   for (const { draft, omitted } of manifests) {
@@ -66,29 +67,30 @@ function omittedLines({ manifests }: Drafts): string[] {
       groups.set(key, names);
     }
   }
-  const lines = [...groups].map(([key, names]) => {
+  return [...groups].map(([key, names]) => {
     const [kind = '', path = '', because = ''] = JSON.parse(key) as string[];
     const whose =
-      names.length === totals.get(kind) && names.length > 1 ? `every ${kind}` : addresses(kind, names);
+      names.length === totals.get(kind) && names.length > 1
+        ? `every ${kind}`
+        : addresses(kind, names, verbose);
     return `${path} of ${whose}: ${because}`;
   });
-  return cut(lines);
 }
 
 const MOST_NAMED = 3;
 
-function addresses(kind: string, names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  const named = names.slice(0, MOST_NAMED).map((name) => `${kind}/${name}`);
+function addresses(kind: string, names: readonly string[], verbose: boolean): string {
+  const shown = verbose ? names : names.slice(0, MOST_NAMED);
+  const more = names.length - shown.length;
+  const named = shown.map((name) => `${kind}/${name}`);
   return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function usedLines({ manifests }: Drafts): string[] {
-  const lines = usedSecrets(manifests).map(({ name, places }) => {
+  return usedSecrets(manifests).map(({ name, places }) => {
     const [first, ...more] = places.map(({ path, address }) => `${path} of ${address}`);
     return `${name}: ${first}${more.length === 0 ? '' : ` and ${more.length} more`}`;
   });
-  return cut(lines);
 }
 
 function secretLines({ manifests }: Drafts): string[] {
@@ -98,11 +100,13 @@ function secretLines({ manifests }: Drafts): string[] {
   if (lines.length === 0) return [];
   return [
     'Nobody can tell which of them are set. For those that are: uncomment the line in the manifest, and put the secret where .env.example says.',
-    ...cut(lines),
+    ...lines,
   ];
 }
 
-function cut(lines: readonly string[]): string[] {
+function cut(lines: readonly string[], verbose: boolean): string[] {
   const more = lines.length - MOST_LISTED;
-  return more <= 0 ? [...lines] : [...lines.slice(0, MOST_LISTED), `and ${more} more`];
+  return verbose || more <= 0
+    ? [...lines]
+    : [...lines.slice(0, MOST_LISTED), `and ${more} more: --verbose lists them`];
 }

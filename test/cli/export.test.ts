@@ -115,6 +115,16 @@ describe('export', () => {
     expect(flat(other.stderr)).toContain('manifests of before may declare the same records');
   });
 
+  it('cuts long lists, and gives them in full when asked', async () => {
+    await using workspace = await testWorkspace({});
+    const ids = Array.from({ length: 25 }, (_, index) => `01GONE${index}`);
+    const short = await workspace.run('export', '--out', 'one', '--agents', ...ids);
+    expect(flat(short.stdout)).toMatch(/01GONE3: .* and 7 more: --verbose lists them/);
+    const whole = await workspace.run('export', '--verbose', '--out', 'two', '--agents', ...ids);
+    for (const id of ids) expect(whole.stdout).toContain(`Agent ${id}:`);
+    expect(whole.stdout).not.toContain('more');
+  });
+
   it('offers the secrets that the project has, once each', async () => {
     const withKey = (name: string) =>
       `${agentManifest(name)}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`;

@@ -76,8 +76,8 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     const left =
       options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, files) : [];
     progress.clear();
-    const { terminal, log } = context;
-    const report = { folder: options.out, drafts, missed: discovery.missed, replaced, left };
+    const { terminal, log, verbose } = context;
+    const report = { folder: options.out, drafts, missed: discovery.missed, replaced, left, verbose };
     terminal.out(exportText(report, terminal.style));
     if (left.length > 0)
       log.warn(
