@@ -9,13 +9,15 @@ export interface Run {
   readonly seconds: number;
   /** Largest resident memory, in MiB; where it was asked for. */
   readonly mebibytes: number | undefined;
+  /** Seconds of processor time, its own and the system's; where the memory was asked for. */
+  readonly processor: number | undefined;
   readonly stdout: string;
 }
 
 export interface RunOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Also tell the memory: a module is loaded before the program, so such a run is not for timing start-up. */
+  /** Also tell the memory and the processor time: a module is loaded before the program, so such a run is not for timing start-up. */
   readonly memory?: boolean;
   readonly exitCodes?: readonly number[];
 }
@@ -49,9 +51,15 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
   if (exitCode === null || !(options.exitCodes ?? [0]).includes(exitCode)) {
     throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stderr.slice(-2000)}${stdout.slice(-500)}`);
   }
-  const mebibytes = report === undefined ? undefined : Number(readFileSync(report, 'utf8')) / 1024;
+  const told = report === undefined ? [] : readFileSync(report, 'utf8').split(' ').map(Number);
+  const [kilobytes, microseconds] = told;
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-  return { seconds, mebibytes, stdout };
+  return {
+    seconds,
+    mebibytes: kilobytes && kilobytes / 1024,
+    processor: microseconds && microseconds / 1e6,
+    stdout,
+  };
 }
 
 export interface Platform {
