@@ -1,43 +1,19 @@
-import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { ShownRecord } from '../kinds/kind.ts';
 import { type Address, recordKey } from '../manifests/resource.ts';
-import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { Orphan, PendingCreate, ResourceEntry } from '../state/document.ts';
-import { type Fingerprints, mask } from '../state/fingerprint.ts';
-import type { StateSession } from '../state/session.ts';
+import type { PendingCreate } from '../state/document.ts';
+import { mask } from '../state/fingerprint.ts';
 import type { Json } from '../values/json.ts';
-import { type LeafPath, type Leaves, rootOf } from '../values/path.ts';
-import { fromForms, type Secret, type Value, withReferences } from '../values/value.ts';
-import { unlikeSent } from './answer.ts';
+import { rootOf } from '../values/path.ts';
+import { fromForms, type Value, withReferences } from '../values/value.ts';
 import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
-import { remember, textsToMask } from './memory.ts';
-import type { PlannedResource } from './plan-document.ts';
-import { ForeignRecord, type Observation } from './read.ts';
-import { MissingReference, OddAnswer, UnsavedRecord } from './write-errors.ts';
-
-export interface Writing {
-  readonly client: PlatformClient;
-  readonly session: StateSession;
-  readonly fingerprints: Fingerprints;
-  readonly workspaceId: string;
-  readonly kind: Kind;
-  readonly planned: PlannedResource;
-  readonly observation: Observation | undefined;
-  /** Put down when nothing needs to be written. */
-  readonly settled: ResourceEntry | undefined;
-  /** The addresses of all managed records; a record that is created is added. */
-  readonly holders: Map<string, Address>;
-  secret(name: string): Secret;
-  /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
-  readonly lookAgain: (() => Promise<Observation>) | undefined;
-  /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
-  readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
-  now(): Date;
-  warn(message: string): void;
-}
+import { displacedBy, keepRecord, orphanOf } from './keep-record.ts';
+import type { Observation } from './read.ts';
+import { MissingReference, OddAnswer } from './write-errors.ts';
+import type { Writing } from './writing.ts';
 
 /**
  * Carries out one planned resource: intent, request, outcome. Returns the record's id.
@@ -102,7 +78,7 @@ async function create(facts: Writing): Promise<string> {
   const record = await sent(facts, () => kind.create?.(client, body));
   refuseOddId(facts, record.id);
   facts.holders.set(recordKey(planned.kind, record.id), planned.address);
-  return saved(facts, {
+  return keepRecord(facts, {
     record,
     leaves,
     sent: leaves,
@@ -142,7 +118,7 @@ async function update(facts: Writing): Promise<string> {
     throw new OddAnswer(planned.address, problem, 'Plan again: it shows what became of the record.');
   }
   const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
-  return saved(facts, {
+  return keepRecord(facts, {
     record,
     leaves: new Map([...leaves].filter(([path]) => !byHand.has(path))),
     sent: new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path))),
@@ -185,64 +161,14 @@ async function sent(
  * The id of a new record must be one, and must not be that of a record that is managed already: the state would lose the new
  * one. Nothing is put down then, so that the create stays unanswered.
  */
-function refuseOddId({ planned, holders }: Writing, id: string): void {
+function refuseOddId({ planned, holders, workspaceFlag }: Writing, id: string): void {
   const holder = holders.get(recordKey(planned.kind, id));
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
     ? `${JSON.stringify(id)} is no id`
     : holder !== undefined && `${id} is the record of ${holder}`;
   if (problem === false) return;
-  const hint = `It counts as a create without an answer. Look in the dashboard, and then: voxform import ${planned.address} ID`;
+  const hint = `It counts as a create without an answer. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
   throw new OddAnswer(planned.address, problem, hint);
-}
-
-interface Saving {
-  readonly record: ShownRecord;
-  /** What the state takes to be as desired from now on. */
-  readonly leaves: Leaves;
-  /** Those of them whose values went out. */
-  readonly sent: Leaves;
-  /** Those of them that others may have set. */
-  readonly foreign: ReadonlySet<LeafPath>;
-  readonly previous: ResourceEntry | undefined;
-  readonly adopted: boolean;
-}
-
-async function saved(
-  facts: Writing,
-  { record, leaves, sent, foreign, previous, adopted }: Saving,
-): Promise<string> {
-  const { kind, planned, session, fingerprints } = facts;
-  try {
-    await fingerprints.prepare(textsToMask(kind, { leaves, record, entry: previous }));
-    const entry = remember({
-      kind,
-      record,
-      settled: leaves,
-      kept: planned.changes
-        .filter((change) => change.manual && !leaves.has(change.path))
-        .map((change) => change.path),
-      foreign,
-      previous,
-      adopted,
-      fingerprints,
-    });
-    await session.record({
-      type: 'saved',
-      address: planned.address,
-      entry,
-      ...displacedBy(facts, record.id),
-    });
-  } catch (error) {
-    throw new UnsavedRecord(planned.address, record.id, error);
-  }
-  for (const warning of unlikeSent(kind, sent, record)) facts.warn(warning);
-  const actual = record.workspace_id ?? facts.workspaceId;
-  if (actual !== facts.workspaceId) {
-    throw new ForeignRecord(
-      `${planned.address} was written as ${record.id} in the workspace ${actual}, but this run is for ${facts.workspaceId}`,
-    );
-  }
-  return record.id;
 }
 
 /** What the platform shows now, refused where it is no longer what the plan was made from. */
@@ -279,21 +205,4 @@ function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
     leaves.set(path, value);
   }
   return leaves;
-}
-
-/** The record whose place another takes. One that was seen to be gone is left to the state, which lists it as such. */
-function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
-  const { observation, session, planned } = facts;
-  const before = session.state.resources.get(planned.address);
-  const pending = session.state.pending.get(planned.address);
-  const isSeenGone =
-    observation?.status === 'gone' || (observation?.status === 'shown' && observation.successor);
-  // An open create says itself whether it was to replace that record, or was sent because it was gone.
-  const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
-  if (before === undefined || before.id === id || isGone) return {};
-  return { orphan: orphanOf(facts, { id: before.id, reason: 'replaced' }) };
-}
-
-function orphanOf({ planned, now }: Writing, { id, reason }: Pick<Orphan, 'id' | 'reason'>): Orphan {
-  return { kind: planned.kind, id, address: planned.address, reason, since: now().toISOString() };
 }
