@@ -83,6 +83,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         session,
         fingerprints: input.fingerprints,
         workspaceId: input.observing.workspaceId,
+        workspaceFlag: input.observing.workspaceFlag ?? '',
         kind,
         planned: resource,
         observation,

@@ -27,6 +27,8 @@ export interface Deciding {
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */
   readonly fingerprints: Fingerprints;
   readonly allowReplace: ReadonlySet<Address>;
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag?: string | undefined;
 }
 
 /** Decides resource by resource, each after all that it refers to. Pure. */
@@ -77,6 +79,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
         mayReplace: resource.mayReplace || input.allowReplace.has(resource.address),
         fingerprints: input.fingerprints,
         salt: input.state.salt,
+        workspaceFlag: input.workspaceFlag ?? '',
       }),
     );
   }

@@ -10,7 +10,7 @@ export function decide(facts: Facts): Decision {
   const decision = decided(facts);
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
-  const ignored = `metadata.id names ${resource.id}, but the state has ${entry.id} for it, and that is what is managed: remove metadata.id, or release the other with voxform state rm ${resource.address}`;
+  const ignored = `metadata.id names ${resource.id}, but the state has ${entry.id} for it, and that is what is managed: remove metadata.id, or release the other with voxform state rm ${resource.address}${facts.workspaceFlag}`;
   return { ...decision, warnings: [...decision.warnings, ignored] };
 }
 
@@ -104,10 +104,11 @@ function undecided(facts: Facts): Decision {
   const address = addressInState(facts);
   const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
   const reason = `a create sent at ${facts.binding.pending?.since} had no answer, so the record may or may not exist`;
+  const take = (id: string) => `voxform import ${address} ${id}${facts.workspaceFlag}`;
   const steps = [
-    ...facts.candidates.map((candidate) => offer(address, candidate)),
-    `${looked}If you find it in the dashboard: voxform import ${address} ID`,
-    `If it is not there: voxform state resolve ${address} --not-created`,
+    ...facts.candidates.map((candidate) => offer(candidate, take)),
+    `${looked}If you find it in the dashboard: ${take('ID')}`,
+    `If it is not there: voxform state resolve ${address} --not-created${facts.workspaceFlag}`,
   ];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
@@ -127,13 +128,13 @@ function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean 
 function answered(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
   const reason = `a create sent at ${facts.binding.pending?.since} had no answer and did happen, and the manifest has changed since`;
-  const steps = [`Take the record in, and plan again: voxform import ${address} ${id}`];
+  const steps = [`Take the record in, and plan again: voxform import ${address} ${id}${facts.workspaceFlag}`];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
 
-function offer(address: string, { id, agrees, differs, heardOf }: Candidate): string {
+function offer({ id, agrees, differs, heardOf }: Candidate, take: (id: string) => string): string {
   const but = differs.length === 0 ? '' : `, other than ${listed(differs)}`;
-  return `It may be ${id}: ${heardOf.join(', ')}; ${listed(agrees)} as they were sent${but}. If so: voxform import ${address} ${id}`;
+  return `It may be ${id}: ${heardOf.join(', ')}; ${listed(agrees)} as they were sent${but}. If so: ${take(id)}`;
 }
 
 const MOST_NAMED = 3;

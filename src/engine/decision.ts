@@ -32,6 +32,8 @@ export interface Facts {
   readonly mayReplace: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag: string;
 }
 
 export interface Decision {

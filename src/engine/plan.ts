@@ -114,6 +114,7 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
     ([address]) => isOpen(address) && !input.state.pending.has(address),
   );
   const pending = [...input.state.pending].filter(([address]) => isOpen(address));
+  const flag = input.workspaceFlag ?? '';
   return [
     ...forgotten.map(([address, entry]) => ({
       ...base(address),
@@ -127,8 +128,8 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       id: input.state.resources.get(address)?.id ?? null,
       reason: `a create sent at ${since} had no answer, so the record may or may not exist; no manifest declares it any more`,
       steps: [
-        `If you find it in the dashboard: voxform import ${address} ID`,
-        `If it is not there: voxform state resolve ${address} --not-created`,
+        `If you find it in the dashboard: voxform import ${address} ID${flag}`,
+        `If it is not there: voxform state resolve ${address} --not-created${flag}`,
       ],
     })),
   ];

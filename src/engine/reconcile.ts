@@ -27,6 +27,8 @@ export interface Reconciling {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly lookups: ReadonlyMap<string, Lookup>;
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag?: string | undefined;
   readonly guards: Guards;
   readonly concurrency: number;
   readonly refresh: boolean;
@@ -83,6 +85,7 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     kinds: input.kinds,
     lookups: input.lookups,
     workspace: input.workspace,
+    workspaceFlag: input.workspaceFlag,
     refreshed: input.refresh,
     allowReplace: new Set(input.allowReplace),
     guards: input.guards,
@@ -98,6 +101,7 @@ function observeOptions(input: Reconciling): ObserveOptions {
     kinds: input.kinds,
     lookups: input.lookups,
     workspaceId: input.workspace.id,
+    workspaceFlag: input.workspaceFlag,
     state: input.state,
     concurrency: input.concurrency,
     refresh: input.refresh,

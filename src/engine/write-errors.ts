@@ -18,10 +18,14 @@ export class MissingReference extends Error {
 export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
-  constructor(address: Address, id: string, cause: unknown) {
+  constructor(
+    address: Address,
+    id: string,
+    { cause, workspaceFlag }: { readonly cause: unknown; readonly workspaceFlag: string },
+  ) {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(`the platform has ${address} as ${id}, and the state could not be written: ${why}`, {
-      hint: `Write the id down. Once the state can be written again: voxform import ${address} ${id}`,
+      hint: `Write the id down. Once the state can be written again: voxform import ${address} ${id}${workspaceFlag}`,
       cause,
     });
   }

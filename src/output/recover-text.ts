@@ -58,11 +58,13 @@ export interface Recovered {
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
   readonly kinds: ReadonlyMap<string, Kind>;
+  /** What a command line needs to mean this workspace; nothing where there is only one. */
+  readonly workspaceFlag: string;
 }
 
 /** What was taken under management, and what is left to a person. */
 export function recoveredText(
-  { taken, matches, unanswered, missed, kinds }: Recovered,
+  { taken, matches, unanswered, missed, kinds, workspaceFlag: flag }: Recovered,
   style: Style,
 ): string {
   const open = matches.filter(
@@ -73,11 +75,11 @@ export function recoveredText(
   const notes = [
     ...unanswered.map(
       (address) =>
-        `${address}: a create of it had no answer. If you find it in the dashboard: voxform import ${address} ID. If it is not there: voxform state resolve ${address} --not-created`,
+        `${address}: a create of it had no answer. If you find it in the dashboard: voxform import ${address} ID${flag}. If it is not there: voxform state resolve ${address} --not-created${flag}`,
     ),
     ...lost.map(
       ({ resource: { address } }) =>
-        `${address}: if you find it in the dashboard: voxform import ${address} ID. Otherwise apply creates it, and if it does exist there will be two.`,
+        `${address}: if you find it in the dashboard: voxform import ${address} ID${flag}. Otherwise apply creates it, and if it does exist there will be two.`,
     ),
     ...(findable.length === 0
       ? []

@@ -70,13 +70,11 @@ export const llmConfig = z
 
 export const promptConfig = z
   .strictObject({
-    prompt: z
-      .string()
-      .meta(
-        about('Instructions to the model. A text of more than a few lines reads better as { $file: … }.', {
-          $file: 'prompts/support.md',
-        }),
-      ),
+    prompt: z.string().meta(
+      about('Instructions to the model. A text of more than a few lines reads better as { $file: … }.', {
+        $file: 'prompts/support.md',
+      }),
+    ),
     first_speaker: text('Who speaks first, e.g. `ai`.', 'ai'),
     ai_speak_after_silence: flag('Whether the agent speaks up when the caller stays silent.'),
     ai_speak_wait_time: decimal('How long the agent waits for the caller before it speaks up.', 5),

@@ -120,6 +120,11 @@ export class OpenWorkspace {
     };
   }
 
+  /** What a command that a person is told to run needs to mean this workspace; nothing where it is the only one. */
+  get workspaceFlag(): string {
+    return Object.keys(this.project.workspaces).length > 1 ? ` -w ${this.workspace.name}` : '';
+  }
+
   /** How many requests may run at once. */
   concurrency(options: PlatformOptions): number {
     return options.concurrency ?? this.project.limits.concurrency;

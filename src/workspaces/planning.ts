@@ -136,6 +136,7 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
     kinds,
     lookups,
     workspace: { name, id: workspaceId, baseUrl },
+    workspaceFlag: opened.workspaceFlag,
     concurrency: opened.concurrency(options),
     version: VERSION,
     now,

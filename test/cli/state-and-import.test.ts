@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentManifest, testWorkspace } from './workspace.ts';
+import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day') };
 
@@ -59,6 +59,17 @@ describe('a create whose answer was lost', () => {
     const strict = await workspace.run('plan', '--strict');
     expect(strict.code).toBe(1);
     expect(strict.stdout).toContain('voxform state resolve Agent/day --not-created');
+    const project = projectFile(workspace.emulator);
+    await workspace.folder.write(
+      'voxform.yaml',
+      `${project}${project.slice(project.indexOf('  test:')).replace('test', 'other')}`,
+    );
+    const ofTwo = await workspace.run('plan', '-w', 'test');
+    expect(
+      ofTwo.stdout.replace(/\s+/g, ' '),
+      'a command that is copied must mean the same workspace',
+    ).toContain('voxform state resolve Agent/day --not-created -w test');
+    await workspace.folder.write('voxform.yaml', project);
     await workspace.run('apply', '--auto-approve');
     expect(workspace.writes()).toBe(1);
 

@@ -71,7 +71,10 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     taken = await chosen(context, matches, options);
     begins = taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
   } catch (error) {
-    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, taken: new Map(), kinds })));
+    if (!isText)
+      terminal.out(
+        jsonText(recoverJson({ ...recovery, taken: new Map(), kinds, workspaceFlag: opened.workspaceFlag })),
+      );
     throw error;
   }
   if (context.interrupts.exitCode !== undefined) return context.interrupts.exitCode;
@@ -81,7 +84,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     if (kept !== undefined) context.log.info(`What was left of the earlier state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
-  const told: Recovered = { ...recovery, unanswered, taken, kinds };
+  const told: Recovered = { ...recovery, unanswered, taken, kinds, workspaceFlag: opened.workspaceFlag };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
   return ExitCode.ok;
