@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
 
@@ -35,8 +35,13 @@ export function bearer(apiKey: Secret): string {
   return `Bearer ${key}`;
 }
 
-/** One connection for each request that may run at once. */
-export function poolFor(origin: string, connections: number, connectMilliseconds: number): Pool {
+/** One connection for each request that may run at once. Loads undici, which commands that send nothing do without. */
+export async function poolFor(
+  origin: string,
+  connections: number,
+  connectMilliseconds: number,
+): Promise<Pool> {
+  const { Pool } = await import('undici');
   return new Pool(origin, {
     connections,
     pipelining: 1,

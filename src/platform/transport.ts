@@ -49,7 +49,9 @@ interface Call {
 
 class PoolTransport implements Transport {
   readonly #options: TransportOptions;
-  readonly #pool: Pool;
+  readonly #opening: Promise<Pool>;
+  /** What `#opening` gives, as soon as it is there. */
+  #pool: Pool | undefined;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
   readonly #pace: Pace;
@@ -106,7 +108,7 @@ class PoolTransport implements Transport {
       random: this.#random,
       onNotice: options.onNotice,
     });
-    this.#pool = poolFor(base.origin, options.concurrency, this.#limits.timeoutMilliseconds);
+    this.#opening = poolFor(base.origin, options.concurrency, this.#limits.timeoutMilliseconds);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
@@ -144,7 +146,7 @@ class PoolTransport implements Transport {
   async close(): Promise<void> {
     this.#abort();
     this.#options.signal?.removeEventListener('abort', this.#abort);
-    await this.#pool.destroy();
+    await (await this.#opening).destroy();
   }
 
   readonly #abort = (): void => {
@@ -183,13 +185,14 @@ class PoolTransport implements Transport {
   }
 
   async #attempt(call: Call, attempt: number, burst: number): Promise<AttemptResult> {
+    this.#pool ??= await this.#opening;
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
     this.#underWay.add(exchange);
     try {
       // A signal may have come between the turn and here.
       if (this.#stop.signal.aborted) exchange.abort();
-      else this.#dispatch(call, exchange);
+      else this.#dispatch(this.#pool, call, exchange);
       const result = await exchange.result;
       this.#pace.hear(result, burst);
       this.#options.onRequest?.({
@@ -207,8 +210,8 @@ class PoolTransport implements Transport {
     }
   }
 
-  #dispatch(call: Call, exchange: Exchange): void {
-    this.#pool.dispatch(
+  #dispatch(pool: Pool, call: Call, exchange: Exchange): void {
+    pool.dispatch(
       {
         origin: this.#origin,
         path: this.#basePath + call.path,

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
+
+/** What makes a process slow to start: parsers, checkers, the network, servers. */
+const HEAVY = ['undici', 'yaml', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', 'opentelemetry', 'croner'];
+
+describe('a command', () => {
+  it.each([
+    { args: ['--version'], uses: [], files: 5, reason: 'answers before the command line is loaded' },
+    { args: ['--help'], uses: [], files: 30, reason: 'knows what commands there are, not what they do' },
+    { args: ['validate'], uses: ['yaml', 'zod'], files: 60, reason: 'speaks to nobody' },
+    { args: ['plan'], uses: ['undici', 'yaml', 'zod'], files: 90, reason: 'serves and watches nothing' },
+  ])('loads only what it uses: $args.0, which $reason', async ({ args, uses, files }) => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
+    const loaded = path.join(workspace.folder.root, 'loaded');
+    const { code } = await workspace.start(args, { env: { NODE_V8_COVERAGE: loaded } }).ended;
+    expect(code).toBe(0);
+    const scripts = readdirSync(loaded).flatMap((name) => {
+      const { result } = JSON.parse(readFileSync(path.join(loaded, name), 'utf8')) as {
+        readonly result: readonly { readonly url: string }[];
+      };
+      return result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
+    });
+    const texts = scripts.map((url) => readFileSync(new URL(url), 'utf8'));
+    const found = HEAVY.filter(
+      (name) =>
+        scripts.some((url) => url.includes(`/node_modules/${name}/`) || url.includes(`/@${name}/`)) ||
+        texts.some((text) => text.includes(`\n// node_modules/${name}/`)),
+    );
+    expect(found).toEqual(uses);
+    expect(scripts.length).toBeLessThanOrEqual(files);
+  });
+});
