@@ -195,7 +195,8 @@ async function usersRefused(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   lab.write('manifests/more.yaml', documents(agent('new'), user('ann', { role: 'member' })));
   for (const status of [403, 404]) {
-    lab.emulator.faults.add({ match: { pattern: '/users' }, fault: { status } });
+    // What is read ahead is read again before it is believed.
+    lab.emulator.faults.add({ match: { pattern: '/users' }, fault: { status }, times: 2 });
     refused(
       await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
       /the workspace \S+ cannot be read/,

@@ -1,7 +1,7 @@
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import type { ResourceEntry } from '../state/document.ts';
-import { Counter, collect, getRecord, type Observation, type ObserveOptions } from './read.ts';
+import { Counter, collect, ForeignRecord, getRecord, type Observation, type ObserveOptions } from './read.ts';
 import { sharingTexts } from './share-texts.ts';
 
 export interface ReadAheadOptions
@@ -124,7 +124,8 @@ export class ReadAhead {
     const guarded = reading.catch((error: unknown): undefined => {
       // A platform that fails is not asked for more than it is asked for again in any case.
       this.#abandoned = true;
-      if (this.#keepsFailures) throw error;
+      // These are our own words, and they must stop the run whatever a second look would show.
+      if (this.#keepsFailures || error instanceof ForeignRecord) throw error;
     });
     ignoreFailure(guarded);
     return guarded;

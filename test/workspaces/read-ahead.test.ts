@@ -160,6 +160,18 @@ describe('a plan that begins to read before the manifests are read', () => {
     expect(known(early.message)).toBe(known(plain.message));
   });
 
+  it('stops over a record of another workspace, although a second look would show none', async () => {
+    await using given = await applied();
+    let shown = false;
+    given.hook = ({ path: asked }) => {
+      if (shown || !asked.includes('/numbers')) return undefined;
+      shown = true;
+      return { status: 200, body: { data: [{ id: '01X', number: '+12', workspace_id: '01OTHER' }] } };
+    };
+    const error = await failing(plan(given.project));
+    expect(error.message).toContain('belongs to the workspace 01OTHER');
+  });
+
   it('counts a record that is gone as gone', async () => {
     await using given = await applied();
     const [id = ''] = given.emulator.world.agents.keys();

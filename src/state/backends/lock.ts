@@ -43,7 +43,7 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   let told = false;
   for (let wait = pollMilliseconds.least; ; wait = Math.min(wait * 1.5, pollMilliseconds.most)) {
-    request.signal?.throwIfAborted();
+    refuseWhenAborted(request);
     const holder = await readLock(settings.files, settings.path);
     if (holder === undefined) {
       if (await createWhole(settings.files, settings.path, own)) return infoOf(own);
@@ -61,11 +61,15 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
     told = true;
     await delay(Math.min(left, wait * (0.5 + Math.random())), undefined, { signal: request.signal }).catch(
       (error: unknown) => {
-        request.signal?.throwIfAborted();
+        refuseWhenAborted(request);
         throw error;
       },
     );
   }
+}
+
+function refuseWhenAborted({ signal }: LockRequest): void {
+  if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
 /** Who holds the lock; undefined where nobody does who may still run. */

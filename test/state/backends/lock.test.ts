@@ -78,9 +78,9 @@ describe('the lock', () => {
     const request: LockRequest = lockRequest({
       timeoutSeconds: 60,
       signal: controller.signal,
-      notice: () => controller.abort(new Error('interrupted')),
+      notice: () => controller.abort('SIGINT'),
     });
-    await expect(storeAt(path).lock(request)).rejects.toThrow('interrupted');
+    await expect(storeAt(path).lock(request)).rejects.toThrow('interrupted before the state was locked');
     await lease.release();
   });
 
