@@ -11,6 +11,7 @@ import {
   isExpected,
   messageOf,
   planWords,
+  troubleOf,
 } from './messages.ts';
 import type { RunObserver, RunReport } from './run-report.ts';
 import { type Fields, Said, type WatchLevel, type WatchLog } from './watch-log.ts';
@@ -84,7 +85,7 @@ export class Announcer implements RunObserver {
   #troubles({ error, result }: RunReport): void {
     if (error === undefined) return;
     const message = messageOf(error);
-    const isNews = this.#said.news('error', [message]).added.length > 0;
+    const isNews = this.#said.news('error', [troubleOf(error)]).added.length > 0;
     if (result === 'interrupted') return;
     if (!isExpected(error) && error instanceof Error && isNews) {
       const stack = error.stack ?? '';

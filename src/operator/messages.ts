@@ -14,6 +14,20 @@ export function messageOf(error: unknown): string {
   return visible(message) + visible(hint);
 }
 
+/**
+ * What an error has in common with others of the same trouble. While the platform cannot be used each run fails at
+ * whichever request comes first, so the path of that request is left out; a refused request is told apart by its path.
+ */
+export function troubleOf(error: unknown): string {
+  if (!(error instanceof PlatformError) || !concernsAll(error)) return messageOf(error);
+  return JSON.stringify([error.reason, error.status ?? null]);
+}
+
+function concernsAll({ reason, status = 0 }: PlatformError): boolean {
+  if (reason === 'status') return status >= 500 || [401, 403, 408, 429].includes(status);
+  return reason === 'network' || reason === 'timeout';
+}
+
 /** False for what can only be a mistake of ours. */
 export function isExpected(error: unknown): boolean {
   return error instanceof UserError || error instanceof PlatformError || error instanceof Busy;

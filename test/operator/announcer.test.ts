@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Announcer } from '../../src/operator/announcer.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
-import { sampleReport } from './sample-report.ts';
+import { outageAt, sampleReport } from './sample-report.ts';
 
 const early: Partial<RunReport> = { workspace: undefined, plan: undefined };
 const away = { fetchProblem: new Error('no route') };
@@ -54,6 +54,11 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
       'error x is not a function',
       'info back to normal after 2 failed runs',
     ],
+  ],
+  [
+    'tells of an outage once, at whichever record it is noticed',
+    [outageAt('1'), outageAt('2'), {}],
+    ['error GET /api/v1/agents/1: no', 'info back to normal after 2 failed runs', 'info 1 to update'],
   ],
   [
     'tells of a write that fails once, in one line',

@@ -1,4 +1,5 @@
 import type { RunReport } from '../../src/operator/run-report.ts';
+import { PlatformError } from '../../src/platform/errors.ts';
 import { change, plan, resource } from '../output/sample-plan.ts';
 
 /** A run that went well, but for what is said. */
@@ -23,4 +24,12 @@ export function sampleReport(more: Partial<RunReport> = {}): RunReport {
     error: undefined,
     ...more,
   };
+}
+
+/** A run that came no further than the read of this agent: the platform answered with this status, or not at all. */
+export function outageAt(id: string, status?: number): Partial<RunReport> {
+  const path = `/api/v1/agents/${id}`;
+  const facts = { method: 'GET', path, outcome: 'not-done', status } as const;
+  const error = new PlatformError(status === undefined ? 'network' : 'status', facts, `GET ${path}: no`);
+  return { result: 'failed', error, plan: undefined };
 }

@@ -9,6 +9,7 @@ import {
   invalidLines,
   messageOf,
   planWords,
+  troubleOf,
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
 import { Said } from '../watch-log.ts';
@@ -54,16 +55,18 @@ export class Occasions {
 
   #failures({ result, error, invalid, fetchProblem, applied, hold, plan }: RunReport): [string[], string[]] {
     const failed = applied.filter((each) => each.result.status === 'failed');
+    const hasFailed = error !== undefined && result !== 'busy' && result !== 'interrupted';
     const lines = [
       ...(fetchProblem === undefined ? [] : [`the source cannot be fetched: ${messageOf(fetchProblem)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
-      ...(error === undefined || result === 'busy' || result === 'interrupted' ? [] : [messageOf(error)]),
       ...(hold?.why === 'guard' ? [holdMessage(hold, '')] : []),
       ...failed.map(failureMessage),
     ];
     // A run that was cut short does not show that what failed before is mended.
-    const isOver = lines.length === 0 && plan === undefined;
-    const isNews = !isOver && this.#said.news('failure', lines).added.length > 0;
+    const isOver = lines.length === 0 && !hasFailed && plan === undefined;
+    const keys = hasFailed ? [...lines, troubleOf(error)] : lines;
+    const isNews = !isOver && this.#said.news('failure', keys).added.length > 0;
+    if (hasFailed) lines.unshift(messageOf(error));
     return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
   }
 

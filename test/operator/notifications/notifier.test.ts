@@ -7,7 +7,7 @@ import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import { Secret } from '../../../src/values/value.ts';
-import { sampleReport } from '../sample-report.ts';
+import { outageAt, sampleReport } from '../sample-report.ts';
 
 const drift = { drift: [{ address: 'Agent/a', fields: ['name'] }] };
 const failed: Partial<RunReport> = {
@@ -33,6 +33,8 @@ describe('what is worth telling', () => {
     ['a drift, once until it is gone', [drift, drift, {}, drift], ['drift', '', '', 'drift']],
     ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
     ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
+    ['an outage once, at whichever record it is noticed', [outageAt('1'), outageAt('2')], ['failure', '']],
+    ['each request that is refused', [outageAt('1', 422), outageAt('2', 422)], ['failure', 'failure']],
     ['no run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
     [
       'no run that was ended',
