@@ -1,7 +1,9 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { reasonOf } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE } from '../../project/load-project.ts';
+import { makeFolders } from '../../state/backends/make-folders.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
@@ -62,13 +64,18 @@ function withOwnSchemas(text: string, name: string): string {
 
 async function writeNew(file: string, text: string): Promise<boolean> {
   try {
-    await mkdir(path.dirname(file), { recursive: true });
+    await makeFolders(path.dirname(file));
     await writeFile(file, text, { flag: 'wx' });
     return true;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST' && (await exists(file))) return false;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UserError(`${file} cannot be written: ${reason}`, { cause });
+    if (!(cause instanceof Error)) throw cause;
+    const isNowhere = 'code' in cause && cause.code === 'ENOENT';
+    const reason = isNowhere ? 'no folder can be made there' : reasonOf(cause);
+    throw new UserError(`${file} cannot be written: ${reason}`, {
+      hint: 'Choose a folder in which this user may write: voxform init DIR',
+      cause,
+    });
   }
 }
 

@@ -124,6 +124,10 @@ const problems: Readonly<Record<string, readonly [reason: string, hint: string]>
     'the file system is read-only',
     'Set `state.path` of the workspace to a place that can be written.',
   ],
+  ENOENT: [
+    'no folder can be made there',
+    'Set `state.path` of the workspace to a place that can be written.',
+  ],
   EISDIR: [
     'a folder is in its place',
     'Move the folder away, or set `state.path` of the workspace to another path.',

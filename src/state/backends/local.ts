@@ -7,6 +7,7 @@ import { LocalLease } from './local-lease.ts';
 import { readStored } from './local-read.ts';
 import { readRemains } from './local-remains.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
+import { makeFolders } from './make-folders.ts';
 
 export interface LocalStoreOptions {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
@@ -78,7 +79,7 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
     async lock(request) {
       const path = await place('lock');
       try {
-        await files.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await makeFolders(dirname(path), { files, mode: 0o700 });
         const settings = lockSettings(path);
         const info = await takeLock(settings, request);
         return new LocalLease({ files, path, location, info, lock: settings, request, failPoint });

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
+import { makeFolders } from '../../state/backends/make-folders.ts';
 import type { ProjectFile } from './project-files.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function writeFolder(
   try {
     const exists = await isFolder(target);
     const real = exists ? await realpath(target) : target;
-    await mkdir(path.dirname(real), { recursive: true });
+    await makeFolders(path.dirname(real));
     const random = randomBytes(4).toString('hex');
     const draft = exists ? path.join(real, `.voxform-export-${random}`) : `${real}.tmp-${random}`;
     await mkdir(draft);

@@ -1,0 +1,41 @@
+import { stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { makeFolders } from '../../../src/state/backends/make-folders.ts';
+import { statePath } from '../temporary-state.ts';
+
+const scratch = async (): Promise<string> => dirname(dirname(await statePath()));
+
+it('makes what is missing, with the mode asked for, and leaves what is there', async () => {
+  const root = await scratch();
+  await makeFolders(join(root, 'a', 'b', 'c'), { mode: 0o700 });
+  await makeFolders(join(root, 'a', 'b'), { mode: 0o755 });
+  const modes = await Promise.all(['a', 'a/b', 'a/b/c'].map((name) => stat(join(root, name))));
+  expect(modes.map(({ mode }) => (mode & 0o777).toString(8))).toEqual(['700', '700', '700']);
+});
+
+it('takes a link to a folder for one', async () => {
+  const root = await scratch();
+  await makeFolders(join(root, 'real'));
+  await symlink('real', join(root, 'link'));
+  await makeFolders(join(root, 'link', 'inside'));
+  expect((await stat(join(root, 'real', 'inside'))).isDirectory()).toBe(true);
+});
+
+it.each([
+  ['file/x', 'ENOTDIR', 'a file is in the way'],
+  ['file', 'EEXIST', 'a file is in its place'],
+  ['dangling/x', 'EEXIST', 'a link in the way leads nowhere'],
+])('refuses %s with %s: %s', async (place, code) => {
+  const root = await scratch();
+  await writeFile(join(root, 'file'), '');
+  await symlink('nowhere', join(root, 'dangling'));
+  await expect(makeFolders(join(root, place))).rejects.toMatchObject({ code });
+});
+
+it.runIf(process.platform === 'linux').each(['/proc/voxform', '/proc/voxform/a/b'])(
+  'gives up on %s, which can never be made',
+  async (folder) => {
+    await expect(makeFolders(folder)).rejects.toMatchObject({ code: 'ENOENT' });
+  },
+);
