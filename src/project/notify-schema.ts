@@ -42,9 +42,10 @@ const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: N
 
 const template = z
   .record(z.string(), z.json())
-  .describe(
-    `Body that is sent, with {{${placeholders.join('}}, {{')}}} in its texts; { text: "{{text}}" } and more if left out.`,
-  )
+  .meta({
+    description: `Body that is sent, with {{${placeholders.join('}}, {{')}}} in its texts; { text: "{{text}}" } and more if left out.`,
+    examples: [{ title: 'voxform: {{workspace}}', body: '{{text}}' }],
+  })
   .superRefine((value, context) => {
     for (const { name, path } of placeholdersIn(value)) {
       if ((placeholders as readonly string[]).includes(name)) continue;
@@ -57,25 +58,34 @@ const webhookSchema = z
   .strictObject({
     url: z
       .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm, secretForm], { error: NOT_A_URL })
-      .describe('Where it is sent. A URL that is secret itself belongs into { $secret: NAME }.'),
+      .meta({
+        description: 'Where it is sent. A URL that is secret itself belongs into { $secret: NAME }.',
+        examples: [{ $secret: 'CHAT_WEBHOOK' }],
+      }),
     secret_header: z
       .strictObject({
         name: z
           .string()
           .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
-          .describe('Name of the header, such as Authorization.'),
+          .meta({ description: 'Name of the header, such as Authorization.', examples: ['Authorization'] }),
         value: z
           .union([secretForm, envForm], {
             error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
           })
-          .describe('Its value, as { $secret: NAME } or { $env: NAME }.'),
+          .meta({
+            description: 'Its value, as { $secret: NAME } or { $env: NAME }.',
+            examples: [{ $secret: 'HOOK_HEADER' }],
+          }),
       })
       .describe('A header by which the receiver knows who sends.')
       .optional(),
     on: z
       .array(z.enum(notifyEvents))
       .min(1)
-      .describe('What it is told of: changes, failure, drift; all of them if left out.')
+      .meta({
+        description: 'What it is told of: changes, failure, drift; all of them if left out.',
+        examples: [['failure', 'drift']],
+      })
       .optional(),
     template: template.optional(),
   })

@@ -15,12 +15,18 @@ const windowSchema = z
   .strictObject({
     cron: z
       .string()
-      .describe('When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".')
+      .meta({
+        description: 'When the window opens: minute, hour, day, month, weekday, such as "0 22 * * 1-5".',
+        examples: ['0 22 * * 1-5'],
+      })
       .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
       .refine((text) => !isCron(text) || everFires(text), { error: 'no such day ever comes' }),
     time_zone: z
       .string()
-      .describe('Time zone of the cron expression, such as Europe/Berlin; UTC if left out.')
+      .meta({
+        description: 'Time zone of the cron expression, such as Europe/Berlin; UTC if left out.',
+        examples: ['Europe/Berlin'],
+      })
       .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
       .optional(),
     duration: z
@@ -29,7 +35,7 @@ const windowSchema = z
       .refine((text) => !DURATION.test(text) || durationSeconds(text) > 0, {
         error: 'expected more than no time',
       })
-      .describe('How long the window stays open, such as 30m or 6h.'),
+      .meta({ description: 'How long the window stays open, such as 30m or 6h.', examples: ['6h'] }),
   })
   .describe('A time in which watch may apply.');
 

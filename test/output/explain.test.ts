@@ -83,8 +83,20 @@ describe('an example', () => {
       const { example } = explain(topic, topics);
       const isOne = topic.path.includes('<name>.');
       const document = isOne ? whole : { ...(whole as object), ...(parse(example ?? '') as object) };
-      expect([topic.path, isValid(document), isValid.errors]).toEqual([topic.path, true, null]);
+      isValid(document);
+      // One field of an object comes without the others that the object needs; at the top `whole` has them.
+      const errors = (isValid.errors ?? []).filter(
+        ({ keyword, instancePath }) => keyword !== 'required' || instancePath === '',
+      );
+      expect([topic.path, errors]).toEqual([topic.path, []]);
     }
+  });
+
+  it('stands in its list', () => {
+    expect(explained('project.watch.windows.cron').example).toBe(
+      'watch:\n  windows:\n    - cron: 0 22 * * 1-5\n',
+    );
+    expect(explained('project.notify.url').example).toBe('notify:\n  - url: { $secret: CHAT_WEBHOOK }\n');
   });
 });
 

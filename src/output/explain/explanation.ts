@@ -127,9 +127,15 @@ function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   const value = valueFor(topic, about === 'kind' ? FEW : Number.POSITIVE_INFINITY, all);
   if (value === undefined) return undefined;
   if (about === 'kind') return manifestText(kind?.name ?? path, value);
-  const [root = '', ...rest] = path.split('.').map(nameIn);
-  const keys = about === 'project' ? rest : [about === 'metadata' ? root : 'spec', ...rest];
-  return yamlText(keys.reduceRight<Json>((inner, key) => ({ [key]: inner }), value));
+  const steps = path.split('.');
+  const inner = steps.slice(1).reduceRight<Json>((inside, key, index) => {
+    const isLast = index === steps.length - 2;
+    const above = steps.slice(0, index + 2).join('.');
+    const isList = !isLast && all.some((each) => each.path === above && each.schema.type === 'array');
+    return { [nameIn(key)]: isList ? [inside] : inside };
+  }, value);
+  if (about === 'project') return yamlText(inner);
+  return yamlText({ [about === 'metadata' ? nameIn(steps[0] ?? '') : 'spec']: inner });
 }
 
 /** `most` fields of each object in it. */
