@@ -94,9 +94,17 @@ describe('forms of a list', () => {
 
   it('quotes in CSV what would end a field', () => {
     const record = { id: '1', name: 'a "b", c\nd', modules: ['x', 'y'], role: null };
-    expect(printed('csv', 'users', [record, { ...record, id: '2', extra: 1 }])).toBe(
+    expect(printed('csv', 'users', [record, { ...record, id: '2' }])).toBe(
       'id,name,modules,role\r\n1,"a ""b"", c\nd","[""x"",""y""]",\r\n2,"a ""b"", c\nd","[""x"",""y""]",\r\n',
     );
+  });
+
+  it('has a column in CSV for what only some records have, however long the list', () => {
+    const many = Array.from({ length: 1000 }, (_, index) => ({ id: String(index) }));
+    const records = [{ id: 'a', name: 'x' }, { id: 'b', tts: {} }, ...many, { name: 'last' }];
+    const lines = printed('csv', 'agents', records).split('\r\n');
+    expect(lines.slice(0, 4)).toEqual(['id,name,tts', 'a,x,', 'b,,{}', '0,,']);
+    expect(lines.slice(-3)).toEqual(['999,,', ',last,', '']);
   });
 
   it('prints nothing for nothing, but for JSON', () => {

@@ -85,17 +85,32 @@ function jsonWriter(): RecordWriter {
   };
 }
 
-/** RFC 4180, with the fields of the first record as columns: all records of a kind have the same. */
+/** The columns of CSV come from these: a record may lack what another one has. */
+const RECORDS_TO_NAME_FIELDS = 1000;
+
+/** RFC 4180, with all fields of the first records as columns. */
 function csvWriter(): RecordWriter {
-  let fields: readonly string[] | undefined;
+  let waiting: AnyRecord[] | undefined = [];
+  let fields: readonly string[] = [];
+  const rowOf = (record: AnyRecord): string => csvLine(fields.map((field) => csvText(record[field])));
+  const flush = (): string => {
+    const rows = waiting ?? [];
+    waiting = undefined;
+    fields = [...new Set(rows.flatMap((record) => Object.keys(record)))];
+    return rows.length === 0 ? '' : [csvLine(fields), ...rows.map(rowOf)].join('');
+  };
   return {
     write(record) {
-      const header = fields === undefined ? `${Object.keys(record).map(csvField).join(',')}\r\n` : '';
-      fields ??= Object.keys(record);
-      return `${header}${fields.map((field) => csvField(csvText(record[field]))).join(',')}\r\n`;
+      if (waiting === undefined) return rowOf(record);
+      waiting.push(record);
+      return waiting.length < RECORDS_TO_NAME_FIELDS ? '' : flush();
     },
-    end: () => '',
+    end: () => (waiting === undefined ? '' : flush()),
   };
+}
+
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map(csvField).join(',')}\r\n`;
 }
 
 function csvText(value: unknown): string {
