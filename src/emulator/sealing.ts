@@ -114,7 +114,9 @@ async function makeKey(keyPath: string): Promise<Buffer> {
   } catch (cause) {
     const theirs = isCode(cause, 'EEXIST') ? await readKey(keyPath) : undefined;
     if (theirs !== undefined) return theirs;
-    throw new UserError(`cannot write the key of the emulator's data file, ${keyPath}: ${why(cause)}`, {
+    const reason = isCode(cause, 'ENOENT') ? 'there is no such folder' : why(cause);
+    throw new UserError(`cannot write the key of the emulator's data file, ${keyPath}: ${reason}`, {
+      hint: 'The key is kept beside the data file. Make the folder, or name another file with --data.',
       cause,
     });
   } finally {

@@ -133,7 +133,8 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: Error & { readonly code?: string }) => {
       const why = error.code === 'EADDRINUSE' ? 'it is in use' : error.message;
-      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { cause: error }));
+      const hint = 'Choose another one with --port and --host; --port 0 takes any that is free.';
+      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause: error }));
     });
     server.listen(port, host, resolve);
   });

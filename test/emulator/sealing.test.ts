@@ -45,6 +45,14 @@ async function everyByte(): Promise<Record<string, string>> {
 }
 
 describe('a sealed data file', () => {
+  it('is not made in a folder that is not there', async () => {
+    const missing = path.join(folder, 'no', 'world.json');
+    await expect(startEmulator({ dataFile: missing })).rejects.toMatchObject({
+      message: expect.stringMatching(/no\/world\.json\.key: there is no such folder$/),
+      hint: expect.stringContaining('--data'),
+    });
+  });
+
   it('brings everything back and holds nothing of it that can be read', async () => {
     await filled();
     expect(await payloads()).toEqual([{ auth: PAYLOAD }]);

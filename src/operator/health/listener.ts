@@ -53,7 +53,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'it is in use' : cause.message;
-      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { cause }));
+      const hint = 'Choose another address with --listen; port 0 takes any that is free.';
+      reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause }));
     });
     server.listen(port, host, resolve);
   });
