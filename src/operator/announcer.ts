@@ -10,6 +10,7 @@ import {
   invalidLines,
   isExpected,
   messageOf,
+  pendingWords,
   planWords,
   troubleOf,
 } from './messages.ts';
@@ -124,7 +125,7 @@ export class Announcer implements RunObserver {
     const isNews = this.#said.news('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const level = hold.why === 'guard' ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
-    this.#say(isNews ? level : 'debug', holdMessage(hold, planWords(report)), {
+    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report)), {
       event: 'held',
       why: hold.why,
       resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),

@@ -1,6 +1,7 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import { type PlannedResource, writes } from '../engine/plan-document.ts';
 import { actionWords, appliedActions, counts, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
+import { routeRemarks } from '../output/route-words.ts';
 import { visible } from '../output/visible.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -54,10 +55,30 @@ export function planWords({ plan }: RunReport): string {
   return counts(plan.summary, appliedActions) || `${plural(plan.summary.noop, 'resource')} in sync`;
 }
 
-/** `updated Agent/x` for what was done, with the fields. */
-export function appliedMessage({ address, action, changes }: PlannedResource): string {
+/** How many of the resources that would change are named before the rest is counted. */
+const NAMED = 3;
+
+/** `1 to update (Agent/x, reached by +12025550120 inbound)`: what an apply would do, and to what. */
+export function pendingWords(report: RunReport): string {
+  const words = planWords(report);
+  const pending = (report.plan?.resources ?? []).filter(({ action }) => writes.has(action));
+  if (pending.length === 0) return words;
+  const shown = pending.length <= NAMED + 1 ? pending : pending.slice(0, NAMED);
+  const names = shown.map((each) => [each.address, ...remarksOn(each)].join(', '));
+  const rest = pending.length - shown.length;
+  return `${words} (${names.join('; ')}${rest > 0 ? `; and ${rest} more` : ''})`;
+}
+
+/** `updated Agent/x` for what was done, with the fields and what leads to it. */
+export function appliedMessage(resource: PlannedResource): string {
+  const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
-  return `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
+  const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
+  return [done, ...remarksOn(resource)].join('; ');
+}
+
+function remarksOn(resource: PlannedResource): string[] {
+  return routeRemarks(resource, { verbose: false }).map(visible);
 }
 
 /** `Agent/x failed: …` for what was to be done and was not. */

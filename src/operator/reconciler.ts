@@ -116,7 +116,7 @@ export class Reconciler {
           state: from,
           client,
           desired: resources,
-          options: { ...policy, refresh: true },
+          options: { ...policy, refresh: true, routes: true },
           now: context.now,
         });
       const planned = await plan(state);

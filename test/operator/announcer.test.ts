@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Announcer } from '../../src/operator/announcer.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
+import { plan, resource } from '../output/sample-plan.ts';
 import { outageAt, sampleReport } from './sample-report.ts';
 
 const early: Partial<RunReport> = { workspace: undefined, plan: undefined };
@@ -22,6 +23,14 @@ const failing: Partial<RunReport> = {
     },
   ],
 };
+
+function waiting(count: number): Partial<RunReport> {
+  const number = { kind: 'PhoneNumber', id: 'n', address: null, label: '+49\u001b30', ways: ['inbound'] };
+  const resources = Array.from({ length: count }, (_, index) =>
+    resource(`Agent/w${index}`, { action: 'update', ...(index === 0 ? { routes: [number] } : {}) }),
+  );
+  return { hold: { why: 'report' }, plan: plan(resources) };
+}
 
 it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
   ['says what it found at first, and then nothing', [{}, {}, {}], ['info 1 to update']],
@@ -53,6 +62,14 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
       'error this is a mistake in voxform itself: please report it',
       'error x is not a function',
       'info back to normal after 2 failed runs',
+    ],
+  ],
+  [
+    'names what waits, with what reaches it, and counts the rest',
+    [waiting(2), waiting(6)],
+    [
+      'info changes: 2 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1); voxform apply carries them out',
+      'info changes: 6 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1; Agent/w2; and 3 more); voxform apply carries them out',
     ],
   ],
   [

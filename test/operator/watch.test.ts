@@ -9,6 +9,7 @@ import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
 import { createLocalStore } from '../../src/state/backends/local.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
+import { call } from '../emulator/call.ts';
 import { FakeClock } from './fake-clock.ts';
 import { testContext } from './test-context.ts';
 
@@ -89,7 +90,27 @@ describe('a watch', () => {
     expect(await next()).toMatchObject({ result: 'ok', hold: { why: 'report' }, applied: [] });
     watch.trigger('request');
     await next();
-    expect([writes(), said]).toEqual([0, ['info: changes: 1 to create; voxform apply carries them out']]);
+    expect([writes(), said]).toEqual([
+      0,
+      ['info: changes: 1 to create (Agent/a0); voxform apply carries them out'],
+    ]);
+  });
+
+  it('says which numbers reach what it changes', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, said, folder, emulator } = made;
+    void watch.untilStopped();
+    await next();
+    const [agent] = emulator.world.agents.keys();
+    await call(emulator, ['POST', '/api/v1/numbers', { number: '+12025550120', nickname: 'Desk' }]);
+    const [number = ''] = emulator.world.numbers.keys();
+    emulator.dashboard.linkNumber(number, { inbound_agent_id: agent ?? '' });
+    await folder.write('manifests/agents.yaml', agents(1, 'Two.')['manifests/agents.yaml'] ?? '');
+    watch.trigger('request');
+    await next();
+    expect(said.filter((line) => line.includes('updated'))).toEqual([
+      'info: updated Agent/a0: prompt_config.prompt; reached by +12025550120 (Desk) inbound',
+    ]);
   });
 
   it('applies in windows only, and wakes for the next one', async () => {

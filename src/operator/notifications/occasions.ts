@@ -8,7 +8,7 @@ import {
   holdMessage,
   invalidLines,
   messageOf,
-  planWords,
+  pendingWords,
   troubleOf,
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
@@ -50,7 +50,7 @@ export class Occasions {
       return [resources.map(appliedMessage), resources.map(({ address }) => address)];
     }
     if (!isNews || hold === undefined) return [[], []];
-    return [[holdMessage(hold, planWords(report))], open.map(({ address }) => address)];
+    return [[holdMessage(hold, pendingWords(report))], open.map(({ address }) => address)];
   }
 
   #failures({ result, error, invalid, fetchProblem, applied, hold, plan }: RunReport): [string[], string[]] {
