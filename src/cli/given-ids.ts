@@ -1,40 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Command } from 'commander';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { KnownId } from '../workspaces/discover.ts';
 import type { Context } from './context.ts';
-import { dateOrMoment } from './dates.ts';
-
-/** The flags of commands that look for everything in a workspace. */
-export interface DiscoveryFlags {
-  readonly agents?: readonly string[];
-  readonly agentsFrom?: string;
-  readonly webhooks?: readonly string[];
-  readonly webhooksFrom?: string;
-  readonly callsFrom?: Date;
-}
-
-export function withDiscovery(command: Command): Command {
-  return command
-    .option('--agents <id...>', 'agents to look at beside those that are found')
-    .option('--agents-from <file>', 'a file with their ids, one a line')
-    .option('--webhooks <id...>', 'webhooks to look at: nothing else leads to them')
-    .option('--webhooks-from <file>', 'a file with their ids, one a line')
-    .option(
-      '--calls-from <date>',
-      'look for agents in calls from this day on (default: all calls)',
-      parseDate,
-    );
-}
-
-/** From when on calls are read where nobody says. */
-export const ALL_CALLS = new Date(0);
-
-function parseDate(text: string): Date {
-  return new Date(dateOrMoment(text));
-}
+import type { DiscoveryFlags } from './discovery-flags.ts';
 
 /** The ids that the flags name. Throws `UserError` for a file that cannot be read. */
 export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {

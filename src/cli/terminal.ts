@@ -1,6 +1,4 @@
-import { createInterface } from 'node:readline/promises';
 import type { Readable, Writable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import { CLEAR_LINE } from '../output/progress.ts';
 import { createStyle, type Style } from '../output/style.ts';
 import type { Redactor } from '../values/redactor.ts';
@@ -58,7 +56,7 @@ export class Terminal {
   async lost(): Promise<Error | undefined> {
     const { stdout } = this.#options;
     if (!stdout.destroyed && stdout.writable) await new Promise((resolve) => stdout.write('', resolve));
-    await setImmediate();
+    await new Promise((resolve) => setImmediate(resolve));
     return this.#lost;
   }
 
@@ -99,6 +97,7 @@ export class Terminal {
 
   /** The answer to a question, or undefined when there is none: the input ended, or the signal came first. */
   async ask(question: string, signal: AbortSignal): Promise<string | undefined> {
+    const { createInterface } = await import('node:readline/promises');
     const reader = createInterface({ input: this.#options.stdin, output: this.#options.stderr });
     try {
       const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)));

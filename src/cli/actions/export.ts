@@ -20,8 +20,9 @@ import { isFolder, refuseUsed, writeFolder } from '../../workspaces/export/write
 import { otherFiles, writeOver } from '../../workspaces/export/write-over.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
+import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
+import { givenIds } from '../given-ids.ts';
 import { packagePath } from '../package-files.ts';
 import { editorSettings, gitIgnore } from './init-settings.ts';
 import { progressFor } from './planning.ts';

@@ -28,7 +28,8 @@ import { changesIn, stateToRead } from '../../workspaces/planning.ts';
 import type { GuardOptions } from '../../workspaces/run-options.ts';
 import { withSession } from '../../workspaces/with-session.ts';
 import type { Context } from '../context.ts';
-import { ALL_CALLS, type DiscoveryFlags, givenIds, readTextOf } from '../given-ids.ts';
+import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
+import { givenIds, readTextOf } from '../given-ids.ts';
 import { approve } from './confirm.ts';
 import { progressFor } from './planning.ts';
 

@@ -15,8 +15,9 @@ import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts'
 import type { Match } from '../../workspaces/recover/matches.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../workspaces/recover/recover-state.ts';
 import type { Context } from '../context.ts';
+import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
-import { ALL_CALLS, type DiscoveryFlags, givenIds } from '../given-ids.ts';
+import { givenIds } from '../given-ids.ts';
 import { progressFor } from './planning.ts';
 
 export interface RecoverOptions extends PlatformFlags, LockFlags, DiscoveryFlags {

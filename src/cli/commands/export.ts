@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ExportOptions } from '../actions/export.ts';
 import type { Start } from '../context.ts';
+import { withDiscovery } from '../discovery-flags.ts';
 import { withPlatform } from '../flags.ts';
-import { withDiscovery } from '../given-ids.ts';
 
 export function defineExport(program: Command, start: Start): void {
   withPlatform(withDiscovery(program.command('export')))

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { MigrateOptions } from '../actions/migrate.ts';
 import type { Start } from '../context.ts';
+import { withDiscovery } from '../discovery-flags.ts';
 import { outputOption, positiveInteger, wholeNumber, withLock, withPlatform } from '../flags.ts';
-import { withDiscovery } from '../given-ids.ts';
 
 export function defineMigrate(program: Command, start: Start): void {
   const command = withPlatform(withLock(program.command('migrate')))

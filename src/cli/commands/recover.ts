@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { RecoverOptions } from '../actions/recover.ts';
 import type { Start } from '../context.ts';
+import { withDiscovery } from '../discovery-flags.ts';
 import { outputOption, withLock, withPlatform } from '../flags.ts';
-import { withDiscovery } from '../given-ids.ts';
 
 export function defineRecover(program: Command, start: Start): void {
   withPlatform(withLock(withDiscovery(program.command('recover'))))
