@@ -216,15 +216,17 @@ export function growth(
   costs: ReadonlyMap<number, Costs>,
   nothing: Costs,
 ): void {
-  const [smallest, ...others] = costs.keys();
-  const each = (agents: number, command: keyof Costs): number =>
-    (((costs.get(agents)?.[command] ?? Number.NaN) - nothing[command]) / agents) * 1e6;
-  for (const agents of others) {
-    for (const command of GROWING) {
+  const spent = (agents: number, command: keyof Costs): number =>
+    (costs.get(agents)?.[command] ?? Number.NaN) - nothing[command];
+  const each = (agents: number, command: keyof Costs): number => (spent(agents, command) / agents) * 1e6;
+  for (const command of GROWING) {
+    const [smallest, ...larger] = [...costs.keys()].filter((agents) => spent(agents, command) >= MEASURABLE);
+    if (smallest === undefined) continue;
+    for (const agents of larger) {
       emit({
         what: `${command}: a resource of ${agents}, processor time without start-up`,
         floor: `of ${smallest}`,
-        floorValue: each(smallest ?? agents, command),
+        floorValue: each(smallest, command),
         value: each(agents, command),
         unit: 'µs each',
         budget: 1.3,
@@ -232,6 +234,9 @@ export function growth(
     }
   }
 }
+
+/** Seconds of processor time: less than this is lost in how start-up varies. */
+const MEASURABLE = 0.02;
 
 /** The parse cache is what makes a run warm. */
 function forget(project: string): void {
