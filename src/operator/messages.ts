@@ -93,7 +93,7 @@ export function failureMessage({ address, result }: AppliedResource): string {
 export function holdMessage(hold: Hold, words: string): string {
   switch (hold.why) {
     case 'report':
-      return `changes: ${words}; voxform apply carries them out`;
+      return `changes: ${words}; ${hold.command} carries them out`;
     case 'window':
       return hold.opensAt === undefined
         ? `changes wait for a window, and none will open: ${words}`

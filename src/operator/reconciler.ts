@@ -173,7 +173,9 @@ export class Reconciler {
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
       clock.now(),
     );
-    if (policy.mode === 'report') return { why: 'report' };
+    if (policy.mode === 'report') {
+      return { why: 'report', command: `voxform apply${opened.workspaceFlag}` };
+    }
     const window = windowState(opened.project.windows, context.now());
     if (!window.open) return { why: 'window', opensAt: window.opensAt };
     const tripped = guards.filter(({ flag }) => !isLifted(flag, policy));

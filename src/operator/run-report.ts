@@ -16,7 +16,9 @@ export type WatchMode = 'report' | 'apply';
 
 /** Why changes that a plan has are not carried out by this run. */
 export type Hold =
-  | { readonly why: 'report' | 'changing' | 'stopping' }
+  | { readonly why: 'changing' | 'stopping' }
+  /** `command` carries the changes out. */
+  | { readonly why: 'report'; readonly command: string }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
   /** They left the manifests just now: a file may be half written. */

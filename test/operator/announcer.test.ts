@@ -29,7 +29,7 @@ function waiting(count: number): Partial<RunReport> {
   const resources = Array.from({ length: count }, (_, index) =>
     resource(`Agent/w${index}`, { action: 'update', ...(index === 0 ? { routes: [number] } : {}) }),
   );
-  return { hold: { why: 'report' }, plan: plan(resources) };
+  return { hold: { why: 'report', command: 'voxform apply -w staging' }, plan: plan(resources) };
 }
 
 it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
@@ -68,8 +68,8 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     'names what waits, with what reaches it, and counts the rest',
     [waiting(2), waiting(6)],
     [
-      'info changes: 2 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1); voxform apply carries them out',
-      'info changes: 6 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1; Agent/w2; and 3 more); voxform apply carries them out',
+      'info changes: 2 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1); voxform apply -w staging carries them out',
+      'info changes: 6 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1; Agent/w2; and 3 more); voxform apply -w staging carries them out',
     ],
   ],
   [

@@ -9,6 +9,7 @@ import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import { Secret } from '../../../src/values/value.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 
+const REPORT = { why: 'report', command: 'voxform apply' } as const;
 const drift = { drift: [{ address: 'Agent/a', fields: ['name'] }] };
 const failed: Partial<RunReport> = {
   result: 'failed',
@@ -48,7 +49,7 @@ describe('what is worth telling', () => {
       }),
       ['changes', 'changes'],
     ],
-    ['what waits, once', [{ hold: { why: 'report' } }, { hold: { why: 'report' } }], ['changes', '']],
+    ['what waits, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
     [
       'a guard, as a failure',
       [{ hold: { why: 'guard', guards: [{ flag: '--allow-large-change', message: 'm' }] } }],
