@@ -57,7 +57,19 @@ describe('no secret gets out', () => {
     await tell('state', 'list', '--output', 'json');
     for (const address of ['Agent/a', 'Webhook/hook', 'PhoneNumber/line'])
       await tell('state', 'show', address);
+    for (const form of ['text', 'markdown']) await tell('drift', '--output', form);
+    // Else the search of the platform's file would prove nothing.
+    expect(leakIn(await workspace.platformKeeps(), [places.payload])).toBeDefined();
+    expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
+  }, 180_000);
 
+  it('of drift and of changes, in any form', async () => {
+    await using workspace = await SecretWorkspace.open({ few: true });
+    const leaks: string[] = [];
+    const tell = async (...args: string[]) => {
+      leaks.push(...(await leaksOf(workspace, args)));
+    };
+    await tell('apply', '--auto-approve');
     const [agent] = workspace.platform.emulator.world.agents.keys();
     const [hook] = workspace.platform.emulator.world.webhooks.keys();
     workspace.platform.emulator.dashboard.edit('agents', agent ?? '', { prompt_config: { prompt: 'moved' } });
