@@ -19,7 +19,7 @@ interface Damage {
 }
 
 const damages: readonly Damage[] = [
-  { name: 'an empty state file', damaged: () => '', says: /is damaged: it is empty/, short: true },
+  { name: 'an empty state file', damaged: () => '', says: /is damaged: it is empty/ },
   {
     name: 'a truncated state file',
     damaged: (text) => text.slice(0, text.length / 2),
