@@ -73,7 +73,7 @@ export const badStateCases: readonly Case[] = [
     }),
   ),
   { group: GROUP, name: 'a state of another workspace', run: foreignState },
-  { group: GROUP, name: 'a missing state with backups', short: true, run: missingWithBackups },
+  { group: GROUP, name: 'a missing state with backups', run: missingWithBackups },
   { group: GROUP, name: 'a missing state with a journal', run: missingWithJournal },
   { group: GROUP, name: 'an older state put back under a journal', run: olderState },
 ];

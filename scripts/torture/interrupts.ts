@@ -34,7 +34,7 @@ export const interruptCases: readonly Case[] = [
     },
   ]),
   { group: GROUP, name: 'SIGINT twice', short: true, run: twice },
-  { group: GROUP, name: 'a reader of the plan that leaves', short: true, run: readerOfPlan },
+  { group: GROUP, name: 'a reader of the plan that leaves', run: readerOfPlan },
   { group: GROUP, name: 'a reader of an apply that leaves', run: readerOfApply },
   { group: GROUP, name: 'a closed terminal', short: true, run: closedTerminal },
 ];

@@ -19,7 +19,7 @@ export const migrationCases: readonly Case[] = [
     group: 'kills',
     name: 'a workspace that moves, killed on the way',
     short: true,
-    run: (bench) => killedOnTheWay(bench, { kills: 3 }),
+    run: (bench) => killedOnTheWay(bench, { kills: 1 }),
   },
   {
     group: 'kills',

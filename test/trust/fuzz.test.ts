@@ -5,7 +5,7 @@ import { type Attempt, faultOf, resealed, targets } from './fuzz-targets.ts';
 import { checkedText, deepJson } from './mutations.ts';
 
 /** A short form of what `npm run fuzz` does at length. */
-const RUNS = 16;
+const RUNS = 10;
 
 let ground: FuzzGround;
 
