@@ -37,11 +37,37 @@ export function withPlatform(command: Command): Command {
 }
 
 export function withPlanning(command: Command): Command {
-  return withPlatform(withSelection(command))
-    .option('--no-refresh', 'compare with what the state remembers instead of reading recorded records')
+  return withReplacing(
+    withPlatform(withSelection(command)).option(
+      '--no-refresh',
+      'compare with what the state remembers instead of reading recorded records',
+    ),
+  ).option('--strict', 'exit with 1 when something is manual, blocked or unknown');
+}
+
+export function withReplacing(command: Command): Command {
+  return command
     .option('--allow-replace <address>', 'let this resource be replaced (repeatable)', collectAddress)
-    .option('--allow-recreate', 'create everything again although every recorded record is gone')
-    .option('--strict', 'exit with 1 when something is manual, blocked or unknown');
+    .option('--allow-recreate', 'create everything again although every recorded record is gone');
+}
+
+/** The flags of commands that change what the platform has. */
+export function withGuards(command: Command): Command {
+  return command
+    .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
+    .option('--allow-owner-change', 'lift the guard on the roles of workspace owners');
+}
+
+/** The flags of commands that ask before they do so, once. */
+export function withApplying(command: Command): Command {
+  return withGuards(command.option('--auto-approve', 'do not ask')).addOption(
+    new Option(
+      '--on-error <mode>',
+      'after a failure, go on with what does not depend on it, or start nothing new',
+    )
+      .choices(['continue', 'stop'])
+      .default('continue'),
+  );
 }
 
 export function withLock(command: Command): Command {

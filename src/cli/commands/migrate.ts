@@ -2,7 +2,14 @@ import { type Command, Option } from 'commander';
 import type { MigrateOptions } from '../actions/migrate.ts';
 import type { Start } from '../context.ts';
 import { withDiscovery } from '../discovery-flags.ts';
-import { outputOption, positiveInteger, wholeNumber, withLock, withPlatform } from '../flags.ts';
+import {
+  outputOption,
+  positiveInteger,
+  wholeNumber,
+  withApplying,
+  withLock,
+  withPlatform,
+} from '../flags.ts';
 
 export function defineMigrate(program: Command, start: Start): void {
   const command = withPlatform(withLock(program.command('migrate')))
@@ -23,18 +30,8 @@ export function defineMigrate(program: Command, start: Start): void {
     .option('--exclude <glob...>', 'all but these addresses')
     .option('--wave <n>', 'write so many resources, look at what failed, and go on', positiveInteger)
     .option('--max-failures <n>', 'failures with which another wave is begun (default: 0)', wholeNumber)
-    .option('--dry-run', 'show the checklist and what would be done; write nothing')
-    .option('--auto-approve', 'do not ask')
-    .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
-    .option('--allow-owner-change', 'lift the guard on the roles of workspace owners')
-    .addOption(
-      new Option(
-        '--on-error <mode>',
-        'after a failure, go on with what does not depend on it, or start nothing new',
-      )
-        .choices(['continue', 'stop'])
-        .default('continue'),
-    )
+    .option('--dry-run', 'show the checklist and what would be done; write nothing');
+  withApplying(command)
     .addOption(outputOption(['text', 'json']))
     .action((options: MigrateOptions) =>
       start(async (context) => (await import('../actions/migrate.ts')).migrate(context, options)),

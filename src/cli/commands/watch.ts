@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../actions/watch.ts';
 import type { Start } from '../context.ts';
-import { collectAddress, parseSeconds, withPlatform } from '../flags.ts';
+import { parseSeconds, withGuards, withPlatform, withReplacing } from '../flags.ts';
 
 export function defineWatch(program: Command, start: Start): void {
-  withPlatform(program.command('watch'))
+  const command = withPlatform(program.command('watch'))
     .summary('keep the workspace as the manifests say, or tell how it differs')
     .description(
       'Compares the manifests with the platform whenever they change and on an interval, says what is new, and with --mode apply puts it right. Runs until a signal ends it; SIGHUP makes it look at once.',
@@ -22,11 +22,8 @@ export function defineWatch(program: Command, start: Start): void {
     .option(
       '--listen <address>',
       'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
-    )
-    .option('--allow-replace <address>', 'let this resource be replaced (repeatable)', collectAddress)
-    .option('--allow-recreate', 'create everything again although every recorded record is gone')
-    .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
-    .option('--allow-owner-change', 'lift the guard on the roles of workspace owners')
+    );
+  withGuards(withReplacing(command))
     .addOption(
       duration('--lock-timeout', 'how long to wait for another run that holds the state', {
         seconds: 30,
