@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { type Exchange, FakeHost, page } from './fake-host.ts';
 
 export const TOKEN = 'token-of-the-host';
 export const REPOSITORY = 'acme/voices';
@@ -42,7 +41,7 @@ export interface Call {
 }
 
 /** As much of GitHub's API as the kit speaks. Lists come two items a page. */
-export class GithubHost implements AsyncDisposable {
+export class GithubHost extends FakeHost {
   readonly comments = new Map<number, Comment[]>();
   readonly artifacts: Artifact[] = [];
   /** By the commit on the base branch. */
@@ -50,23 +49,9 @@ export class GithubHost implements AsyncDisposable {
   readonly calls: Call[] = [];
   /** Answers that come before any other, an HTTP status each. */
   readonly faults: number[] = [];
-  readonly #server = createServer((request, response) => {
-    this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
-  });
-  #ids = 100;
 
-  static async start(): Promise<GithubHost> {
-    const host = new GithubHost();
-    await new Promise<void>((resolve) => host.#server.listen(0, '127.0.0.1', resolve));
-    return host;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  nextId(): number {
-    return ++this.#ids;
+  static start(): Promise<GithubHost> {
+    return new GithubHost().listening();
   }
 
   commentsOn(pull: number): Comment[] {
@@ -75,19 +60,9 @@ export class GithubHost implements AsyncDisposable {
     return known;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', this.url);
+  protected override async answer({ request, url, send }: Exchange): Promise<void> {
     const { method = 'GET' } = request;
     this.calls.push({ method, path: url.pathname });
-    const send = (status: number, body: unknown, headers = {}) =>
-      response
-        .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify(body));
     const fault = this.faults.shift();
     if (fault !== undefined) return void send(fault, { message: 'a fault' });
     if (request.headers.authorization !== `Bearer ${TOKEN}`) {
@@ -96,9 +71,13 @@ export class GithubHost implements AsyncDisposable {
     const path = url.pathname.replace(`/repos/${REPOSITORY}/`, '');
     const listed = this.#list(path, url);
     if (listed !== undefined && method === 'GET') {
-      const { items, link } = page(listed, url);
+      const { items, next } = page(listed, url);
       const body = path === 'actions/artifacts' ? { artifacts: items, total_count: listed.length } : items;
-      return void send(200, body, link === undefined ? {} : { link });
+      return void send(
+        200,
+        body,
+        next === undefined ? {} : { link: `<${next}>; rel="next", <${url}>; rel="last"` },
+      );
     }
     const [, comment] = /^issues\/comments\/(\d+)$/.exec(path) ?? [];
     const [, pull] = /^issues\/(\d+)\/comments$/.exec(path) ?? [];
@@ -128,17 +107,4 @@ export class GithubHost implements AsyncDisposable {
       .filter(({ name }) => name === url.searchParams.get('name'))
       .map(({ files: _, ...shown }) => shown);
   }
-}
-
-function page(
-  list: readonly unknown[],
-  url: URL,
-): { readonly items: readonly unknown[]; readonly link?: string } {
-  const size = 2;
-  const number = Number(url.searchParams.get('page') ?? 1);
-  const items = list.slice((number - 1) * size, number * size);
-  if (number * size >= list.length) return { items };
-  const next = new URL(url);
-  next.searchParams.set('page', String(number + 1));
-  return { items, link: `<${next}>; rel="next", <${url}>; rel="last"` };
 }

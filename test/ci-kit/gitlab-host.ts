@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { type Exchange, FakeHost, page } from './fake-host.ts';
 
 export const TOKEN = 'token-of-the-project';
 export const PROJECT_ID = '42';
@@ -30,41 +30,17 @@ export interface JobRecord {
 }
 
 /** As much of GitLab's API as the kit speaks, for one project. Lists come two items a page. */
-export class GitlabHost implements AsyncDisposable {
+export class GitlabHost extends FakeHost {
   readonly notes: Note[] = [];
   /** By the commit on the target branch. */
   readonly merged = new Map<string, MergedRequest[]>();
   readonly jobs: JobRecord[] = [];
-  readonly #server = createServer((request, response) => {
-    this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
-  });
-  #ids = 100;
 
-  static async start(): Promise<GitlabHost> {
-    const host = new GitlabHost();
-    await new Promise<void>((resolve) => host.#server.listen(0, '127.0.0.1', resolve));
-    return host;
+  static start(): Promise<GitlabHost> {
+    return new GitlabHost().listening();
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  nextId(): number {
-    return ++this.#ids;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', this.url);
-    const send = (status: number, body: unknown, headers = {}) =>
-      response
-        .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify(body));
+  protected override async answer({ request, response, url, send }: Exchange): Promise<void> {
     if (request.headers.authorization !== `Bearer ${TOKEN}`) {
       return void send(401, { message: '401 Unauthorized' });
     }
@@ -78,11 +54,8 @@ export class GitlabHost implements AsyncDisposable {
     }
     const items = this.#list(path);
     if (items === undefined) return void send(404, { message: '404 Not Found' });
-    const number = Number(url.searchParams.get('page') ?? 1);
-    const next = new URL(url);
-    next.searchParams.set('page', String(number + 1));
-    const headers = number * 2 < items.length ? { link: `<${next}>; rel="next"` } : {};
-    send(200, items.slice((number - 1) * 2, number * 2), headers);
+    const { items: shown, next } = page(items, url);
+    send(200, shown, next === undefined ? {} : { link: `<${next}>; rel="next"` });
   }
 
   async #write(

@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Send = (status: number, body: unknown, headers?: Readonly<Record<string, string>>) => void;
+
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  /** Answers with JSON. */
+  readonly send: Send;
+}
+
+/** A server on loopback that stands in for a CI host's API. */
+export abstract class FakeHost implements AsyncDisposable {
+  readonly #server = createServer((request, response) => {
+    const send: Send = (status, body, headers = {}) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(body));
+    const exchange = { request, response, url: new URL(request.url ?? '/', this.url), send };
+    this.answer(exchange).catch((error) => response.writeHead(500).end(String(error)));
+  });
+  #ids = 100;
+
+  async listening(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  nextId(): number {
+    return ++this.#ids;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  protected abstract answer(exchange: Exchange): Promise<void>;
+}
+
+const PAGE_SIZE = 2;
+
+/** The items of the page that is asked for, and where the next one is. */
+export function page(
+  list: readonly unknown[],
+  url: URL,
+): { readonly items: readonly unknown[]; readonly next?: URL } {
+  const number = Number(url.searchParams.get('page') ?? 1);
+  const items = list.slice((number - 1) * PAGE_SIZE, number * PAGE_SIZE);
+  if (number * PAGE_SIZE >= list.length) return { items };
+  const next = new URL(url);
+  next.searchParams.set('page', String(number + 1));
+  return { items, next };
+}
