@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { exporting } from './exporting.ts';
 import { median, type Platform, type Run, type RunOptions, runNode, startPlatform } from './processes.ts';
 import type { Row } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
@@ -67,6 +68,7 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
   await validating({ ...bench, rounds }, of);
   const plan = await planning({ ...bench, rounds }, of, 0);
   if (agents <= 10_000) await planning({ ...bench, rounds: 1 }, of, 20);
+  await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
   forget(project);
   const validate = await voxform(['validate', '--quiet'], { memory: true });
   const list = await voxform(['state', 'list', '--quiet'], { memory: true });
