@@ -71,8 +71,7 @@ async function applied(workspace: TestWorkspace): Promise<Applied> {
   await folder.write('voxform.yaml', projectFile(emulator, PATCHES));
   emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
   const faq = emulator.dashboard.addKnowledgeBase({ name: 'FAQ' }).id;
-  const run: Applied['run'] = (...args) =>
-    workspace.start(args, { env: { LLM_KEY: 'a-long-secret-key' } }).ended;
+  const run: Applied['run'] = (...args) => workspace.runWith({ LLM_KEY: 'a-long-secret-key' }, ...args);
   expect(await run('apply', '--auto-approve')).toMatchObject({ code: 0 });
   const read: Applied['read'] = (file) => readFile(path.join(folder.root, file), 'utf8');
   const state = JSON.parse(await read('.voxform/test.state.json')) as {

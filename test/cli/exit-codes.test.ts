@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { command } from '../trust/in-process.ts';
 import { temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
@@ -24,7 +25,7 @@ describe('wrong usage', () => {
     [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],
   ])('%j', async (args, message) => {
     await using folder = await temporaryFolder();
-    const { code, stdout, stderr } = await voxform(args, { cwd: folder.root });
+    const { code, stdout, stderr } = await command(args, { cwd: folder.root });
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr.replace(/\s+/g, ' ')).toContain(message);
   });
@@ -35,7 +36,7 @@ describe('help and version', () => {
     'prints help on stdout: %s %s',
     async (...args) => {
       await using folder = await temporaryFolder();
-      const { code, stdout, stderr } = await voxform(args.filter(Boolean), { cwd: folder.root });
+      const { code, stdout, stderr } = await command(args.filter(Boolean), { cwd: folder.root });
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/^Usage: voxform/);
       for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -65,7 +66,7 @@ describe('failures that a person can mend', () => {
       'manifests/a.yaml': agentManifest('a').replace('prompt:', 'promt:'),
       'manifests/b.yaml': agentManifest('b').replace('kind: Agent', 'kind: Agnet'),
     });
-    const { code, stdout } = await workspace.start(['validate'], { env: { VOXFORM_API_KEY: '' } }).ended;
+    const { code, stdout } = await workspace.runWith({ VOXFORM_API_KEY: '' }, 'validate');
     expect(code).toBe(1);
     expect(stdout).toMatch(
       /manifests\/a\.yaml:8:5 .*"promt".*"prompt"[\s\S]*manifests\/b\.yaml:2:7 .*"Agent"/,
@@ -86,7 +87,7 @@ describe('failures that a person can mend', () => {
 
   it('names the secret that holds the key when it is not set', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
-    const { code, stderr } = await workspace.start(['plan'], { env: { VOXFORM_API_KEY: '' } }).ended;
+    const { code, stderr } = await workspace.runWith({ VOXFORM_API_KEY: '' }, 'plan');
     expect(code).toBe(1);
     expect(stderr).toContain('VOXFORM_API_KEY');
   });
@@ -105,9 +106,10 @@ describe('failures that a person can mend', () => {
     ['import', ['import', 'PhoneNumber/main', '01NOTHERE0000000000000000A']],
   ])('takes no lock for an address that no request can reach: %s', async (_, args) => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
-    const { code, stderr } = await workspace.start(args, {
-      env: { VOXFORM_BASE_URL: `${workspace.emulator.url}/api/v1` },
-    }).ended;
+    const { code, stderr } = await workspace.runWith(
+      { VOXFORM_BASE_URL: `${workspace.emulator.url}/api/v1` },
+      ...args,
+    );
     expect(code).toBe(1);
     expect(stderr).toContain('ends in /api/v1');
     // What was parsed may have been remembered.

@@ -133,8 +133,8 @@ describe('export', () => {
       'manifests/b.yaml': withKey('night'),
     });
     const env = { OPENAI_API_KEY: 'sk-real-key-0001' };
-    await workspace.start(['apply', '--auto-approve'], { env }).ended;
-    expect((await workspace.start(['export', '--out', 'out'], { env }).ended).code).toBe(0);
+    await workspace.runWith(env, 'apply', '--auto-approve');
+    expect((await workspace.runWith(env, 'export', '--out', 'out')).code).toBe(0);
     const files = await tree(path.join(workspace.folder.root, 'out'));
     expect(files['manifests/agents/night.yaml']).toMatch(/^ *# +api_key: \{ \$secret: OPENAI_API_KEY \}$/m);
     expect(files['.env.example']?.match(/^\w+=/gm)).toEqual(['VOXFORM_API_KEY=', 'OPENAI_API_KEY=']);
@@ -196,7 +196,7 @@ describe('the placeholder of an export', () => {
       'manifests/a.yaml': `${agentManifest('a')}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`,
     });
     const variables = { OPENAI_API_KEY: 'sk-real-key-0001', ...env };
-    const { code, stderr } = await workspace.start(['apply', '--auto-approve'], { env: variables }).ended;
+    const { code, stderr } = await workspace.runWith(variables, 'apply', '--auto-approve');
     expect(flat(stderr)).toContain(message);
     expect(code).toBe(1);
     expect(workspace.emulator.requests).toEqual([]);

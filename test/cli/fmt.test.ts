@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Folder, temporaryFolder, voxform } from './voxform-process.ts';
+import { command } from '../trust/in-process.ts';
+import { type Folder, temporaryFolder } from './voxform-process.ts';
 
 const VOXFORM = `version: 1
 workspaces:
@@ -26,7 +27,7 @@ metadata: { name: a }
 `;
 const BROKEN = 'apiVersion: voxform/v1\nkind: [Agent\nspec: {}\n';
 
-const run = (folder: Folder, ...args: string[]) => voxform(['fmt', ...args], { cwd: folder.root });
+const run = (folder: Folder, ...args: string[]) => command(['fmt', ...args], { cwd: folder.root });
 const read = (folder: Folder, name: string): Promise<string> =>
   readFile(path.join(folder.root, name), 'utf8');
 
@@ -87,7 +88,7 @@ describe('fmt', () => {
     await using folder = await temporaryFolder({ 'x/a.yaml': UNTIDY, 'y.yaml': UNTIDY, 'z.yaml': UNTIDY });
     expect(await run(folder, 'x', 'y.yaml')).toMatchObject({ code: 0, stdout: 'x/a.yaml\ny.yaml\n' });
     expect(await read(folder, 'z.yaml')).toBe(UNTIDY);
-    const outside = await voxform(['fmt', '../z.yaml', '-C', 'x'], { cwd: folder.root });
+    const outside = await command(['fmt', '../z.yaml', '-C', 'x'], { cwd: folder.root });
     expect(outside.code).toBe(1);
     expect(outside.stderr).toContain('lies outside the project folder');
     expect((await run(folder, 'none.yaml')).stderr).toContain('there is no such file');

@@ -23,12 +23,12 @@ describe('a state that Git keeps', () => {
   it('is warned of in CI, where other jobs do not see the lock, and only there', async () => {
     await using workspace = await appliedInGit();
     const apply = ['apply', '--auto-approve'];
-    const inCi = await workspace.start(apply, { env: { CI: 'true' } }).ended;
+    const inCi = await workspace.runWith({ CI: 'true' }, ...apply);
     expect(inCi.code).toBe(0);
     expect(inCi.stderr.replace(/\s+/g, ' ')).toContain('test.state.json is tracked by Git');
     expect((await workspace.run(...apply)).stderr).not.toContain('tracked by Git');
     git(workspace, 'rm', '-q', '--cached', STATE);
-    const untracked = await workspace.start(apply, { env: { CI: 'true' } }).ended;
+    const untracked = await workspace.runWith({ CI: 'true' }, ...apply);
     expect(untracked.stderr).not.toContain('tracked by Git');
   });
 

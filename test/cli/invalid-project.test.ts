@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, voxform } from './voxform-process.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
 import { agentManifest } from './workspace.ts';
 
 const FILES = {
@@ -16,7 +17,7 @@ defaults: { Agnt: {} }
 describe('a project file with several problems', () => {
   it('is told of at once, with the manifests, by validate', async () => {
     await using folder = await temporaryFolder(FILES);
-    const { code, stdout } = await voxform(['validate', '--output', 'json'], { cwd: folder.root });
+    const { code, stdout } = await command(['validate', '--output', 'json'], { cwd: folder.root });
     expect(code).toBe(1);
     const { diagnostics } = JSON.parse(stdout) as {
       readonly diagnostics: readonly { readonly file: string; readonly line: number }[];
@@ -31,7 +32,7 @@ describe('a project file with several problems', () => {
 
   it('is told of at once, without the manifests, by what needs a project', async () => {
     await using folder = await temporaryFolder(FILES);
-    const { code, stdout, stderr } = await voxform(['state', 'list'], { cwd: folder.root });
+    const { code, stdout, stderr } = await command(['state', 'list'], { cwd: folder.root });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect([...stderr.matchAll(/voxform\.yaml:(\d+):/g)].map(([, line]) => line)).toEqual(['4', '5', '6']);
     expect(stderr).not.toContain('manifests/a.yaml');

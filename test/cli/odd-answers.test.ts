@@ -100,9 +100,10 @@ describe('an answer that cannot be believed', () => {
 describe('a first run', () => {
   it('writes nothing into a workspace that the key does not belong to', async () => {
     await using workspace = await testWorkspace(FILES);
-    const { code, stderr } = await workspace.start(['apply', '--auto-approve'], {
-      env: { VOXFORM_WORKSPACE_ID: '01ANOTHERW0RKSPACE00000001' },
-    }).ended;
+    const { code, stderr } = await workspace.runWith(
+      { VOXFORM_WORKSPACE_ID: '01ANOTHERW0RKSPACE00000001' },
+      ...['apply', '--auto-approve'],
+    );
     expect(code).toBe(1);
     expect(stderr).toContain('nothing was written');
     expect(workspace.writes()).toBe(0);

@@ -32,9 +32,9 @@ describe('plan', () => {
   it('has no colours in a pipe, and has them when they are forced', async () => {
     await using workspace = await testWorkspace(FILES);
     expect((await workspace.run('plan')).stdout).not.toContain('\u001b');
-    const forced = await workspace.start(['plan'], { env: { FORCE_COLOR: '1' } }).ended;
+    const forced = await workspace.runWith({ FORCE_COLOR: '1' }, 'plan');
     expect(forced.stdout).toContain('\u001b[');
-    const not = await workspace.start(['plan', '--no-color'], { env: { FORCE_COLOR: '1' } }).ended;
+    const not = await workspace.runWith({ FORCE_COLOR: '1' }, 'plan', '--no-color');
     expect(not.stdout).not.toContain('\u001b');
   });
 

@@ -148,9 +148,10 @@ describe('recover', () => {
     await using workspace = await testWorkspace(FILES);
     await applied(workspace);
     await rm(stateFile(workspace));
-    const { code, stderr } = await workspace.start(['recover', '--auto-approve'], {
-      env: { VOXFORM_WORKSPACE_ID: '01ANOTHER' },
-    }).ended;
+    const { code, stderr } = await workspace.runWith(
+      { VOXFORM_WORKSPACE_ID: '01ANOTHER' },
+      ...['recover', '--auto-approve'],
+    );
     expect(code).toBe(1);
     expect(flat(stderr)).toContain('but 01ANOTHER is configured');
     expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(

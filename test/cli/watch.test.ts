@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { temporaryFolder, voxform } from './voxform-process.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
 
 it('refuses what cannot be meant, before it watches anything', async () => {
   await using folder = await temporaryFolder();
@@ -12,7 +13,7 @@ it('refuses what cannot be meant, before it watches anything', async () => {
     [['--git', 'https://x.example/y', '--ref', '-x'], 64, '--ref: "-x" is not the name of a branch or a tag'],
     [[], 1, 'there is no voxform.yaml'],
   ];
-  const ended = await Promise.all(cases.map(([args]) => voxform(['watch', ...args], { cwd: folder.root })));
+  const ended = await Promise.all(cases.map(([args]) => command(['watch', ...args], { cwd: folder.root })));
   for (const [index, [args, code, message]] of cases.entries()) {
     expect(ended[index], args.join(' ')).toMatchObject({
       code,

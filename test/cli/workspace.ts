@@ -1,5 +1,6 @@
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
-import { type Ended, type Folder, type Running, start, temporaryFolder } from './voxform-process.ts';
+import { type CommandResult, command } from '../trust/in-process.ts';
+import { type Folder, type Running, start, temporaryFolder } from './voxform-process.ts';
 
 export const API_KEY = 'key-of-the-test-workspace';
 
@@ -7,7 +8,11 @@ export const API_KEY = 'key-of-the-test-workspace';
 export interface TestWorkspace extends AsyncDisposable {
   readonly folder: Folder;
   readonly emulator: Emulator;
-  run(...args: string[]): Promise<Ended>;
+  /** In this process, which is warm. */
+  run(...args: string[]): Promise<CommandResult>;
+  /** As `run`, with more in the environment. */
+  runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandResult>;
+  /** In a process of its own, for what only a process shows. */
   start(args: readonly string[], options?: { readonly env?: Readonly<Record<string, string>> }): Running;
   /** How often a request that writes has arrived. */
   writes(): number;
@@ -22,13 +27,16 @@ export async function testWorkspace(
     'voxform.yaml': projectFile(emulator),
     ...files,
   });
-  const begin: TestWorkspace['start'] = (args, { env } = {}) =>
-    start(args, { cwd: folder.root, env: { VOXFORM_API_KEY: API_KEY, ...env } });
+  const surroundings = (env: Readonly<Record<string, string>> = {}) => ({
+    cwd: folder.root,
+    env: { VOXFORM_API_KEY: API_KEY, ...env },
+  });
   return {
     folder,
     emulator,
-    start: begin,
-    run: (...args) => begin(args).ended,
+    run: (...args) => command(args, surroundings()),
+    runWith: (env, ...args) => command(args, surroundings(env)),
+    start: (args, { env } = {}) => start(args, surroundings(env)),
     writes: () => emulator.requests.filter(({ method }) => method !== 'GET').length,
     async [Symbol.asyncDispose]() {
       await emulator.close();
