@@ -25,7 +25,11 @@ const outside = Object.keys(packageIn(root).dependencies ?? {}).filter((name) =>
 
 const bundle = await rolldown({
   cwd: root,
-  input: Object.fromEntries(['main', 'library', ...parts].map((part) => [part, `src/${part}.ts`])),
+  input: {
+    ...Object.fromEntries(['main', 'library', ...parts].map((part) => [part, `src/${part}.ts`])),
+    // A thread begins with a file of its own.
+    'parse-worker': 'src/manifests/parse-worker.ts',
+  },
   platform: 'node',
   external: (id) =>
     id.startsWith('node:') || outside.some((name) => id === name || id.startsWith(`${name}/`)),

@@ -5,6 +5,7 @@ import { type DocumentCache, documentKey } from '../manifests/document-cache.ts'
 import { type KnownNames, readEnvelope } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import type { Finding } from '../manifests/finding.ts';
+import { ParseBeside } from '../manifests/parse-beside.ts';
 import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Project } from './project.ts';
@@ -30,24 +31,44 @@ export interface ReadOptions extends KnownNames {
 export async function readDeclarations(project: Project, known: ReadOptions): Promise<ReadDeclarations> {
   const findings: Finding[] = [];
   const files = manifestFiles(project, findings);
-  const declarations: Declaration[] = [];
   const cache = known.documents ?? project.documents;
+  const collected: Collected[] = files.map(() => ({ declarations: [], findings: [] }));
+  const collect = (at: number, parsed: ParsedFile): void => {
+    const found = collectedFrom({ file: files[at] ?? '', ...parsed }, known);
+    collected[at] = found;
+    for (const declaration of found.declarations) known.onDeclaration?.(declaration);
+  };
+  const beside = new ParseBeside();
   const turns = new Turns();
-  for (const file of files) {
-    if (turns.isOver()) await turns.next();
-    const before = declarations.length;
-    // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
-    const absolute = `${project.root}${path.sep}${file}`;
-    const draft = known.drafts?.get(realpathSync(absolute));
-    const read = draft === undefined ? readTextFile(absolute) : { text: draft };
-    if ('text' in read) {
-      const parsed = draft === undefined ? parsedFile(read.text, cache) : parseDocuments(draft);
-      collect({ file, ...parsed }, known, { declarations, findings });
-    } else findings.push({ severity: 'error', file, ...read.problem });
-    for (const declaration of declarations.slice(before)) known.onDeclaration?.(declaration);
+  try {
+    for (const [at, file] of files.entries()) {
+      if (turns.isOver()) await turns.next();
+      // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
+      const absolute = `${project.root}${path.sep}${file}`;
+      const draft = known.drafts?.get(realpathSync(absolute));
+      const read = draft === undefined ? readTextFile(absolute) : { text: draft };
+      if ('problem' in read) {
+        collected[at] = { declarations: [], findings: [{ severity: 'error', file, ...read.problem }] };
+        continue;
+      }
+      const key = cache && draft === undefined ? documentKey(read.text) : undefined;
+      const parsed = key === undefined ? undefined : cache?.get(key);
+      const keep = (fresh: ParsedFile): void => {
+        if (key !== undefined) cache?.set(key, fresh);
+        collect(at, fresh);
+      };
+      if (parsed !== undefined) collect(at, parsed);
+      else if (!beside.takes(read.text, keep)) keep(parseDocuments(read.text));
+    }
+    await beside.finish();
+  } finally {
+    await beside.end();
   }
   await cache?.endRound();
-  return { declarations, findings };
+  return {
+    declarations: collected.flatMap((of) => of.declarations),
+    findings: [findings, ...collected.map((of) => of.findings)].flat(),
+  };
 }
 
 function manifestFiles(project: Project, findings: Finding[]): readonly string[] {
@@ -68,39 +89,31 @@ function manifestFiles(project: Project, findings: Finding[]): readonly string[]
   return files;
 }
 
+/** What one file declares. */
 interface Collected {
-  readonly declarations: Declaration[];
-  readonly findings: Finding[];
+  readonly declarations: readonly Declaration[];
+  readonly findings: readonly Finding[];
 }
 
 interface ManifestFile extends ParsedFile {
   readonly file: string;
 }
 
-function collect({ file, documents, problems }: ManifestFile, known: KnownNames, into: Collected): void {
-  for (const problem of problems) into.findings.push({ severity: 'error', file, ...problem });
+function collectedFrom({ file, documents, problems }: ManifestFile, known: KnownNames): Collected {
+  const declarations: Declaration[] = [];
+  const findings: Finding[] = problems.map((problem) => ({ severity: 'error', file, ...problem }));
   if (documents.length === 0 && problems.length === 0) {
-    into.findings.push({
-      severity: 'warning',
-      code: 'empty-file',
-      message: 'the file declares nothing',
-      file,
-    });
+    findings.push({ severity: 'warning', code: 'empty-file', message: 'the file declares nothing', file });
   }
   for (const { index, line, value } of documents) {
     if (value === undefined) continue;
     const { envelope, problems: wrong } = readEnvelope(value, known);
     for (const { path: at, at: end, ...problem } of wrong) {
-      into.findings.push({
-        severity: 'error',
-        ...problem,
-        file,
-        place: { document: index, path: at, at: end },
-      });
+      findings.push({ severity: 'error', ...problem, file, place: { document: index, path: at, at: end } });
     }
     if (envelope === undefined) continue;
     const { kind, metadata, spec } = envelope;
-    into.declarations.push({
+    declarations.push({
       address: `${kind.name}/${metadata.name}`,
       kind,
       metadata,
@@ -108,14 +121,5 @@ function collect({ file, documents, problems }: ManifestFile, known: KnownNames,
       home: { value: spec, file, document: index, base: ['spec'] },
     });
   }
-}
-
-function parsedFile(text: string, cache: DocumentCache | undefined): ParsedFile {
-  if (cache === undefined) return parseDocuments(text);
-  const key = documentKey(text);
-  const known = cache.get(key);
-  if (known !== undefined) return known;
-  const parsed = parseDocuments(text);
-  cache.set(key, parsed);
-  return parsed;
+  return { declarations, findings };
 }

@@ -33,4 +33,36 @@ describe('a command', () => {
     expect(found).toEqual(uses);
     expect(scripts.length).toBeLessThanOrEqual(files);
   });
+
+  it('parses many manifests in two threads', async () => {
+    const filler = '# Nothing that a manifest would say.\n'.repeat(80);
+    const files = Array.from({ length: 300 }, (_, index) => [
+      `manifests/${index}.yaml`,
+      `${agentManifest(`line-${index}`)}${filler}`,
+    ]);
+    await using workspace = await testWorkspace({
+      ...Object.fromEntries(files),
+      // The thread is ended when it is not needed any more: that has to wait for the first sign of life.
+      'note-threads.mjs': `
+        process.on('worker', (worker) => {
+          const first = new Promise((resolve) => {
+            worker.once('message', () => resolve('it answered'));
+            worker.once('error', ({ message }) => resolve(message));
+          });
+          const end = worker.terminate.bind(worker);
+          worker.terminate = async () => {
+            process.stderr.write(await first);
+            return end();
+          };
+        });`,
+    });
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
+    const preload = path.join(workspace.folder.root, 'note-threads.mjs');
+    const ended = await workspace.start(['validate'], { env: { NODE_OPTIONS: `--import ${preload}` } }).ended;
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: 'Valid: 300 Agent in 300 files.\n',
+      stderr: 'it answered',
+    });
+  });
 });

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ParseBeside } from '../../src/manifests/parse-beside.ts';
+import { type ParsedFile, parseDocuments } from '../../src/manifests/parse-documents.ts';
+import { isObject, type Json } from '../../src/values/json.ts';
+
+const prompt = '    Ask what the caller needs, and never promise a date.\n'.repeat(60);
+
+/** Enough that a thread is worth its start; among them everything that a thread could tell otherwise. */
+const texts = Array.from({ length: 600 }, (_, index) => {
+  switch (index % 50) {
+    case 10:
+      return 'broken: [';
+    case 20:
+      return `deep: ${'['.repeat(400)}${']'.repeat(400)}\n`;
+    case 40:
+      return `a: &same {text: "${index}"}\nb: [*same, *same]\nc: {<<: *same, zero: -0, empty: }\n`;
+    default:
+      return `name: agent-${index}\n---\nprompt: |\n${prompt}`;
+  }
+});
+
+/** Deeper than any stack reaches, so that the parser gives up; where it does depends on the stack. */
+texts[300] = `${'- '.repeat(20_000)}a\n`;
+
+const CORES = 2;
+
+interface Started {
+  readonly worker: Worker;
+  readonly online: Promise<unknown>;
+  readonly message: Promise<unknown>;
+}
+
+const started: Started[] = [];
+process.on('worker', (worker) =>
+  started.push({ worker, online: once(worker, 'online'), message: once(worker, 'message') }),
+);
+
+afterEach(() => {
+  started.splice(0);
+});
+
+interface Outcome {
+  /** How often each text was done, and with what. */
+  readonly done: ReadonlyMap<number, readonly ParsedFile[]>;
+  readonly taken: number;
+}
+
+/** Parses as a reader does: what is not taken is parsed here, and now and then others have their turn. */
+async function parseAll(beside: ParseBeside, onTurn: (at: number) => Promise<void> | void): Promise<Outcome> {
+  const done = new Map<number, ParsedFile[]>();
+  let taken = 0;
+  for (const [at, text] of texts.entries()) {
+    const keep = (parsed: ParsedFile) => done.set(at, [...(done.get(at) ?? []), parsed]);
+    if (beside.takes(text, keep)) taken++;
+    else keep(parseDocuments(text));
+    if (at % 10 === 0) {
+      await setImmediate();
+      await onTurn(at);
+    }
+  }
+  await beside.finish();
+  return { done, taken };
+}
+
+const alone = texts.map(parseDocuments);
+
+function expectAllDoneOnce({ done }: Outcome): void {
+  const shown = texts.map((_, at) => (done.get(at) ?? []).map(withoutStack));
+  expect(shown).toEqual(alone.map((parsed) => [withoutStack(parsed)]));
+}
+
+function withoutStack({ documents, problems }: ParsedFile): ParsedFile {
+  return {
+    documents,
+    problems: problems.map((problem) => (problem.code === 'too-deep' ? { ...problem, column: 0 } : problem)),
+  };
+}
+
+describe('parsing in a second thread', () => {
+  it('gives what parsing here gives, each text once', async () => {
+    const outcome = await parseAll(new ParseBeside(CORES), () => {});
+    expect(started).toHaveLength(1);
+    expect(outcome.taken).toBeGreaterThan(0);
+    expectAllDoneOnce(outcome);
+  });
+
+  it('keeps aliases shared, so that a value is as small as here', async () => {
+    const values: (Json | undefined)[] = [];
+    const beside = new ParseBeside(CORES);
+    for (const text of texts) beside.takes(text, ({ documents }) => values.push(documents[0]?.value));
+    await beside.finish();
+    const shared = values.flatMap((value) => (isObject(value) && Array.isArray(value.b) ? [value.b] : []));
+    expect(shared).not.toEqual([]);
+    for (const [one, other] of shared) expect(one).toBe(other);
+  });
+
+  it.each([
+    { reason: 'as soon as it has started', when: 'online' },
+    { reason: 'in the middle of its work', when: 'message' },
+  ] as const)('loses nothing where the thread dies $reason', async ({ when }) => {
+    let died = false;
+    const outcome = await parseAll(new ParseBeside(CORES), async (at) => {
+      // By then it has more to do than it is sent.
+      if (died || at < 400) return;
+      const [{ worker, ...happened } = expect.fail('no thread')] = started;
+      await happened[when];
+      await worker.terminate();
+      died = true;
+    });
+    expect(died).toBe(true);
+    expectAllDoneOnce(outcome);
+  });
+
+  it('leaves no thread behind, finished or not', async () => {
+    const beside = new ParseBeside(CORES);
+    await parseAll(beside, () => {});
+    const given = new ParseBeside(CORES);
+    for (const text of texts) given.takes(text, () => {});
+    await given.end();
+    expect(started).toHaveLength(2);
+    // A thread that has ended has no id any more.
+    expect(started.map(({ worker }) => worker.threadId)).toEqual([-1, -1]);
+  });
+
+  it.each([
+    { reason: 'for little', cores: CORES, some: texts.slice(0, 50) },
+    { reason: 'where there is one core', cores: 1, some: texts },
+  ])('starts no thread $reason', async ({ cores, some }) => {
+    const beside = new ParseBeside(cores);
+    expect(some.some((text) => beside.takes(text, () => {}))).toBe(false);
+    await beside.finish();
+    expect(started).toEqual([]);
+  });
+});
