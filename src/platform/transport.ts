@@ -63,7 +63,8 @@ class PoolTransport implements Transport {
   readonly #limits: { readonly timeoutMilliseconds: number; readonly maxBodyBytes: number };
   readonly #maxWaitSeconds: number;
   readonly #stop = new AbortController();
-  readonly #underWay = new Set<Exchange>();
+  /** Not a set: what a set leaves behind when it makes room for others would hold on to answers long gone. */
+  readonly #underWay: (Exchange | undefined)[] = [];
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #wait: Wait;
@@ -151,7 +152,7 @@ class PoolTransport implements Transport {
 
   readonly #abort = (): void => {
     this.#stop.abort();
-    for (const exchange of this.#underWay) exchange.abort();
+    for (const exchange of this.#underWay) exchange?.abort();
   };
 
   async #turn(again: boolean, failed: () => FailedCall): Promise<number> {
@@ -188,7 +189,9 @@ class PoolTransport implements Transport {
     this.#pool ??= await this.#opening;
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
-    this.#underWay.add(exchange);
+    const free = this.#underWay.indexOf(undefined);
+    const place = free === -1 ? this.#underWay.length : free;
+    this.#underWay[place] = exchange;
     try {
       // A signal may have come between the turn and here.
       if (this.#stop.signal.aborted) exchange.abort();
@@ -205,7 +208,7 @@ class PoolTransport implements Transport {
       });
       return result;
     } finally {
-      this.#underWay.delete(exchange);
+      this.#underWay[place] = undefined;
       this.#throttle.release();
     }
   }
