@@ -17,6 +17,13 @@ export interface Bench {
   /** Folder of the built command. */
   readonly built: string;
   readonly figures: Figures;
+  /** Runs what nothing happens to in another way than as a process of its own. */
+  readonly calmly?: (args: readonly string[], surroundings: Surroundings) => Promise<Ended>;
+}
+
+interface Surroundings {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface LabOptions extends Pick<EmulatorOptions, 'behaviour' | 'apiKey'> {
@@ -46,17 +53,19 @@ export class Lab implements AsyncDisposable {
   /** Hears of every request before the platform does anything about it. */
   hook: RequestHook = () => undefined;
   readonly #built: string;
+  readonly #calmly: Bench['calmly'];
   /** Where the platform keeps its file. */
   readonly #elsewhere: string;
   readonly #counted = new Set<string>();
 
   private constructor(
-    { built, figures }: Bench,
+    { built, figures, calmly }: Bench,
     emulator: Emulator,
     folders: { root: string; elsewhere: string },
   ) {
     const { root, elsewhere } = folders;
     this.#built = built;
+    this.#calmly = calmly;
     this.#elsewhere = elsewhere;
     this.figures = figures;
     this.emulator = emulator;
@@ -90,8 +99,10 @@ export class Lab implements AsyncDisposable {
     return readFileSync(path.join(this.root, name), 'utf8');
   }
 
-  run(...args: string[]): Promise<Ended> {
-    return this.ended(this.start(args));
+  /** Runs what is to come to its end by itself. */
+  async run(...args: string[]): Promise<Ended> {
+    if (this.#calmly === undefined) return this.ended(this.start(args));
+    return this.#lookedAt(await this.#calmly(args, { cwd: this.root, env: SECRETS }));
   }
 
   runWith(options: RunOptions, ...args: string[]): Promise<Ended> {
@@ -113,7 +124,10 @@ export class Lab implements AsyncDisposable {
 
   /** Waits for a process, and looks at what it wrote as every campaign does. */
   async ended(running: Running): Promise<Ended> {
-    const ended = await running.ended;
+    return this.#lookedAt(await running.ended);
+  }
+
+  #lookedAt(ended: Ended): Ended {
     this.figures.add('runs of the command');
     for (const secret of secretsIn(ended.stdout + ended.stderr)) {
       this.figures.wrong('secrets seen', `${secret} in the output`);

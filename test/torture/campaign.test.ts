@@ -3,12 +3,18 @@ import { allCases } from '../../scripts/torture/all-cases.ts';
 import { Skipped } from '../../scripts/torture/cases.ts';
 import { Figures } from '../../scripts/torture/figures.ts';
 import { killTrial, placesByTurns } from '../../scripts/torture/kills.ts';
+import type { Bench } from '../../scripts/torture/lab.ts';
 import { Random } from '../../scripts/torture/random.ts';
+import { command } from '../trust/in-process.ts';
 
-/* The short form of `npm run torture`: the same attacks, a few of each. */
+/* The short form of `npm run torture`: the same attacks, a few of each; in a process of its own only what is attacked there. */
 
 const figures = new Figures();
-const bench = { built: inject('built'), figures };
+const bench: Bench = {
+  built: inject('built'),
+  figures,
+  calmly: async (args, surroundings) => ({ ...(await command(args, surroundings)), signal: null }),
+};
 const seed = `short ${process.env.TORTURE_SEED ?? Date.now()}`;
 
 afterAll(() => {
