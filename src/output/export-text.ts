@@ -21,7 +21,7 @@ export interface ExportReport {
 export function exportText(report: ExportReport, style: Style): string {
   const { folder, drafts, missed, replaced, left, verbose } = report;
   const listing = (title: string, lines: readonly string[]) => section(title, cut(lines, verbose), style);
-  const counts = [...Map.groupBy(drafts.manifests, ({ draft }) => draft.kind)].map(
+  const counts = [...Map.groupBy(drafts.manifests, ({ kind }) => kind)].map(
     ([kind, members]) => `${members.length} ${kind}`,
   );
   const sections = [
@@ -58,12 +58,12 @@ function leftOutLine({ kind, id, because }: Drafts['leftOut'][number]): string {
 function omittedLines({ manifests }: Drafts, verbose: boolean): string[] {
   const groups = new Map<string, string[]>();
   const totals = new Map<string, number>();
-  for (const { draft, omitted } of manifests) {
-    totals.set(draft.kind, (totals.get(draft.kind) ?? 0) + 1);
+  for (const { kind, name, omitted } of manifests) {
+    totals.set(kind, (totals.get(kind) ?? 0) + 1);
     for (const { path, because } of omitted) {
-      const key = JSON.stringify([draft.kind, path, because]);
+      const key = JSON.stringify([kind, path, because]);
       const names = groups.get(key) ?? [];
-      names.push(draft.name);
+      names.push(name);
       groups.set(key, names);
     }
   }
@@ -94,8 +94,8 @@ function usedLines({ manifests }: Drafts): string[] {
 }
 
 function secretLines({ manifests }: Drafts): string[] {
-  const lines = manifests.flatMap(({ draft }) =>
-    draft.secrets.map(({ path, name }) => `${name}: ${path} of ${draft.kind}/${draft.name}`),
+  const lines = manifests.flatMap(({ kind, name: resource, secrets }) =>
+    secrets.map(({ path, name }) => `${name}: ${path} of ${kind}/${resource}`),
   );
   if (lines.length === 0) return [];
   return [

@@ -53,26 +53,35 @@ export interface Discovery {
 /** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
 const MOST_CLAUSES = 3;
 
+/** What `discoverEach` has to tell beside the records. */
+export type Surroundings = Omit<Discovery, 'records'>;
+
+/** Finds the records of a workspace as `discoverEach` does, and gives all of them. */
+export async function discover(input: Discovering): Promise<Discovery> {
+  const records = new Map<string, FoundRecord[]>([...input.kinds.keys()].map((kind) => [kind, []]));
+  const surroundings = await discoverEach(input, (kind, found) => records.get(kind.name)?.push(found));
+  for (const found of records.values()) found.sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
+  return { records, ...surroundings };
+}
+
 /**
  * Finds the records of a workspace: kinds that can be listed by their lists, the others by the ids that other records mention
  * and by those that are known. What was looked for and is not there is said, not thrown.
+ * @param take is given each record as it comes, kind by kind and within a kind in any order; none is kept.
  * @throws ForeignRecord where a record belongs to another workspace.
  * @throws PlatformError where a list or a record cannot be read.
  */
-export async function discover(input: Discovering): Promise<Discovery> {
+export async function discoverEach(
+  input: Discovering,
+  take: (kind: Kind, found: FoundRecord) => void,
+): Promise<Surroundings> {
   const progress = new Counter(input.onProgress?.bind(input));
   const missed: Missed[] = [];
-  const records = new Map<string, readonly FoundRecord[]>();
+  const search = { ...input, progress, missed, take };
   for (const kind of input.kinds.values()) {
-    const search = { ...input, progress, missed };
     const { list } = kind;
-    const found = await (list === undefined
-      ? foundById(kind, search)
-      : foundByList(kind, () => list(input.client), search));
-    records.set(
-      kind.name,
-      found.sort((a, b) => (a.record.id < b.record.id ? -1 : 1)),
-    );
+    if (list === undefined) await findById(kind, search);
+    else await findByList(kind, () => list(input.client), search);
   }
   const lookups = new Map<string, readonly LookupRecord[]>();
   for (const lookup of input.lookups.values()) {
@@ -83,35 +92,38 @@ export async function discover(input: Discovering): Promise<Discovery> {
       shown.map(({ id, name }) => ({ id, name })),
     );
   }
-  return { records, lookups, missed };
+  return { lookups, missed };
 }
 
 interface Search extends Discovering {
   readonly progress: Counter;
   readonly missed: Missed[];
+  take(kind: Kind, found: FoundRecord): void;
 }
 
-async function foundByList(
-  kind: Kind,
-  list: () => AsyncIterable<ShownRecord>,
-  search: Search,
-): Promise<FoundRecord[]> {
-  const { workspaceId, progress, missed } = search;
-  const shown = await collect(list, { kind: kind.name, workspaceId, progress });
+async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, search: Search): Promise<void> {
+  const { workspaceId, progress, missed, take } = search;
+  // What is collected is no more than the ids.
+  const passing = async function* () {
+    for await (const record of list()) {
+      refuseForeignRecord(record, kind.name, workspaceId);
+      take(kind, { record, published: undefined, heardOf: [] });
+      yield { id: record.id };
+    }
+  };
+  const shown = await collect(passing, { kind: kind.name, workspaceId, progress });
   const ids = new Set(shown.map(({ id }) => id));
   for (const [id, clauses] of knownOf(kind, search)) {
     if (!ids.has(id)) missed.push({ kind: kind.name, id, because: gone(clauses) });
   }
-  return shown.map((record) => ({ record, published: undefined, heardOf: [] }));
 }
 
-async function foundById(kind: Kind, search: Search): Promise<FoundRecord[]> {
-  const { client, workspaceId, concurrency, progress, missed } = search;
+async function findById(kind: Kind, search: Search): Promise<void> {
+  const { client, workspaceId, concurrency, progress, missed, take } = search;
   const heardOf = knownOf(kind, search);
   const sources = kind.mentions?.(client, search.since) ?? [];
   await Promise.all(sources.map((source) => gather(source, heardOf, { kind, missed })));
   missed.push({ kind: kind.name, because: cannotBeListed(sources.length > 0) });
-  const found: FoundRecord[] = [];
   const gaps: Missed[] = [];
   progress.expect(heardOf.size);
   await eachConcurrently([...heardOf], concurrency, async ([id, clauses]) => {
@@ -122,12 +134,11 @@ async function foundById(kind: Kind, search: Search): Promise<FoundRecord[]> {
         ? await kind.published?.(client, seen.record)
         : undefined;
       if (published !== undefined) refuseForeignRecord(published.record, kind.name, workspaceId);
-      found.push({ record: seen.record, published, heardOf: clauses });
+      take(kind, { record: seen.record, published, heardOf: clauses });
     }
     progress.done(1);
   });
   missed.push(...gaps.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1)));
-  return found;
 }
 
 function knownOf({ name }: Kind, { known }: Search): Map<string, string[]> {

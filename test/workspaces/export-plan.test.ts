@@ -8,11 +8,12 @@ import { loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';
 import type { Json, JsonObject } from '../../src/values/json.ts';
-import { draftsOf } from '../../src/workspaces/export/drafts.ts';
 import { manifestFiles, projectFile } from '../../src/workspaces/export/project-files.ts';
+import { Spool } from '../../src/workspaces/export/spool.ts';
 import { writeFolder } from '../../src/workspaces/export/write-folder.ts';
 import { behaviours } from '../engine/whole/workspaces.ts';
 import { type ByHand, byHand, known } from './by-hand.ts';
+import { draftsOf } from './drafts-of.ts';
 
 const env = { KEY: 'the-api-key' };
 
@@ -200,12 +201,19 @@ describe('an exported project', () => {
           ...known('Agent', ...named.filter((id) => !isWebhook(id))),
           ...known('Webhook', ...named.filter(isWebhook)),
         ]);
-        const { manifests, leftOut } = draftsOf({ kinds, discovery, keptNames: new Map(), secrets: [] });
+        const spool = new Spool({ mostHeld: 500 });
+        const { manifests, leftOut, whole } = draftsOf(discovery, { spool });
         expect(leftOut).toEqual([]);
         const folder = path.join(workspace.folder, 'out');
         const { url, workspaceId } = workspace.emulator;
         const settings = { name: 'test', baseUrl: url, workspaceId, apiKeySecret: 'KEY' };
-        const files = [...manifestFiles(manifests, parts.layout), projectFile(settings)];
+        const files = [...manifestFiles(whole(), parts.layout), projectFile(settings)];
+        spool.close();
+        // Nor does it matter where the values lie meanwhile, and in which order the records come.
+        const { records, lookups: shelves } = discovery;
+        const backwards = new Map([...records].map(([kind, found]) => [kind, found.toReversed()]));
+        const again = draftsOf({ records: backwards, lookups: shelves });
+        expect([...manifestFiles(again.whole(), parts.layout), projectFile(settings)]).toEqual(files);
         await writeFolder(folder, files, 'voxform.yaml');
         if (manifests.length === 0) return;
         const { summary, resources } = await planOf(folder, workspace);

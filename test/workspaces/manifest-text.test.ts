@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { kinds } from '../../src/kinds/index.ts';
 import type { ShownRecord } from '../../src/kinds/kind.ts';
 import { Secret } from '../../src/values/value.ts';
-import type { Discovery, FoundRecord } from '../../src/workspaces/discover.ts';
-import { draftsOf } from '../../src/workspaces/export/drafts.ts';
+import type { FoundRecord } from '../../src/workspaces/discover.ts';
 import { manifestFiles, secretsFile } from '../../src/workspaces/export/project-files.ts';
 import { usedSecrets } from '../../src/workspaces/export/used-secrets.ts';
+import { draftsOf } from './drafts-of.ts';
 
 interface Shown {
   readonly Agent?: readonly (ShownRecord | FoundRecord)[];
@@ -28,14 +27,13 @@ function drafts({ bases = [], secrets = {}, ...shown }: Shown) {
       ),
     ]),
   );
-  const discovery: Discovery = { records, lookups: new Map([['KnowledgeBase', bases]]), missed: [] };
   const known = Object.entries(secrets).map(([name, text]) => new Secret(name, text));
-  return draftsOf({ kinds, discovery, keptNames: new Map(), secrets: known });
+  return draftsOf({ records, lookups: new Map([['KnowledgeBase', bases]]) }, { secrets: known });
 }
 
 /** The manifest of the only record, without the line for editors, and what else is written. */
 function written(shown: Shown): { manifest: string; texts: Record<string, string> } {
-  const files = [...manifestFiles(drafts(shown).manifests, 'resource')];
+  const files = [...manifestFiles(drafts(shown).whole(), 'resource')];
   const manifest = files.find(({ path }) => path.endsWith('.yaml'))?.text ?? '';
   return {
     manifest: manifest.slice(manifest.indexOf('\n') + 1),
@@ -146,8 +144,8 @@ spec:
     ],
     ['a role that the document does not name', { id: 'u1', email: 'a@example.com', role: 'king' }, 'role'],
   ])('leaves out %s, and says so', (_, record, path) => {
-    const { manifests } = drafts({ WorkspaceUser: [record] });
-    expect([...(manifests[0]?.draft.leaves.keys() ?? [])]).not.toContain(path);
+    const { manifests, whole } = drafts({ WorkspaceUser: [record] });
+    expect([...whole()].map(({ draft }) => draft.leaves.has(path))).toEqual([false]);
     expect(manifests[0]?.omitted).toEqual([
       { path, because: 'its value is none that the API document allows' },
     ]);
@@ -214,7 +212,7 @@ spec:
   it('goes with others of its kind into files that can be read', () => {
     const prompt = 'x'.repeat(90_000);
     const Agent = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, name: id, prompt_config: { prompt } }));
-    const files = [...manifestFiles(drafts({ Agent }).manifests, 'kind')];
+    const files = [...manifestFiles(drafts({ Agent }).whole(), 'kind')];
     expect(files.map(({ path }) => path)).toEqual(['manifests/agents.yaml', 'manifests/agents-2.yaml']);
     expect(files.map(({ text }) => text.split('\n---\n').length)).toEqual([3, 2]);
   });

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/kinds/index.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
-import type { FoundRecord } from '../../src/workspaces/discover.ts';
-import { kebab, namesFor, slugOf } from '../../src/workspaces/export/names.ts';
+import { kebab, namesFor, plainName, slugOf } from '../../src/workspaces/export/names.ts';
 
 function kindNamed(name: string): Kind {
   const kind = kinds.get(name);
@@ -13,8 +12,8 @@ function kindNamed(name: string): Kind {
 
 const agent = kindNamed('Agent');
 
-function called(...names: readonly [id: string, name: string][]): FoundRecord[] {
-  return names.map(([id, name]) => ({ record: { id, name }, published: undefined, heardOf: [] }));
+function called(...names: readonly [id: string, name: string][]) {
+  return names.map(([id, name]) => ({ id, plainName: plainName(agent, { id, name }) }));
 }
 
 describe('slugOf', () => {
@@ -75,7 +74,7 @@ describe('namesFor', () => {
   ];
 
   it.each(cases)('$reason', ({ found, kept = {}, names }) => {
-    expect(Object.fromEntries(namesFor(agent, found, new Map(Object.entries(kept))))).toEqual(names);
+    expect(Object.fromEntries(namesFor(found, new Map(Object.entries(kept))))).toEqual(names);
   });
 
   it.each([
@@ -85,8 +84,7 @@ describe('namesFor', () => {
     ['Webhook', { url: 'https://user:word@example.com/calls?token=abc' }, 'example-com-calls'],
     ['Webhook', { url: 'no url' }, 'webhook'],
   ])('calls a %s %j %s', (name, fields, expected) => {
-    const found = [{ record: { id: '1', ...fields }, published: undefined, heardOf: [] }];
-    expect(namesFor(kindNamed(name), found, new Map()).get('1')).toBe(expected);
+    expect(plainName(kindNamed(name), { id: '1', ...fields })).toBe(expected);
   });
 
   it('gives names that manifests may have, each once, whatever the order', () => {
@@ -97,13 +95,12 @@ describe('namesFor', () => {
     fc.assert(
       fc.property(fc.array(labels, { maxLength: 12 }), fc.infiniteStream(fc.nat()), (list, random) => {
         const found = called(...list.map((label, index): [string, string] => [`id${index}`, label]));
-        const names = namesFor(agent, found, new Map());
+        const names = namesFor(found, new Map());
         const values = [...names.values()];
         expect(new Set(values).size).toBe(list.length);
         for (const name of values) expect(name).toMatch(/^[a-z0-9][a-z0-9-]{0,62}$/);
         const shuffled = found.map((each) => [random.next().value, each] as const).sort(([a], [b]) => a - b);
         const again = namesFor(
-          agent,
           shuffled.map(([, each]) => each),
           new Map(),
         );

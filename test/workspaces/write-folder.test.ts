@@ -35,7 +35,7 @@ describe('writeFolder', () => {
     const root = await folder();
     const target = path.join(root, name);
     await prepare(target);
-    expect(await writeFolder(target, FILES, 'voxform.yaml')).toBe(2);
+    expect(await writeFolder(target, FILES, 'voxform.yaml')).toEqual(FILES.map((file) => file.path));
     expect(await tree(root)).toEqual([`${name}/manifests/agents/a.yaml`, `${name}/voxform.yaml`]);
     expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('version: 1\n');
   });
@@ -96,7 +96,8 @@ describe('writeOver', () => {
     await writeFile(path.join(root, 'elsewhere.yaml'), 'mine');
     await symlink(path.join(root, 'elsewhere.yaml'), path.join(target, 'manifests/agents/a.yaml'));
     await writeFile(path.join(target, 'manifests/agents/b.yaml'), 'mine');
-    expect(await writeOver(target, FILES, 'voxform.yaml')).toEqual(['manifests/agents/a.yaml']);
+    const { replaced } = await writeOver(target, FILES, 'voxform.yaml');
+    expect(replaced).toEqual(['manifests/agents/a.yaml']);
     expect(await tree(target)).toEqual([
       'manifests/agents/a.yaml',
       'manifests/agents/b.yaml',
@@ -105,10 +106,8 @@ describe('writeOver', () => {
     expect(await readdir(target)).toEqual(['manifests', 'voxform.yaml']);
     expect(await readFile(path.join(target, 'manifests/agents/a.yaml'), 'utf8')).toBe('a\n');
     expect(await readFile(path.join(root, 'elsewhere.yaml'), 'utf8')).toBe('mine');
-    expect(await writeOver(target, FILES, 'voxform.yaml')).toEqual([
-      'manifests/agents/a.yaml',
-      'voxform.yaml',
-    ]);
+    const again = await writeOver(target, FILES, 'voxform.yaml');
+    expect(again.replaced).toEqual(['manifests/agents/a.yaml', 'voxform.yaml']);
   });
 
   it.each([

@@ -5,19 +5,19 @@ import { exportText } from '../../output/export-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { PROJECT_FILE } from '../../project/load-project.ts';
 import { Secret, specials } from '../../values/value.ts';
-import { discover, idsInState } from '../../workspaces/discover.ts';
-import { draftsOf, ownSecrets } from '../../workspaces/export/drafts.ts';
+import { discoverEach, idsInState } from '../../workspaces/discover.ts';
+import { Drafter } from '../../workspaces/export/drafts.ts';
 import { knownNames } from '../../workspaces/export/known-names.ts';
+import { ownSecrets } from '../../workspaces/export/own-secrets.ts';
 import {
   type ExportedWorkspace,
   type Layout,
-  manifestFiles,
   type ProjectFile,
-  projectFile,
-  secretsFile,
+  projectFiles,
 } from '../../workspaces/export/project-files.ts';
+import { Spool } from '../../workspaces/export/spool.ts';
 import { isFolder, refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
-import { otherFiles, writeOver } from '../../workspaces/export/write-over.ts';
+import { otherFiles, type WrittenOver, writeOver } from '../../workspaces/export/write-over.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
@@ -41,44 +41,37 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   if (!options.force) await refuseUsed(target);
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
-  const { workspaceId } = opened.workspace;
-  const { resources } = await opened.declared('offline');
-  const state = await opened.state();
+  const memory = await remember(opened);
+  const spool = new Spool();
   const client = opened.connect(options);
   const progress = progressFor(context);
   try {
-    const discovery = await discover({
-      client,
-      kinds,
-      lookups,
-      workspaceId,
-      concurrency: opened.concurrency(options),
-      known: [...given, ...idsInState(kinds, state.resources)],
-      since: options.callsFrom ?? ALL_CALLS,
-      onProgress: (reading) => progress.read(reading),
+    const drafter = new Drafter({ kinds, secrets: memory.secrets, spool });
+    const { lookups: found, missed } = await discoverEach(
+      {
+        client,
+        kinds,
+        lookups,
+        workspaceId: opened.workspace.workspaceId,
+        concurrency: opened.concurrency(options),
+        known: [...given, ...memory.ids],
+        since: options.callsFrom ?? ALL_CALLS,
+        onProgress: (reading) => progress.read(reading),
+      },
+      (kind, record) => drafter.take(kind, record),
+    );
+    const drafts = drafter.drafts({ ...memory, lookups: found });
+    const files = projectFiles(drafts, {
+      workspace: exportedWorkspace(opened),
+      layout: options.layout,
+      settings: await settingsFiles(),
     });
-    const drafts = draftsOf({
-      kinds,
-      discovery,
-      keptNames: knownNames(discovery, { kinds, state, resources }),
-      ownSecrets: ownSecrets(resources, kinds),
-      secrets: [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
-        (special): special is Secret => special instanceof Secret && special.isSet,
-      ),
-    });
-    const workspace = exportedWorkspace(opened);
-    const files: readonly ProjectFile[] = [
-      ...manifestFiles(drafts.manifests, options.layout),
-      projectFile(workspace),
-      secretsFile(workspace, drafts.manifests),
-      ...(await settingsFiles()),
-    ];
-    const replaced = await write(target, files, options);
+    const { written, replaced } = await write(target, files, options);
     const left =
-      options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, files) : [];
+      options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
     progress.clear();
     const { terminal, log, verbose } = context;
-    const report = { folder: options.out, drafts, missed: discovery.missed, replaced, left, verbose };
+    const report = { folder: options.out, drafts, missed, replaced, left, verbose };
     terminal.out(exportText(report, terminal.style));
     if (left.length > 0)
       log.warn(
@@ -87,19 +80,34 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     log.info(`Next: voxform -C ${asArgument(options.out)} plan shows what it would adopt.`);
     return ExitCode.ok;
   } finally {
+    spool.close();
     await client.close();
   }
 }
 
-/** Returns the files that were replaced. */
+/** What an export needs of the project's manifests and state, both of which are let go. */
+async function remember(opened: OpenWorkspace) {
+  const { resources } = await opened.declared('offline');
+  const state = await opened.state();
+  const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
+    (special): special is Secret => special instanceof Secret && special.isSet,
+  );
+  return {
+    ids: [...idsInState(kinds, state.resources)],
+    knownNames: knownNames({ kinds, state, resources }),
+    ownSecrets: ownSecrets(resources, kinds),
+    secrets,
+  };
+}
+
 async function write(
   target: string,
-  files: readonly ProjectFile[],
+  files: Iterable<ProjectFile>,
   { force }: ExportOptions,
-): Promise<readonly string[]> {
+): Promise<WrittenOver> {
   if (force && (await isFolder(target))) return writeOver(target, files, PROJECT_FILE);
-  await writeFolder(target, files, PROJECT_FILE);
-  return [];
+  const written = await writeFolder(target, files, PROJECT_FILE);
+  return { written, replaced: [] };
 }
 
 /** As a shell takes it for one word. */

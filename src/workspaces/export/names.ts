@@ -1,17 +1,15 @@
-import type { Kind } from '../../kinds/kind.ts';
-import type { FoundRecord } from '../discover.ts';
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 
 /** Longest name that a manifest may have, in characters. */
 const LONGEST = 63;
 
 /**
- * A name for each record of one kind, by id: one that it has already, or else one made of what people call it. Unique; the
+ * A name for each record of one kind, by id: one that it has already, or else its plain one. Unique; the
  * same records get the same names whatever the order they come in, because of several that are called alike the lowest id has the plain name.
  * @param kept names in use, by id.
  */
 export function namesFor(
-  kind: Kind,
-  found: readonly FoundRecord[],
+  records: readonly { readonly id: string; readonly plainName: string }[],
   kept: ReadonlyMap<string, string>,
 ): Map<string, string> {
   const names = new Map<string, string>();
@@ -21,10 +19,10 @@ export function namesFor(
     taken.add(name);
   };
   const open: { readonly id: string; readonly slug: string }[] = [];
-  for (const { record } of found) {
-    const name = kept.get(record.id);
-    if (name !== undefined && !taken.has(name)) take(record.id, name);
-    else open.push({ id: record.id, slug: slugOf(kind.label(record)) || kebab(kind.name) });
+  for (const { id, plainName: slug } of records) {
+    const name = kept.get(id);
+    if (name !== undefined && !taken.has(name)) take(id, name);
+    else open.push({ id, slug });
   }
   open.sort((a, b) => (a.id < b.id ? -1 : 1));
   const alike: typeof open = [];
@@ -40,6 +38,11 @@ export function namesFor(
     take(id, numbered(slug, count));
   }
   return names;
+}
+
+/** What the manifest of a record is called where nothing else is called so. */
+export function plainName(kind: Kind, record: ShownRecord): string {
+  return slugOf(kind.label(record)) || kebab(kind.name);
 }
 
 /** `Größe & Co.` as `grosse-co`; empty where nothing is left of it. */

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { EXPORT_PLACEHOLDER } from '../../manifests/inputs.ts';
 import type { Json } from '../../values/json.ts';
-import type { ExportedManifest } from './drafts.ts';
+import type { Drafts, ExportedManifest, ManifestHead } from './drafts.ts';
 import { type ManifestDraft, manifestText } from './manifest-text.ts';
 import { kebab } from './names.ts';
 import { usedSecrets } from './used-secrets.ts';
@@ -30,14 +30,31 @@ function folderOf(kind: string): string {
 const SCHEMA_LINE = '# yaml-language-server: $schema=';
 const SCHEMA = 'schemas/manifest.schema.json';
 
-/** The files of manifests and of the long texts in them. */
+export interface ProjectParts {
+  readonly workspace: ExportedWorkspace;
+  readonly layout: Layout;
+  /** What a project has beside its manifests. */
+  readonly settings: readonly ProjectFile[];
+}
+
+/** All files of a project, each made when it is asked for. */
+export function* projectFiles(
+  drafts: Drafts,
+  { workspace, layout, settings }: ProjectParts,
+): Generator<ProjectFile> {
+  yield* manifestFiles(drafts.whole(), layout);
+  yield projectFile(workspace);
+  yield secretsFile(workspace, drafts.manifests);
+  yield* settings;
+}
+
+/** The files of manifests, which come by address, and of the long texts in them; no more of them is kept than what is not yet given. */
 export function* manifestFiles(
-  manifests: readonly ExportedManifest[],
+  manifests: Iterable<ExportedManifest>,
   layout: Layout,
 ): Generator<ProjectFile> {
   if (layout === 'kind') {
-    for (const [kind, members] of Map.groupBy(manifests, ({ draft }) => draft.kind))
-      yield* kindFiles(kind, members);
+    yield* kindFiles(manifests);
     return;
   }
   for (const manifest of manifests) {
@@ -52,31 +69,30 @@ export function* manifestFiles(
 const FULL_FILE = 300_000;
 
 /** Documents of one kind in as few files as their size allows. */
-function* kindFiles(kind: string, manifests: readonly ExportedManifest[]): Generator<ProjectFile> {
-  const folder = folderOf(kind);
+function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFile> {
+  const counts = new Map<string, number>();
   let documents: string[] = [];
   let size = 0;
-  let count = 0;
-  const file = (): ProjectFile => {
-    count++;
-    const name = count === 1 ? folder : `${folder}-${count}`;
-    return {
-      path: `manifests/${name}.yaml`,
-      text: `${SCHEMA_LINE}../${SCHEMA}\n${documents.join('---\n')}`,
-    };
+  let kind = '';
+  const filled = function* (): Generator<ProjectFile> {
+    if (documents.length === 0) return;
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    const name = count === 1 ? folderOf(kind) : `${folderOf(kind)}-${count}`;
+    const text = `${SCHEMA_LINE}../${SCHEMA}\n${documents.join('---\n')}`;
+    documents = [];
+    size = 0;
+    yield { path: `manifests/${name}.yaml`, text };
   };
   for (const manifest of manifests) {
     yield* textFiles(manifest);
-    const text = manifestText(withFiles(manifest, `${folder}/`));
-    if (documents.length > 0 && size + text.length > FULL_FILE) {
-      yield file();
-      documents = [];
-      size = 0;
-    }
+    const text = manifestText(withFiles(manifest, `${folderOf(manifest.draft.kind)}/`));
+    if (manifest.draft.kind !== kind || size + text.length > FULL_FILE) yield* filled();
+    kind = manifest.draft.kind;
     documents.push(text);
     size += text.length;
   }
-  if (documents.length > 0) yield file();
+  yield* filled();
 }
 
 /** One final newline more than the text has: reading takes it away. */
@@ -123,10 +139,7 @@ export function projectFile({ name, baseUrl, workspaceId, apiKeySecret }: Export
 }
 
 /** A line for each secret that the project may need. */
-export function secretsFile(
-  workspace: ExportedWorkspace,
-  manifests: readonly ExportedManifest[],
-): ProjectFile {
+export function secretsFile(workspace: ExportedWorkspace, manifests: readonly ManifestHead[]): ProjectFile {
   const lines = [
     '# Copy this file to .env, put the secrets in, and remove the lines that are not needed.',
     '# voxform refuses a secret that still has the text below.',
@@ -142,13 +155,13 @@ export function secretsFile(
     lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
   }
   const listed = new Set(lines.map((line) => line.replace(/=.*/, '')));
-  for (const { draft } of manifests) {
-    for (const { path, name } of draft.secrets) {
+  for (const manifest of manifests) {
+    for (const { path, name } of manifest.secrets) {
       if (listed.has(name)) continue;
       listed.add(name);
       if (lines.at(-1) !== '') lines.push('');
       lines.push(
-        `# ${path} of ${draft.kind}/${draft.name}, if it has one: then uncomment it in the manifest.`,
+        `# ${path} of ${manifest.kind}/${manifest.name}, if it has one: then uncomment it in the manifest.`,
       );
       lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
     }

@@ -2,7 +2,13 @@ import { isForm } from '../../manifests/layers.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { isObject, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
-import type { ExportedManifest } from './drafts.ts';
+
+/** A field that takes a secret in. */
+export interface UsedName {
+  readonly path: LeafPath;
+  /** Of the secret. */
+  readonly name: string;
+}
 
 /** A secret that the manifests name, and every place that takes it. */
 export interface UsedSecret {
@@ -10,15 +16,21 @@ export interface UsedSecret {
   readonly places: readonly { readonly path: LeafPath; readonly address: string }[];
 }
 
+/** A manifest, as far as the secrets in it go. */
+interface Using {
+  readonly kind: string;
+  readonly name: string;
+  readonly uses: readonly UsedName[];
+}
+
 /** The secrets without which the manifests cannot be planned, by name. */
-export function usedSecrets(manifests: readonly ExportedManifest[]): UsedSecret[] {
+export function usedSecrets(manifests: readonly Using[]): UsedSecret[] {
   const places = new Map<string, { path: LeafPath; address: string }[]>();
-  for (const { draft } of manifests) {
-    for (const [path, value] of draft.leaves) {
-      for (const name of new Set(namesIn(value))) {
-        const place = { path, address: `${draft.kind}/${draft.name}` };
-        places.set(name, [...(places.get(name) ?? []), place]);
-      }
+  for (const { kind, name: resource, uses } of manifests) {
+    for (const { path, name } of uses) {
+      const ofSecret = places.get(name) ?? [];
+      ofSecret.push({ path, address: `${kind}/${resource}` });
+      places.set(name, ofSecret);
     }
   }
   return [...places]
@@ -26,7 +38,8 @@ export function usedSecrets(manifests: readonly ExportedManifest[]): UsedSecret[
     .sort((a, b) => compareText(a.name, b.name));
 }
 
-function* namesIn(value: Json): Generator<string> {
+/** The names of the secrets in a value as a manifest writes it. */
+export function* namesIn(value: Json): Generator<string> {
   if (Array.isArray(value)) {
     for (const item of value) yield* namesIn(item);
   } else if (isObject(value)) {

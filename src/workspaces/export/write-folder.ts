@@ -10,14 +10,14 @@ import type { ProjectFile } from './project-files.ts';
  * Writes files into a folder that does not exist yet, or is empty: all of them or none. They are written into a folder beside it
  * and moved at the end; a run that is killed leaves at most that folder.
  * @param last the file that makes the folder a project: where the folder exists already, it comes into it as the last.
- * @returns the number of files.
+ * @returns the files, relative to the folder.
  * @throws UserError where the folder holds something, or cannot be written.
  */
 export async function writeFolder(
   target: string,
   files: Iterable<ProjectFile>,
   last: string,
-): Promise<number> {
+): Promise<readonly string[]> {
   await refuseUsed(target);
   try {
     const exists = await isFolder(target);
@@ -27,12 +27,12 @@ export async function writeFolder(
     const draft = exists ? path.join(real, `.voxform-export-${random}`) : `${real}.tmp-${random}`;
     await mkdir(draft);
     try {
-      const count = await writeAll(draft, files);
+      const written = await writeAll(draft, files);
       // Again: it may have been filled meanwhile, and nothing of it may be written over.
       await refuseUsed(target, path.basename(draft));
       if (exists) await moveInto(real, draft, last);
       else await rename(draft, real);
-      return count;
+      return written;
     } finally {
       await rm(draft, { recursive: true, force: true });
     }
@@ -79,10 +79,10 @@ export async function isFolder(folder: string): Promise<boolean> {
   );
 }
 
-/** Writes files below a folder that exists. Returns their number. */
-export async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<number> {
+/** Writes files below a folder that exists, each when it is its turn. Returns their paths. */
+export async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<readonly string[]> {
   const folders = new Set<string>();
-  let count = 0;
+  const paths: string[] = [];
   for (const file of files) {
     const place = path.join(root, file.path);
     const folder = path.dirname(place);
@@ -95,9 +95,9 @@ export async function writeAll(root: string, files: Iterable<ProjectFile>): Prom
     } finally {
       await handle.close();
     }
-    count++;
+    paths.push(file.path);
   }
-  return count;
+  return paths;
 }
 
 async function moveInto(target: string, draft: string, last: string): Promise<void> {

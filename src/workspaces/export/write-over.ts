@@ -11,27 +11,25 @@ import { cannotBeWritten, writeAll } from './write-folder.ts';
  * is in it stays. Everything is written into a folder inside it first; a run that is killed while files change places leaves that folder, in
  * which `old` has what was replaced.
  * @param last the file that makes the folder a project: it comes as the last.
- * @returns the files that were replaced, relative to the folder, in their order.
  * @throws UserError where the folder cannot be written, or a file would come to lie outside it.
  */
 export async function writeOver(
   target: string,
   files: Iterable<ProjectFile>,
   last: string,
-): Promise<readonly string[]> {
+): Promise<WrittenOver> {
   try {
     const real = await realpath(target);
     const side = path.join(real, `.voxform-export-${randomBytes(4).toString('hex')}`);
     const exchange = { target: real, fresh: path.join(side, 'new'), old: path.join(side, 'old') };
     await mkdir(exchange.fresh, { recursive: true });
     try {
-      const all = [...files];
-      await writeAll(exchange.fresh, all);
-      const places = all.map((file) => file.path).sort((a, b) => Number(a === last) - Number(b === last));
+      const written = await writeAll(exchange.fresh, files);
+      const places = written.toSorted((a, b) => Number(a === last) - Number(b === last));
       for (const place of places) await refuseOdd(real, place);
       const replaced = await exchangeAll(places, exchange);
       await rm(side, { recursive: true, force: true });
-      return replaced;
+      return { written, replaced };
     } catch (error) {
       if (!(error instanceof NotPutBack)) await rm(side, { recursive: true, force: true });
       throw error;
@@ -41,13 +39,20 @@ export async function writeOver(
   }
 }
 
+/** Files, relative to the folder. */
+export interface WrittenOver {
+  readonly written: readonly string[];
+  /** Those of them that were there before, in order. */
+  readonly replaced: readonly string[];
+}
+
 /** Files below `folder` of the target that none of the written ones is, in order: a manifest among them may declare a record again. */
 export async function otherFiles(
   target: string,
   folder: string,
-  written: readonly ProjectFile[],
+  written: readonly string[],
 ): Promise<readonly string[]> {
-  const own = new Set(written.map((file) => file.path));
+  const own = new Set(written);
   const entries = await readdir(path.join(target, folder), { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile() && /\.(?:ya?ml|json)$/.test(entry.name))

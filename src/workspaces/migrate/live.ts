@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, realpath, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { kindNamed } from '../../engine/kind-named.ts';
@@ -8,11 +9,12 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
-import { type Discovery, discover, idsInState, type KnownId } from '../discover.ts';
-import { type Drafts, draftsOf } from '../export/drafts.ts';
+import { type Discovery, discoverEach, idsInState, type KnownId } from '../discover.ts';
+import { Drafter, type Drafts, type ExportedManifest } from '../export/drafts.ts';
 import { knownNames } from '../export/known-names.ts';
 import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
-import { refuseUsed, writeFolder } from '../export/write-folder.ts';
+import { Spool } from '../export/spool.ts';
+import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-options.ts';
 import { withSession } from '../with-session.ts';
@@ -21,7 +23,8 @@ import { withSession } from '../with-session.ts';
 export interface Live {
   /** The folder that stands in for the project's while nothing is agreed upon. A real path. */
   readonly root: string;
-  readonly files: readonly ProjectFile[];
+  /** The paths of the files in it. */
+  readonly files: readonly string[];
   readonly drafts: Drafts;
   readonly missed: Discovery['missed'];
   readonly ids: ReadonlyMap<Address, string>;
@@ -49,47 +52,52 @@ export async function readLive(
 ): Promise<Live> {
   await refuseUsedManifests(opened);
   const state = await opened.state();
+  const spool = new Spool();
   const client = opened.connect(options);
   try {
-    const discovery = await discover({
-      client,
-      kinds,
-      lookups,
-      workspaceId: opened.workspace.workspaceId,
-      concurrency: opened.concurrency(options),
-      known: [...given, ...idsInState(kinds, state.resources)],
-      since,
-      ...(onProgress !== undefined && { onProgress }),
-    });
-    const drafts = draftsOf({
-      kinds,
-      discovery,
-      keptNames: knownNames(discovery, { kinds, state, resources: [] }),
-      secrets: [opened.workspace.apiKey].filter((secret) => secret instanceof Secret && secret.isSet),
+    const { apiKey, workspaceId } = opened.workspace;
+    const secrets = [apiKey].filter((secret) => secret instanceof Secret && secret.isSet);
+    const drafter = new Drafter({ kinds, secrets, spool });
+    const { lookups: found, missed } = await discoverEach(
+      {
+        client,
+        kinds,
+        lookups,
+        workspaceId,
+        concurrency: opened.concurrency(options),
+        known: [...given, ...idsInState(kinds, state.resources)],
+        since,
+        ...(onProgress !== undefined && { onProgress }),
+      },
+      (kind, record) => drafter.take(kind, record),
+    );
+    const drafts = drafter.drafts({
+      knownNames: knownNames({ kinds, state, resources: [] }),
+      lookups: found,
     });
     const ids = new Map(
-      drafts.manifests.flatMap(({ draft: { kind, name, id } }) =>
+      drafts.manifests.flatMap(({ kind, name, id }) =>
         id === undefined ? [] : [[`${kind}/${name}`, id] as const],
       ),
     );
-    const nameless = drafts.manifests.map(({ draft, ...rest }) => ({
-      ...rest,
-      draft: { ...draft, id: undefined },
-    }));
-    const files = [...manifestFiles(nameless, 'resource')];
     const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
-    await writeAll(root, files);
+    const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
     return {
       root,
       files,
       drafts,
-      missed: discovery.missed,
+      missed,
       ids,
       discard: () => rm(root, { recursive: true, force: true }),
     };
   } finally {
+    spool.close();
     await client.close();
   }
+}
+
+function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
+  for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
 
 async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
@@ -104,21 +112,13 @@ async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
   });
 }
 
-async function writeAll(root: string, files: readonly ProjectFile[]): Promise<void> {
-  for (const file of files) {
-    const place = path.join(root, file.path);
-    await mkdir(path.dirname(place), { recursive: true });
-    await writeFile(place, file.text, { flag: 'wx' });
-  }
-}
-
 /**
  * Takes what was read under management, and writes its manifests. In this order: manifests of records that no state knows would
  * create them once more.
  */
 export async function keepLive(
   opened: OpenWorkspace,
-  { ids, files }: Live,
+  { root, ids, files }: Live,
   { options, now }: { readonly options: LockOptions & PlatformOptions; now(): Date },
 ): Promise<void> {
   await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
@@ -131,9 +131,13 @@ export async function keepLive(
     // At once, so that one sync of the journal keeps many of them.
     await Promise.all(fresh.map((claim) => recordClaim(claim, { session, now })));
   });
-  const own = files.map((file) => ({ ...file, path: file.path.slice(MANIFESTS.length + 1) }));
   const folder = path.join(opened.project.root, MANIFESTS);
   // So that the new one takes its place in one step: half of the manifests would pass for all of them.
   await rmdir(folder).catch(() => undefined);
-  await writeFolder(folder, own, '');
+  await writeFolder(folder, manifestsIn(root, files), '');
+}
+
+function* manifestsIn(root: string, files: readonly string[]): Generator<ProjectFile> {
+  for (const file of files)
+    yield { path: file.slice(MANIFESTS.length + 1), text: readFileSync(path.join(root, file), 'utf8') };
 }

@@ -68,7 +68,7 @@ export async function lookAhead(migrating: Migrating): Promise<Outlook> {
     prepared,
     planned: obstructed.size === 0 ? planned : undefined,
     before: list.of('must', 'waits', 'know'),
-    files: [...(live?.files ?? []).map((file) => file.path), ...edits.map(({ file }) => file)],
+    files: [...(live?.files ?? []), ...edits.map(({ file }) => file)],
   };
 }
 

@@ -213,10 +213,10 @@ function checkLive(list: Checklist, { drafts, missed }: Live): void {
     list.add('know', `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
   for (const { kind, id, because } of drafts.leftOut)
     list.add('know', `${kind} ${id} stays behind: ${because}`);
-  for (const { draft, omitted } of drafts.manifests) {
+  for (const { kind, name, omitted } of drafts.manifests) {
     // Of these the manifests tell, wherever they come from.
     for (const { path, because } of omitted)
-      if (kinds.get(draft.kind)?.fields[path]?.hidden !== true)
-        list.add('know', `${path} is left out: ${because}`, `${draft.kind}/${draft.name}`);
+      if (kinds.get(kind)?.fields[path]?.hidden !== true)
+        list.add('know', `${path} is left out: ${because}`, `${kind}/${name}`);
   }
 }

@@ -1,0 +1,41 @@
+import type { Json } from '../../values/json.ts';
+import type { LookupRecord } from '../discover.ts';
+
+/** Turns ids into references. */
+export class References {
+  readonly #named: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly #lookups = new Map<string, Map<string, string>>();
+
+  /** @param named the names of manifests, by kind and then by the ids of their records. */
+  constructor(
+    named: ReadonlyMap<string, ReadonlyMap<string, string>>,
+    lookups: ReadonlyMap<string, readonly LookupRecord[]>,
+  ) {
+    this.#named = named;
+    for (const [kind, records] of lookups) {
+      const byName = Map.groupBy(records, ({ name }) => name);
+      const single = [...byName.values()].flatMap(([first, ...more]) =>
+        first === undefined || more.length > 0 || first.name === '' || !first.name.isWellFormed()
+          ? []
+          : [first],
+      );
+      this.#lookups.set(kind, new Map(single.map(({ id, name }) => [id, name])));
+    }
+  }
+
+  /** The value with each id that leads somewhere made a reference, and the ids that lead nowhere, or to a name that is not the only one of its kind. */
+  in(kind: string, value: Json): { readonly value: Json; readonly dangling: readonly string[] } {
+    const dangling = new Set<string>();
+    const referring = (item: Json): Json => {
+      if (typeof item !== 'string') return item;
+      const name = this.#named.get(kind)?.get(item) ?? this.#lookups.get(kind)?.get(item);
+      if (name !== undefined) return { $ref: `${kind}/${name}` };
+      dangling.add(item);
+      return item;
+    };
+    return {
+      value: Array.isArray(value) ? value.map((item: Json) => referring(item)) : referring(value),
+      dangling: [...dangling],
+    };
+  }
+}
