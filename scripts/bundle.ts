@@ -1,6 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
+import { type ChunkingContext, type Plugin, rolldown } from 'rolldown';
 
 /*
  * Puts the sources together as JavaScript, in chunks: what a command does not use is not even opened when it starts. What
@@ -23,6 +24,59 @@ const folder = path.resolve(root, out);
 const FOR_TYPES = 'zod';
 const outside = Object.keys(packageIn(root).dependencies ?? {}).filter((name) => name !== FOR_TYPES);
 
+/**
+ * Takes from Node's own modules the members that are used, and no others. An import asks a module for every member, and some
+ * of them load a dozen more modules: `node:fs` its promises, `node:util` the worker threads.
+ */
+const onlyUsedMembers: Plugin = {
+  name: 'only-used-members',
+  resolveId(id, importer, { kind }) {
+    if (kind !== 'import-statement' || !isBuiltin(id) || importer?.startsWith('\0')) return undefined;
+    const name = id.startsWith('node:') ? id : `node:${id}`;
+    // For commands that are programs of their own, which would load the network: there are none.
+    const isNeeded = name !== 'node:child_process' || !importer?.includes('/node_modules/commander/');
+    return { id: `\0${isNeeded ? name : 'nothing'}`, moduleSideEffects: false };
+  },
+  load(id) {
+    if (id === '\0nothing') return 'export default {};';
+    if (!id.startsWith('\0node:')) return undefined;
+    const name = id.slice(1);
+    const members = Object.keys(process.getBuiltinModule(name) ?? {}).filter((member) =>
+      /^[a-zA-Z]\w*$/.test(member),
+    );
+    return [
+      `const whole = /* @__PURE__ */ globalThis.process.getBuiltinModule(${JSON.stringify(name)});`,
+      'export default whole;',
+      ...members.map(
+        (member) => `const its_${member} = whole.${member}; export { its_${member} as ${member} };`,
+      ),
+    ].join('\n');
+  },
+};
+
+/** Everything that is loaded with a source, by module id. */
+const loadedWith = new Map<string, ReadonlySet<string>>();
+
+function isLoadedWith(source: string, id: string, chunking: ChunkingContext): boolean {
+  let loaded = loadedWith.get(source);
+  if (loaded === undefined) {
+    const found = new Set([path.join(root, 'src', source)]);
+    for (const one of found)
+      for (const next of chunking.getModuleInfo(one)?.importedIds ?? []) found.add(next);
+    loadedWith.set(source, found);
+    loaded = found;
+  }
+  return loaded.has(id);
+}
+
+/** What every start needs lies in few files: finding and opening one takes longer than reading it. */
+function chunkOfStart(id: string, chunking: ChunkingContext): string | null {
+  if (isLoadedWith('cli/start.ts', id, chunking)) return 'start';
+  if (!isLoadedWith('cli/main.ts', id, chunking)) return null;
+  const others = ['library.ts', 'manifests/parse-worker.ts'];
+  return others.some((other) => isLoadedWith(other, id, chunking)) ? 'ground' : 'command-line';
+}
+
 const bundle = await rolldown({
   cwd: root,
   input: {
@@ -31,14 +85,19 @@ const bundle = await rolldown({
     'parse-worker': 'src/manifests/parse-worker.ts',
   },
   platform: 'node',
-  external: (id) =>
-    id.startsWith('node:') || outside.some((name) => id === name || id.startsWith(`${name}/`)),
+  plugins: [onlyUsedMembers],
+  preserveEntrySignatures: 'allow-extension',
+  treeshake: { propertyReadSideEffects: false },
+  external: (id) => outside.some((name) => id === name || id.startsWith(`${name}/`)),
 });
 const { output } = await bundle.write({
   dir: folder,
   cleanDir: true,
   format: 'esm',
   chunkFileNames: 'chunks/[name]-[hash].js',
+  codeSplitting: {
+    groups: [{ debugName: 'start', name: chunkOfStart, includeDependenciesRecursively: false }],
+  },
   // Classes and functions keep the names that stack traces show.
   keepNames: true,
 });

@@ -60,7 +60,7 @@ async function voxform(
   { folder, emulator, workspace }: Project,
   ...args: readonly string[]
 ): Promise<Finished> {
-  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const streams = { stdin: () => new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   // Read from the beginning: the command waits for whoever reads it.
   const written = Promise.all([text(streams.stdout), text(streams.stderr)]);
   const exitCode = await run({

@@ -31,7 +31,7 @@ process.exitCode = await run({
   args,
   cwd: process.cwd(),
   env: process.env,
-  stdin: process.stdin,
+  stdin: () => process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   interrupts,

@@ -26,7 +26,7 @@ export async function main(process: NodeJS.Process): Promise<void> {
     args: process.argv.slice(2),
     cwd: process.cwd(),
     env: process.env,
-    stdin: process.stdin,
+    stdin: () => process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
     interrupts,

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
 import { renderDiagnostics } from '../output/diagnostics.ts';
 import { renderError } from '../output/errors.ts';
@@ -11,7 +10,7 @@ import type { Action, Context } from './context.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
-import { Terminal, type TerminalStream } from './terminal.ts';
+import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
 
@@ -21,7 +20,7 @@ export interface Host {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdin: () => InputStream;
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly interrupts: Interrupts;

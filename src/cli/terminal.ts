@@ -4,7 +4,8 @@ import { createStyle, type Style } from '../output/style.ts';
 import type { Redactor } from '../values/redactor.ts';
 
 export interface TerminalOptions {
-  readonly stdin: Readable & { readonly isTTY?: boolean };
+  /** Opens it, which costs time, so it is not asked for before it is needed. */
+  readonly stdin: () => InputStream;
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -13,6 +14,8 @@ export interface TerminalOptions {
   /** Every text passes through it. */
   readonly redactor: Redactor;
 }
+
+export type InputStream = Readable & { readonly isTTY?: boolean };
 
 export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
@@ -25,8 +28,6 @@ export class Terminal {
   readonly errorStyle: Style;
   /** For tables: programs that read them want whole cells. */
   readonly tableStyle: Style;
-  /** True where a person can be asked. */
-  readonly canAsk: boolean;
   /** True where what is written to `err` is read by a person at once. */
   readonly isWatched: boolean;
   /** True where `err` is a screen that can be drawn on. */
@@ -36,12 +37,11 @@ export class Terminal {
   #standing = false;
 
   constructor(options: TerminalOptions) {
-    const { stdin, stdout, stderr, env } = options;
+    const { stdout, stderr, env } = options;
     this.#options = options;
     this.style = styleFor(stdout, options);
     this.errorStyle = styleFor(stderr, options);
     this.tableStyle = stdout.isTTY === true ? this.style : { ...this.style, width: UNCUT };
-    this.canAsk = stdin.isTTY === true && stderr.isTTY === true;
     this.isWatched = stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
     // A reader that went away (`| head`), or a full disk, must not end a run in the middle of its writes.
@@ -50,6 +50,11 @@ export class Terminal {
         if (error.code !== 'EPIPE' && error.code !== 'EIO' && stream === stdout) this.#lost ??= error;
       });
     }
+  }
+
+  /** True where a person can be asked. */
+  get canAsk(): boolean {
+    return this.isWatched && this.#options.stdin().isTTY === true;
   }
 
   /** Waits until what was written so far has arrived, and gives why some of the result could not be written. */
@@ -98,7 +103,7 @@ export class Terminal {
   /** The answer to a question, or undefined when there is none: the input ended, or the signal came first. */
   async ask(question: string, signal: AbortSignal): Promise<string | undefined> {
     const { createInterface } = await import('node:readline/promises');
-    const reader = createInterface({ input: this.#options.stdin, output: this.#options.stderr });
+    const reader = createInterface({ input: this.#options.stdin(), output: this.#options.stderr });
     try {
       const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)));
       reader.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));

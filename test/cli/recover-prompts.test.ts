@@ -29,7 +29,7 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
     args: ['--no-color', ...args],
     cwd: workspace.folder.root,
     env: { VOXFORM_API_KEY: API_KEY, CI: '1' },
-    stdin,
+    stdin: () => stdin,
     stdout,
     stderr,
     interrupts: new Interrupts(() => undefined),

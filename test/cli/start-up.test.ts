@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 /** What makes a process slow to start: parsers, checkers, the network, servers. */
@@ -8,10 +9,10 @@ const HEAVY = ['undici', 'yaml', 'zod', 'hono', 'chokidar', 'prom-client', 'pino
 
 describe('a command', () => {
   it.each([
-    { args: ['--version'], uses: [], files: 5, reason: 'answers before the command line is loaded' },
-    { args: ['--help'], uses: [], files: 30, reason: 'knows what commands there are, not what they do' },
-    { args: ['validate'], uses: ['yaml', 'zod'], files: 60, reason: 'speaks to nobody' },
-    { args: ['plan'], uses: ['undici', 'yaml', 'zod'], files: 90, reason: 'serves and watches nothing' },
+    { args: ['--version'], uses: [], files: 4, reason: 'answers before the command line is loaded' },
+    { args: ['--help'], uses: [], files: 8, reason: 'knows what commands there are, not what they do' },
+    { args: ['validate'], uses: ['yaml', 'zod'], files: 50, reason: 'speaks to nobody' },
+    { args: ['plan'], uses: ['undici', 'yaml', 'zod'], files: 70, reason: 'serves and watches nothing' },
   ])('loads only what it uses: $args.0, which $reason', async ({ args, uses, files }) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
@@ -32,6 +33,22 @@ describe('a command', () => {
     );
     expect(found).toEqual(uses);
     expect(scripts.length).toBeLessThanOrEqual(files);
+  });
+
+  it('asks Node for no part of itself that help has no use for', async () => {
+    await using folder = await temporaryFolder({
+      'note-parts.mjs': `
+        process.on('exit', () => process.stderr.write(process.moduleLoadList.join('\\n')));`,
+    });
+    const preload = path.join(folder.root, 'note-parts.mjs');
+    const { stderr } = await voxform(['--help'], {
+      cwd: folder.root,
+      env: { NODE_OPTIONS: `--import ${preload}` },
+    });
+    const parts = stderr.split('\n').flatMap((line) => /^NativeModule (.+)$/.exec(line)?.[1] ?? []);
+    expect(parts).toContain('fs');
+    const heavy = ['child_process', 'worker_threads', 'internal/fs/promises', 'internal/readline/interface'];
+    expect(heavy.filter((name) => parts.includes(name))).toEqual([]);
   });
 
   it('parses many manifests in two threads', async () => {

@@ -6,7 +6,7 @@ import { Redactor } from '../../src/values/redactor.ts';
 
 function terminalFor(env: Readonly<Record<string, string>>, isTTY = true) {
   const streams = {
-    stdin: Object.assign(new PassThrough(), { isTTY }),
+    stdin: () => Object.assign(new PassThrough(), { isTTY }),
     stdout: Object.assign(new PassThrough(), { isTTY }),
     stderr: Object.assign(new PassThrough(), { isTTY }),
   };

@@ -32,7 +32,7 @@ export async function command(
     args,
     cwd,
     env,
-    stdin: Readable.from([]),
+    stdin: () => Readable.from([]),
     stdout: streams.stdout ?? stdout,
     stderr,
     interrupts,
