@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/property-seed.ts'],
     globalSetup: ['test/build-command.ts'],
+    // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
+    isolate: false,
     // The default leaves a core idle on machines with two.
     maxWorkers: '100%',
     testTimeout: 60_000,
