@@ -69,12 +69,23 @@ function isLoadedWith(source: string, id: string, chunking: ChunkingContext): bo
   return loaded.has(id);
 }
 
-/** What every start needs lies in few files: finding and opening one takes longer than reading it. */
-function chunkOfStart(id: string, chunking: ChunkingContext): string | null {
-  if (isLoadedWith('cli/start.ts', id, chunking)) return 'start';
-  if (!isLoadedWith('cli/main.ts', id, chunking)) return null;
-  const others = ['library.ts', 'manifests/parse-worker.ts'];
-  return others.some((other) => isLoadedWith(other, id, chunking)) ? 'ground' : 'command-line';
+/**
+ * What is needed together lies in one file, because finding and opening a file takes longer than reading it: a module goes into the
+ * first of these that all its sources load.
+ */
+const together: readonly { readonly name: string; readonly sources: readonly string[] }[] = [
+  { name: 'start', sources: ['cli/start.ts'] },
+  { name: 'ground', sources: ['cli/main.ts', 'library.ts'] },
+  { name: 'ground', sources: ['cli/main.ts', 'manifests/parse-worker.ts'] },
+  { name: 'command-line', sources: ['cli/main.ts'] },
+  { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
+  { name: 'project', sources: ['cli/actions/validate.ts', 'cli/actions/plan.ts'] },
+  { name: 'planning', sources: ['cli/actions/plan.ts', 'cli/actions/apply.ts'] },
+];
+
+function chunkOf(id: string, chunking: ChunkingContext): string | null {
+  const found = together.find(({ sources }) => sources.every((source) => isLoadedWith(source, id, chunking)));
+  return found?.name ?? null;
 }
 
 const bundle = await rolldown({
@@ -96,7 +107,7 @@ const { output } = await bundle.write({
   format: 'esm',
   chunkFileNames: 'chunks/[name]-[hash].js',
   codeSplitting: {
-    groups: [{ debugName: 'start', name: chunkOfStart, includeDependenciesRecursively: false }],
+    groups: [{ debugName: 'together', name: chunkOf, includeDependenciesRecursively: false }],
   },
   // Classes and functions keep the names that stack traces show.
   keepNames: true,
