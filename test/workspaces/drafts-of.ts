@@ -12,10 +12,10 @@ interface Given {
 /** The manifests of these records, for a project that knows no names. */
 export function draftsOf(
   { records, lookups }: Pick<Discovery, 'records' | 'lookups'>,
-  { secrets = [], spool = new Spool({ mostHeld: Number.POSITIVE_INFINITY }) }: Given = {},
+  { secrets = [], spool = new Spool() }: Given = {},
 ): Drafts {
   const drafter = new Drafter({ kinds, secrets, spool });
   for (const kind of kinds.values())
     for (const found of records.get(kind.name) ?? []) drafter.take(kind, found);
-  return drafter.drafts({ knownNames: new Map(), lookups });
+  return drafter.drafts({ knownNames: [], lookups });
 }

@@ -201,7 +201,7 @@ describe('an exported project', () => {
           ...known('Agent', ...named.filter((id) => !isWebhook(id))),
           ...known('Webhook', ...named.filter(isWebhook)),
         ]);
-        const spool = new Spool({ mostHeld: 500 });
+        const spool = new Spool({ blockSize: 500 });
         const { manifests, leftOut, whole } = draftsOf(discovery, { spool });
         expect(leftOut).toEqual([]);
         const folder = path.join(workspace.folder, 'out');

@@ -27,8 +27,8 @@ describe('a spool', () => {
         .map((each) => new Map(Object.entries(each))),
     );
     fc.assert(
-      fc.property(fc.array(values, { maxLength: 20 }), fc.nat(2000), (list, mostHeld) => {
-        const kept = new Spool({ folder: root, mostHeld });
+      fc.property(fc.array(values, { maxLength: 20 }), fc.nat(2000), (list, blockSize) => {
+        const kept = new Spool({ folder: root, blockSize });
         try {
           const places = list.map((value) => kept.put(value));
           const taken = places.map((place) => kept.get(place));
@@ -42,7 +42,7 @@ describe('a spool', () => {
   });
 
   it('leaves no name behind that leads to what is in its file', async () => {
-    const kept = spool({ mostHeld: 10 });
+    const kept = spool({ blockSize: 10 });
     const places = ['a', 'b'].map((letter) => kept.put(letter.repeat(100_000)));
     expect(await readdir(root)).toEqual([]);
     expect(places.map((place) => kept.get(place))).toEqual(['a'.repeat(100_000), 'b'.repeat(100_000)]);
@@ -57,7 +57,7 @@ describe('a spool', () => {
     const folder = path.join(await mkdtemp(path.join(tmpdir(), 'voxform-spool-')), 'tmp');
     onTestFinished(() => rm(path.dirname(folder), { recursive: true, force: true }));
     await prepare(folder);
-    const kept = spool({ mostHeld: 10, folder });
+    const kept = spool({ blockSize: 10, folder });
     const places = ['a'.repeat(20), 'b'.repeat(20)].map((value) => kept.put(value));
     await rm(folder, { force: true });
     await mkdir(folder);

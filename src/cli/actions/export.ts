@@ -7,7 +7,7 @@ import { PROJECT_FILE } from '../../project/load-project.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { discoverEach, idsInState } from '../../workspaces/discover.ts';
 import { Drafter } from '../../workspaces/export/drafts.ts';
-import { knownNames } from '../../workspaces/export/known-names.ts';
+import { namesInManifests, namesInState } from '../../workspaces/export/known-names.ts';
 import { ownSecrets } from '../../workspaces/export/own-secrets.ts';
 import {
   type ExportedWorkspace,
@@ -85,19 +85,28 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   }
 }
 
-/** What an export needs of the project's manifests and state, both of which are let go. */
+/** What an export needs of the project's manifests and its state, which are let go one after the other. */
 async function remember(opened: OpenWorkspace) {
+  const { inManifests, ...declared } = await rememberManifests(opened);
+  const { inState, ids } = await rememberState(opened);
+  return { ...declared, ids, knownNames: [inState, inManifests] };
+}
+
+async function rememberManifests(opened: OpenWorkspace) {
   const { resources } = await opened.declared('offline');
-  const state = await opened.state();
   const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
     (special): special is Secret => special instanceof Secret && special.isSet,
   );
   return {
-    ids: [...idsInState(kinds, state.resources)],
-    knownNames: knownNames({ kinds, state, resources }),
-    ownSecrets: ownSecrets(resources, kinds),
     secrets,
+    inManifests: namesInManifests(resources, kinds),
+    ownSecrets: ownSecrets(resources, kinds),
   };
+}
+
+async function rememberState(opened: OpenWorkspace) {
+  const state = await opened.state();
+  return { inState: namesInState(state), ids: [...idsInState(kinds, state.resources)] };
 }
 
 async function write(

@@ -25,8 +25,8 @@ export interface Drafting {
 }
 
 export interface Naming {
-  /** Names that the records have already. */
-  readonly knownNames: KnownNames;
+  /** Names that the records have already: the first to have one for a record counts. */
+  readonly knownNames: readonly KnownNames[];
   readonly lookups: Surroundings['lookups'];
   /** What the project's manifests have for fields that nobody shows. */
   readonly ownSecrets?: OwnSecrets;
@@ -114,7 +114,8 @@ export class Drafter {
         if (because !== undefined) leftOut.push({ kind: kind.name, id: outline.id, because });
         return because === undefined;
       });
-      const names = namesFor(fit, keptNames(knownNames.get(kind.name) ?? [], outlines));
+      const known = knownNames.flatMap((names) => names.get(kind.name) ?? []);
+      const names = namesFor(fit, keptNames(known, outlines));
       named.set(kind.name, names);
       for (const outline of fit) {
         const { omitted, uses, body } = outline;

@@ -3,14 +3,7 @@ import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Identity } from './identities.ts';
 
-export interface Memory {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly state: Pick<State, 'resources'>;
-  /** What the manifests declare, right or wrong. */
-  readonly resources: readonly Resource[];
-}
-
-/** The names that a project has for records, in the order in which they count: no more of a state and of manifests than that. */
+/** Names that a project has for records, by kind, in the order in which they count. */
 export type KnownNames = ReadonlyMap<string, readonly KnownName[]>;
 
 interface KnownName {
@@ -19,27 +12,30 @@ interface KnownName {
   readonly of: { readonly id: string } | { readonly key: string };
 }
 
-/** The names of a project, by kind: those in the state before those in the manifests. */
-export function knownNames({ kinds, state, resources }: Memory): KnownNames {
-  const names = new Map<string, KnownName[]>();
-  const add = (kind: string, known: KnownName): void => {
-    const ofKind = names.get(kind);
-    if (ofKind === undefined) names.set(kind, [known]);
-    else ofKind.push(known);
-  };
-  for (const [address, { id }] of state.resources) {
+type NameOfKind = KnownName & { readonly kind: string };
+
+export function namesInState({ resources }: Pick<State, 'resources'>): KnownNames {
+  const names = [...resources].flatMap(([address, { id }]): NameOfKind[] => {
     const parsed = parseAddress(address);
-    if (parsed !== undefined) add(parsed.kind, { name: parsed.name, of: { id } });
-  }
-  for (const { kind, name, id, spec } of resources) {
-    const key = id === undefined ? kinds.get(kind)?.naturalKey?.(spec)?.key : undefined;
-    if (id !== undefined) add(kind, { name, of: { id } });
-    else if (key !== undefined) add(kind, { name, of: { key } });
-  }
-  return names;
+    return parsed === undefined ? [] : [{ kind: parsed.kind, name: parsed.name, of: { id } }];
+  });
+  return Map.groupBy(names, ({ kind }) => kind);
 }
 
-/** The names of these records of one kind, by id: in the state, or else in the manifests. */
+/** @param resources what the manifests declare, right or wrong. */
+export function namesInManifests(
+  resources: readonly Resource[],
+  kinds: ReadonlyMap<string, Kind>,
+): KnownNames {
+  const names = resources.flatMap(({ kind, name, id, spec }): NameOfKind[] => {
+    if (id !== undefined) return [{ kind, name, of: { id } }];
+    const key = kinds.get(kind)?.naturalKey?.(spec)?.key;
+    return key === undefined ? [] : [{ kind, name, of: { key } }];
+  });
+  return Map.groupBy(names, ({ kind }) => kind);
+}
+
+/** The names of these records of one kind, by id. */
 export function keptNames(
   known: readonly KnownName[],
   records: readonly Identity[],

@@ -11,8 +11,16 @@ export interface Place {
   readonly length: number;
 }
 
-/** In bytes: so much is in memory before it goes to the disk. */
-const MOST_HELD = 4 * 1024 * 1024;
+/** In bytes: so much stays in memory. */
+const BLOCK = 4 * 1024 * 1024;
+
+/** Consecutive bytes in memory. */
+interface Block {
+  /** Where the first of them lies. */
+  readonly at: number;
+  readonly bytes: Buffer;
+  filled: number;
+}
 
 /**
  * Values that are laid aside until their turn comes, each to be taken up again by its place. Few of them stay in memory; more go to a
@@ -20,34 +28,35 @@ const MOST_HELD = 4 * 1024 * 1024;
  * no such file can be made, or the disk is full, all stay in memory. To be closed.
  */
 export class Spool {
-  readonly #mostHeld: number;
+  readonly #blockSize: number;
   readonly #folder: string;
-  /** What is not in the file yet, by place, in order. */
-  #held = new Map<number, Buffer>();
-  #written = 0;
+  /** What is not in the file: one block, as long as there is room for a file. */
+  readonly #blocks: Block[] = [];
   #end = 0;
   #file: number | undefined;
-  #isFull = false;
+  #hasRoom = true;
 
-  constructor({ mostHeld = MOST_HELD, folder = tmpdir() } = {}) {
-    this.#mostHeld = mostHeld;
+  constructor({ blockSize = BLOCK, folder = tmpdir() } = {}) {
+    this.#blockSize = blockSize;
     this.#folder = folder;
   }
 
   /** Lays a value aside: of plain data and maps, everything comes back as it was. */
   put(value: unknown): Place {
     const bytes = serialize(value);
-    const place = { at: this.#end, length: bytes.length };
-    this.#held.set(place.at, bytes);
-    this.#end += bytes.length;
-    if (this.#end - this.#written >= this.#mostHeld && !this.#isFull) this.#write();
-    return place;
+    const { length } = bytes;
+    const block = this.#blockFor(length);
+    // A copy, so that thousands of buffers need not wait for the collector.
+    bytes.copy(block.bytes, block.filled);
+    block.filled += length;
+    this.#end += length;
+    return { at: this.#end - length, length };
   }
 
   /** The value that was laid aside there. */
   get({ at, length }: Place): unknown {
-    const held = this.#held.get(at);
-    if (held !== undefined) return deserialize(held);
+    const block = this.#blocks.findLast((each) => each.at <= at);
+    if (block !== undefined) return deserialize(block.bytes.subarray(at - block.at, at - block.at + length));
     const bytes = Buffer.allocUnsafe(length);
     for (let read = 0; read < length; ) {
       const more = this.#file === undefined ? 0 : readSync(this.#file, bytes, read, length - read, at + read);
@@ -62,16 +71,31 @@ export class Spool {
     this.#file = undefined;
   }
 
-  #write(): void {
+  /** A block with room for so many bytes. */
+  #blockFor(length: number): Block {
+    const last = this.#blocks.at(-1);
+    if (last !== undefined && last.filled + length <= last.bytes.length) return last;
+    const isWritten = last !== undefined && this.#write(last);
+    if (isWritten) this.#blocks.pop();
+    const bytes =
+      isWritten && length <= last.bytes.length
+        ? last.bytes
+        : Buffer.allocUnsafeSlow(Math.max(length, this.#blockSize));
+    const block = { at: this.#end, bytes, filled: 0 };
+    this.#blocks.push(block);
+    return block;
+  }
+
+  #write({ bytes, filled }: Block): boolean {
+    if (!this.#hasRoom) return false;
     try {
       this.#file ??= openNameless(this.#folder);
-      writeFileSync(this.#file, Buffer.concat([...this.#held.values()]));
-      this.#held = new Map();
-      this.#written = this.#end;
+      writeFileSync(this.#file, bytes.subarray(0, filled));
     } catch {
-      // An export may need more memory for it, but it does not fail for want of a place that nobody asked for.
-      this.#isFull = true;
+      // An export may need more memory then, but it does not fail for want of a place that nobody asked for.
+      this.#hasRoom = false;
     }
+    return this.#hasRoom;
   }
 }
 

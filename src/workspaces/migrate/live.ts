@@ -11,7 +11,7 @@ import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
 import { type Discovery, discoverEach, idsInState, type KnownId } from '../discover.ts';
 import { Drafter, type Drafts, type ExportedManifest } from '../export/drafts.ts';
-import { knownNames } from '../export/known-names.ts';
+import { namesInState } from '../export/known-names.ts';
 import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
 import { Spool } from '../export/spool.ts';
 import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
@@ -72,7 +72,7 @@ export async function readLive(
       (kind, record) => drafter.take(kind, record),
     );
     const drafts = drafter.drafts({
-      knownNames: knownNames({ kinds, state, resources: [] }),
+      knownNames: [namesInState(state)],
       lookups: found,
     });
     const ids = new Map(
