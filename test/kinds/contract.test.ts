@@ -4,6 +4,9 @@ import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import { actionsIn, at, Workspace } from '../engine/workspace.ts';
 import { lineOf, manifest, TemporaryProject } from '../project/temporary-project.ts';
+import { rememberSlowHashes } from '../slow-hashes.ts';
+
+rememberSlowHashes();
 
 interface Sample {
   /** Every field of the kind, as a manifest has them; a secret wherever a text is free. */

@@ -106,6 +106,16 @@ workspaces:
     });
   }
 
+  /** Makes a state, with something that has no secret: without one, each plan has another salt and hashes all of them again. */
+  async begin(): Promise<void> {
+    this.write({
+      'manifests/first.yaml':
+        'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: first }\nspec: { name: x }\n',
+    });
+    const { code, stderr } = await this.run(['apply', '--auto-approve', '--target', 'Agent/first']);
+    if (code !== 0) throw new Error(stderr);
+  }
+
   write(files: Readonly<Record<string, string>>): void {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(path.dirname(path.join(this.root, name)), { recursive: true });

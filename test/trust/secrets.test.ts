@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan-document.ts';
 import { sealed } from '../../src/engine/saved-plan.ts';
+import { rememberSlowHashes } from '../slow-hashes.ts';
 import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
+
+rememberSlowHashes();
 
 const FORMATS = ['text', 'json', 'markdown', 'html', 'github'] as const;
 const VOLUMES: readonly (readonly string[])[] = [[], ['-v'], ['--log-format', 'json', '-v']];
@@ -46,12 +49,13 @@ describe('no secret gets out', () => {
     const tell = async (...args: string[]) => {
       leaks.push(...(await leaksOf(workspace, args)));
     };
+    await workspace.begin();
     for (const form of ['text', 'json', 'junit', 'github'])
       await tell('validate', '--output', form, '--secrets');
     for (const form of FORMATS) await tell('plan', '--output', form, '-v', '--out', `${form}.plan`);
     await tell('plan', '--log-format', 'json');
     await tell('apply', 'json.plan', '--auto-approve', '-v');
-    expect(workspace.platform.emulator.world.agents.size).toBe(1);
+    expect(workspace.platform.emulator.world.agents.size).toBe(2);
     expect(workspace.platform.emulator.world.webhooks.size).toBe(1);
     await tell('plan', '-v');
     await tell('state', 'list', '--output', 'json');
@@ -255,6 +259,7 @@ describe('no secret gets out of a failure', () => {
 
   it('of our own, whatever the mistake says', async () => {
     await using workspace = await SecretWorkspace.open();
+    await workspace.begin();
     const quoting = everySecret.map(({ text }) => text).join(' and the next secret ');
     for (const volume of VOLUMES) {
       // The last time that the clock is asked is after the secrets were read.
