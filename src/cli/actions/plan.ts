@@ -49,7 +49,9 @@ async function planOf(context: Context, opened: OpenWorkspace, options: PlanOpti
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, routes: true };
     const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
-    return sealed(plan.document);
+    // The digest of a large plan takes long, and a person does not see it.
+    const isKept = options.out !== undefined || options.output === 'json';
+    return isKept ? sealed(plan.document) : plan.document;
   });
 }
 
