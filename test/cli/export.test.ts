@@ -179,6 +179,40 @@ describe('export', () => {
   });
 });
 
+describe('an export that is killed', () => {
+  it('leaves nothing of what it read, however much that was', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const opened = Promise.withResolvers<void>();
+    await using workspace = await testWorkspace(
+      { 'tmp/.keep': '' },
+      {
+        // What is asked for last: everything else was read by then.
+        async onRequest({ path: asked }) {
+          if (!asked.includes('/knowledge-bases')) return undefined;
+          arrived.resolve();
+          await opened.promise;
+          return undefined;
+        },
+      },
+    );
+    const prompt = 'Be kind to everybody who calls.\n'.repeat(7000);
+    const ids = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        post(workspace, 'agents', { name: `a ${index}`, prompt_config: { prompt } }),
+      ),
+    );
+    const before = await tree(workspace.folder.root);
+    const { child, ended } = workspace.start(['export', '--out', 'out', '--agents', ...ids], {
+      env: { TMPDIR: path.join(workspace.folder.root, 'tmp') },
+    });
+    await arrived.promise;
+    child.kill('SIGKILL');
+    expect(await ended).toMatchObject({ signal: 'SIGKILL' });
+    opened.resolve();
+    expect(await tree(workspace.folder.root)).toEqual(before);
+  });
+});
+
 describe('the placeholder of an export', () => {
   it.each([
     [
