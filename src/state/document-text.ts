@@ -1,6 +1,7 @@
 import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject, type Json, sortKeys } from '../values/json.ts';
 import { STATE_FORMAT_VERSION, type StateDocument, stateDocument } from './document.ts';
+import { parseInParts } from './document-parts.ts';
 import { LostState } from './lost-state.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 
@@ -23,6 +24,8 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
   const damaged = (reason: string, cause?: unknown): LostState =>
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
+  const inParts = parseInParts(bytes, DEEPEST);
+  if (inParts !== undefined) return inParts;
   let value: unknown;
   let text: string;
   try {

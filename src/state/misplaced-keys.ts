@@ -12,8 +12,9 @@ export interface MisplacedKey {
 /**
  * The first key of a JSON text that its object has twice, or that is `__proto__` among the state's own entries; undefined
  * where there is none. The text must be JSON. Costs about a quarter of what reading the state costs without it.
+ * @param levels objects of the state that the text stands in.
  */
-export function misplacedKey(text: string): MisplacedKey | undefined {
+export function misplacedKey(text: string, levels = 0): MisplacedKey | undefined {
   /** The keys so far of each object that is open, undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
@@ -24,7 +25,7 @@ export function misplacedKey(text: string): MisplacedKey | undefined {
         const keys = open.at(-1);
         if (isKeyNext && keys !== undefined) {
           const key = keyBetween(text, at, end);
-          const isReserved = key === '__proto__' && open.length <= ENTRY_LEVELS;
+          const isReserved = key === '__proto__' && open.length + levels <= ENTRY_LEVELS;
           if (isReserved || keys.has(key)) {
             return { key, line: lineOf(text, at), problem: isReserved ? 'reserved' : 'twice' };
           }

@@ -8,6 +8,7 @@ import {
   errorCode,
   type FailPoint,
   type Files,
+  letGo,
   readIfThere,
   shellWord,
   syncFolderOf,
@@ -67,7 +68,13 @@ export async function readDocument(files: Files, path: string): Promise<StateDoc
   const backup = (await backups(files, path))[0];
   const hint = restoreHint(path, backup);
   const bytes = await readIfThere(files, path);
-  if (bytes !== undefined) return parseState(bytes, path, hint);
+  if (bytes !== undefined) {
+    try {
+      return parseState(bytes, path, hint);
+    } finally {
+      letGo(bytes);
+    }
+  }
   if (backup === undefined) return undefined;
   throw new LostState(`the state ${path} is missing, but its backup ${basename(backup.path)} is there`, {
     hint,

@@ -41,6 +41,11 @@ export async function readIfThere(files: Files, path: string): Promise<Buffer | 
   }
 }
 
+/** Gives the memory of a file's content back at once: the collector may leave it until long after. It is empty then. */
+export function letGo({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
+
 export async function unlinkIfThere(files: Files, path: string): Promise<void> {
   try {
     await files.unlink(path);
