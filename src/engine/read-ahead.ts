@@ -2,7 +2,7 @@ import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { Counter, collect, ForeignRecord, getRecord, type Observation, type ObserveOptions } from './read.ts';
-import { sharingTexts } from './share-texts.ts';
+import { sharingTexts, takeTextsOf } from './share-texts.ts';
 
 export interface ReadAheadOptions
   extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
@@ -44,8 +44,10 @@ export class ReadAhead {
     this.since = options.now();
   }
 
-  /** A manifest declares it. */
-  declared(address: Address): void {
+  /** A manifest declares it with this spec, whose long texts become those of the state. */
+  declared(address: Address, spec?: unknown): void {
+    const known = this.#options.state.resources.get(address);
+    if (known !== undefined) takeTextsOf(known, spec);
     if (this.#abandoned) return;
     const kind = this.#options.kinds.get(kindOf(address));
     if (kind === undefined) return;
@@ -53,7 +55,7 @@ export class ReadAhead {
       this.#list(kind.name, this.#lists, () => collectKind(kind, this.#options));
       return;
     }
-    const entry = kind.get === undefined ? undefined : this.#options.state.resources.get(address);
+    const entry = kind.get === undefined ? undefined : known;
     if (entry === undefined || this.#records.has(recordKey(kind.name, entry.id))) return;
     const wanted: Wanted = { kind, entry, begun: undefined };
     this.#records.set(recordKey(kind.name, entry.id), wanted);

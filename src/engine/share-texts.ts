@@ -18,6 +18,19 @@ export function sharingTexts(seen: Observation, entry: ResourceEntry | undefined
   return record === seen.record ? seen : { ...seen, record };
 }
 
+/**
+ * Puts the state's texts in the place of the same ones in a spec: in the object itself, as soon as it was read, so that they need not be
+ * moved about first. That cannot be seen from anywhere, for a text has no identity.
+ */
+export function takeTextsOf(entry: ResourceEntry, spec: unknown): void {
+  for (const [path, text] of Object.entries(entry.recorded)) {
+    if (typeof text !== 'string' || text.length < LONG || valueAt(spec, path) !== text) continue;
+    const dot = path.lastIndexOf('.');
+    const parent = dot === -1 ? spec : valueAt(spec, path.slice(0, dot));
+    if (isObject(parent)) (parent as Record<string, unknown>)[path.slice(dot + 1)] = text;
+  }
+}
+
 function withText(
   object: Readonly<Record<string, unknown>>,
   [key = '', ...below]: readonly string[],

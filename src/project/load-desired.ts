@@ -10,7 +10,7 @@ import { findingIn } from '../manifests/layers.ts';
 import { locate } from '../manifests/positions.ts';
 import type { Resource } from '../manifests/resource.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
-import { isObject } from '../values/json.ts';
+import { isObject, type Json } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, Project, WorkspaceConfig } from './project.ts';
@@ -34,8 +34,8 @@ export interface LoadOptions {
 
 /** Told of what the manifests of a workspace declare, while they are being read; they may turn out to be wrong. */
 export interface LoadListener {
-  /** Nothing that the workspace skips. May be said more than once. */
-  declared(address: string): void;
+  /** Nothing that the workspace skips. May be said more than once. The spec is as the manifest has it. */
+  declared(address: string, spec: Json): void;
   /** Of each kind that a value refers to, as often as that is so. */
   refersTo(kind: string): void;
 }
@@ -47,8 +47,8 @@ export interface LoadListener {
 export async function loadDesired(options: LoadOptions): Promise<Desired> {
   const { project, workspace, lookups, listener } = options;
   const overlays = new Overlays(options);
-  const onDeclaration = ({ address }: Declaration): void => {
-    if (!overlays.skips(address)) listener?.declared(address);
+  const onDeclaration = ({ address, home }: Declaration): void => {
+    if (!overlays.skips(address)) listener?.declared(address, home.value);
   };
   const read = options.declarations ?? (await readDeclarations(project, { ...options, onDeclaration }));
   if (options.declarations !== undefined) read.declarations.forEach(onDeclaration);
