@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../cli/voxform-process.ts';
+import { CACHES, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { root, shipped } from './workflow.ts';
 
@@ -23,7 +23,11 @@ const project = {
 function run({ entry }: Hook, cwd: string, args: readonly string[] = []): Promise<number | string> {
   const [file = '', ...own] = entry.split(' ');
   return new Promise((resolve) => {
-    const env = { PATH: `${path.dirname(process.execPath)}:${process.env.PATH}`, HOME: cwd };
+    const env = {
+      PATH: `${path.dirname(process.execPath)}:${process.env.PATH}`,
+      HOME: cwd,
+      XDG_CACHE_HOME: CACHES,
+    };
     execFile(path.join(root, file), [...own, ...args], { cwd, env }, (error, stdout, stderr) =>
       resolve(error === null ? 0 : `${error.code} ${stdout}${stderr}`),
     );

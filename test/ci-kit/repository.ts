@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
+import { CACHES } from '../cli/voxform-process.ts';
 
 /** A repository at its host, a clone of it that a person works in, and `voxform` on the path. */
 export class Repository implements Disposable {
@@ -29,6 +30,7 @@ export class Repository implements Disposable {
     return {
       PATH: [this.bin, path.dirname(process.execPath), process.env.PATH ?? ''].join(path.delimiter),
       HOME: this.folder,
+      XDG_CACHE_HOME: CACHES,
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_SYSTEM: '/dev/null',
       GIT_TERMINAL_PROMPT: '0',

@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 
 const MAIN = path.join(inject('built'), 'main.js');
 /** Beside the command, where one process finds what another compiled, and no test looks for what commands write. */
-const CACHES = path.join(inject('built'), 'caches');
+export const CACHES = path.join(inject('built'), 'caches');
 
 export interface Ended {
   readonly code: number | null;

@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
-import { type Ended, type Folder, temporaryFolder, voxform } from '../cli/voxform-process.ts';
+import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
+import { command } from '../trust/in-process.ts';
 import { WatchProcess } from './watch-process.ts';
 
 const env = { VOXFORM_API_KEY: API_KEY };
@@ -53,12 +54,11 @@ async function ask(url: string): Promise<void> {
   expect((await fetch(`${url}/reconcile`, { method: 'POST' })).status).toBe(202);
 }
 
-function plan(folder: string): Promise<Ended> {
-  return voxform(['plan', '--detailed-exitcode'], { cwd: folder, env });
-}
-
 async function expectConverged(folder: string): Promise<void> {
-  const { code, stdout, stderr } = await plan(folder);
+  const { code, stdout, stderr } = await command(['plan', '--detailed-exitcode'], {
+    cwd: folder,
+    env,
+  });
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining('No changes.') });
 }
 
@@ -205,7 +205,7 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
   await watch.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
   await watch.until('run', ({ result }) => result === 'ok');
   expect([...emulator.world.agents.values()].filter(({ name }) => name === 'evening')).toHaveLength(1);
-  const imported = await voxform(
+  const imported = await command(
     ['import', 'Agent/evening', agentNamed(emulator, 'evening').id, '--lock-timeout', '20s'],
     {
       cwd: folder.root,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { type Folder, temporaryFolder } from '../voxform-process.ts';
+import { CACHES, type Folder, temporaryFolder } from '../voxform-process.ts';
 
 const MAIN = path.join(inject('built'), 'main.js');
 
@@ -64,6 +64,7 @@ function environment(): NodeJS.ProcessEnv {
   return {
     PATH: `${folder.root}/bin:${process.env.PATH}`,
     HOME: folder.root,
+    XDG_CACHE_HOME: CACHES,
     TERM: 'dumb',
     LC_ALL: 'C.UTF-8',
   };
