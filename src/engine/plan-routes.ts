@@ -15,6 +15,7 @@ export interface RoutesWanted {
 /** The plan with what leads to each record that changes; reads the lists that were not read for the plan. */
 export async function planWithRoutes(plan: Plan, { desired, options }: RoutesWanted): Promise<Plan> {
   const { lists, warnings } = await readRoutes(plan.document, plan.observed.lists, options);
+  if (lists.size === 0 && warnings.length === 0) return plan;
   const addresses = new Map(
     [...options.state.resources].map(([address, { id }]) => [recordKey(kindOf(address), id), address]),
   );

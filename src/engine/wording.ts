@@ -22,6 +22,7 @@ export function manualSteps(
   changes: readonly PlannedChange[],
   record: ShownRecord | undefined,
 ): string[] {
+  if (changes.length === 0) return [];
   const named = leavesOf(kind, binding.resource.spec);
   const known = { ...(record as JsonObject | undefined), ...plainLeaves(leaves) };
   return changes.map(({ path, before, after }) => {

@@ -121,17 +121,31 @@ export function hasReference(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Reference);
 }
 
+/** Objects that were looked through, and whether some special leaf is in them: each spec is asked several times. */
+const lookedThrough = new WeakMap<object, boolean>();
+
 /** Looks at the special leaves in order until one is as sought. Most values have none, so that nothing is made on the way. */
 function hasSpecial(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
+  if (isSpecial(value) || Array.isArray(value)) return searched(value, isSought);
+  let some = lookedThrough.get(value);
+  if (some === undefined) {
+    some = searched(value, () => true);
+    lookedThrough.set(value, some);
+  }
+  return some && searched(value, isSought);
+}
+
+function searched(value: Value, isSought: (special: Secret | Reference | Unset) => boolean): boolean {
+  if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) {
-    for (const item of value) if (hasSpecial(item, isSought)) return true;
+    for (const item of value) if (searched(item, isSought)) return true;
     return false;
   }
-  if (value instanceof Join) return value.parts.some((part) => hasSpecial(part, isSought));
+  if (value instanceof Join) return value.parts.some((part) => searched(part, isSought));
   if (isSpecial(value)) return isSought(value);
   const object = value as { readonly [key: string]: Value };
-  for (const key of Object.keys(object)) if (hasSpecial(object[key] as Value, isSought)) return true;
+  for (const key of Object.keys(object)) if (searched(object[key] as Value, isSought)) return true;
   return false;
 }
 

@@ -94,15 +94,17 @@ export function preparedToPlan<T>(
 async function begin({ opened, options, now }: Loading): Promise<Early | undefined> {
   const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
   if (!isWhole || options.refresh === false) return undefined;
+  // First, so that what it needs is loaded while the state is being read.
+  const client = opened.connect(options);
   try {
     const holder = await opened.store.holder();
     const state = await opened.state();
-    const client = opened.connect(options);
     const { workspaceId } = opened.workspace;
     const concurrency = opened.concurrency(options);
     const ahead = new ReadAhead({ client, kinds, lookups, workspaceId, state, concurrency, now });
     return { holder, state, client, ahead };
   } catch {
+    await client.close();
     return undefined;
   }
 }

@@ -5,22 +5,32 @@ import { UserError } from '../../problems/user-error.ts';
 /** What the local backend needs of a file system, so that a test can make any of it fail. */
 export type Files = Pick<
   typeof promises,
-  | 'copyFile'
-  | 'link'
-  | 'mkdir'
-  | 'open'
-  | 'readdir'
-  | 'readFile'
-  | 'readlink'
-  | 'realpath'
-  | 'rename'
-  | 'stat'
-  | 'unlink'
->;
+  'copyFile' | 'link' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'stat' | 'unlink'
+> & {
+  readFile(path: string): Promise<Buffer>;
+};
 
 export type FileHandle = promises.FileHandle;
 
-export const nodeFiles: Files = promises;
+export const nodeFiles: Files = { ...promises, readFile: readWhole };
+
+/** Node reads a file in pieces of half a megabyte, with a wait after each; a state may have a hundred times that. */
+async function readWhole(path: string): Promise<Buffer> {
+  const handle = await promises.open(path);
+  try {
+    const { size } = await handle.stat();
+    const bytes = Buffer.allocUnsafeSlow(size);
+    let filled = 0;
+    while (filled < size) {
+      const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return bytes.subarray(0, filled);
+  } finally {
+    await handle.close();
+  }
+}
 
 /** Where a run can be made to die, for tests. */
 export type FailPoint =
