@@ -27,6 +27,8 @@ export interface Deciding {
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */
   readonly fingerprints: Fingerprints;
   readonly allowReplace: ReadonlySet<Address>;
+  /** What could be decided before everything was observed. */
+  readonly decided?: ReadonlyMap<Address, Decision>;
   /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
   readonly workspaceFlag?: string | undefined;
 }
@@ -58,6 +60,11 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     const binding = rebound(bound, shownId, { leftBehind, state: input.state });
     if (binding !== bound && shownId !== undefined) leftBehind.delete(recordKey(resource.kind, shownId));
     const holder = shownId === undefined ? undefined : holders.get(recordKey(resource.kind, shownId));
+    const early = holder === resource.address ? input.decided?.get(resource.address) : undefined;
+    if (early !== undefined) {
+      decisions.set(resource.address, early);
+      continue;
+    }
     const { leaves, missing } = resolved(resource, { kind, decisions, input });
     const others = namesakes(resource, binding.entry?.id);
     const namesakeHolder = others[0] && holders.get(recordKey(resource.kind, others[0].id));

@@ -33,6 +33,8 @@ export interface Observed {
 export interface Observing extends ObserveOptions {
   /** What was begun to be read before. */
   readonly ahead?: ReadAhead | undefined;
+  /** Told of each record that only its id leads to, as soon as it was looked at. */
+  onObserved?(binding: Binding, observation: Observation): void;
 }
 
 /**
@@ -90,7 +92,9 @@ export async function observe(
   progress.expect(single.length);
   const reading = eachConcurrently(single, options.concurrency, (binding) =>
     progress.single(async () => {
-      records.set(binding.resource.address, await observeOne(binding, { ...options, ahead }));
+      const observation = await observeOne(binding, { ...options, ahead });
+      records.set(binding.resource.address, observation);
+      options.onObserved?.(binding, observation);
     }),
   );
   const [candidates] = await Promise.all([searching, reading, ...listing]);

@@ -6,6 +6,7 @@ import { createFingerprints, type Fingerprints, secretTexts } from '../state/fin
 import type { State } from '../state/state.ts';
 import { isTainted } from '../values/value.ts';
 import { type Binding, bindResources } from './bind.ts';
+import { DecidingAhead } from './decide-ahead.ts';
 import { leavesOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { remembersSecret, textsToMask } from './memory.ts';
@@ -69,8 +70,15 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
   const observing = observeOptions(input);
   const fingerprints = createFingerprints(state.salt);
   const observedAt = input.ahead?.since ?? input.now();
+  const { kinds, workspaceFlag } = input;
+  const allowReplace = new Set(input.allowReplace);
+  const deciding = new DecidingAhead({ kinds, state, fingerprints, allowReplace, workspaceFlag });
   const [observed] = await Promise.all([
-    observe([...bindings.values()], { ...observing, ahead: input.ahead }),
+    observe([...bindings.values()], {
+      ...observing,
+      ahead: input.ahead,
+      onObserved: (binding, observation) => deciding.take(binding, observation),
+    }),
     fingerprints.prepare(inScope.flatMap(({ spec }) => secretTexts(spec))),
   ]);
   await fingerprints.prepare(shownSecrets({ bindings, observed, kinds: input.kinds }));
@@ -82,12 +90,13 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     state,
     observed,
     fingerprints,
-    kinds: input.kinds,
+    kinds,
     lookups: input.lookups,
     workspace: input.workspace,
-    workspaceFlag: input.workspaceFlag,
+    workspaceFlag,
     refreshed: input.refresh,
-    allowReplace: new Set(input.allowReplace),
+    allowReplace,
+    decided: deciding.decisions,
     guards: input.guards,
     version: input.version,
   });

@@ -230,6 +230,7 @@ export function fromForms(forms: Json, secret: (name: string) => Secret): Value 
   return value;
 }
 
-function isPlain(value: Value): boolean {
-  return specials(value).next().done === true;
+/** True where no special leaf is inside. */
+export function isPlain(value: Value): boolean {
+  return !hasSpecial(value, () => true);
 }

@@ -12,7 +12,7 @@ import type { PendingCreate, ResourceEntry } from '../../../src/state/document.t
 import type { State } from '../../../src/state/state.ts';
 import { agent, number, ref, secret, user, webhook } from '../resources.ts';
 import { entryOf, fingerprints, observedOf, stateOf } from './facts.ts';
-import { at, plan, type World } from './planning.ts';
+import { at, decidedAhead, plan, type World } from './planning.ts';
 
 describe('one resource', () => {
   it.each<{ reason: string; world: World; address: string; planned: object }>([
@@ -529,6 +529,62 @@ function frozen<T>(value: T): T {
   }
   return value;
 }
+
+describe('deciding before everything is observed', () => {
+  const state = stateOf({
+    'Agent/a': entryOf({ name: 'a' }),
+    'Agent/b': entryOf({ name: 'b' }, { id: 'R2' }),
+  });
+  const observed = observedOf({ 'Agent/a': { id: 'R1', name: 'a' } });
+
+  it.each<{ reason: string; world: World; early: readonly string[] }>([
+    {
+      reason: 'nothing else has a say',
+      world: { resources: [agent('a')], state, observed },
+      early: ['Agent/a'],
+    },
+    {
+      reason: 'the record has changed',
+      world: {
+        resources: [agent('a')],
+        state,
+        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'other' } }),
+      },
+      early: ['Agent/a'],
+    },
+    { reason: 'the record is new', world: { resources: [agent('c')], state, observed }, early: [] },
+    {
+      reason: 'the record is gone',
+      world: { resources: [agent('a')], state, observed: observedOf({ 'Agent/a': 'gone' }) },
+      early: [],
+    },
+    {
+      reason: 'the resource was renamed',
+      world: {
+        resources: [agent('c', {}, { previousNames: ['a'] })],
+        state,
+        observed: observedOf({ 'Agent/c': { id: 'R1', name: 'a' } }),
+      },
+      early: [],
+    },
+    {
+      reason: 'it refers to another one',
+      world: {
+        resources: [agent('a', { webhook_id: ref('Agent/b') }), agent('b')],
+        state,
+        observed,
+      },
+      early: [],
+    },
+    {
+      reason: 'a secret is in it',
+      world: { resources: [agent('a', { name: secret('NAME', 'a') })], state, observed },
+      early: [],
+    },
+  ])('goes as far as it can where $reason', ({ world, early }) => {
+    expect([...decidedAhead(world).keys()]).toEqual(early);
+  });
+});
 
 describe('any workspace', () => {
   it('has the same plan in whatever order everything comes', () => {

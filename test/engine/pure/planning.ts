@@ -1,6 +1,8 @@
+import { expect } from 'vitest';
 import { bindResources } from '../../../src/engine/bind.ts';
+import { DecidingAhead } from '../../../src/engine/decide-ahead.ts';
 import type { Observed } from '../../../src/engine/observe.ts';
-import { makePlan, type Plan } from '../../../src/engine/plan.ts';
+import { makePlan, type Plan, type PlanInput } from '../../../src/engine/plan.ts';
 import type { PlannedResource } from '../../../src/engine/plan-document.ts';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
@@ -16,15 +18,35 @@ export interface World {
   readonly alsoDeclared?: readonly string[];
 }
 
-export function plan({
+/** The plan of a world, which is the same where some of it is decided ahead. */
+export function plan(world: World): Plan {
+  const input = inputOf(world);
+  const made = makePlan(input);
+  expect(makePlan({ ...input, decided: decidedAhead(world) })).toEqual(made);
+  return made;
+}
+
+/** What is decided before everything is observed. */
+export function decidedAhead(world: World): DecidingAhead['decisions'] {
+  const { bindings, observed, ...known } = inputOf(world);
+  const deciding = new DecidingAhead(known);
+  for (const [address, observation] of observed.records) {
+    const binding = bindings.get(address);
+    if (binding !== undefined) deciding.take(binding, observation);
+  }
+  deciding.decide();
+  return deciding.decisions;
+}
+
+function inputOf({
   resources,
   state = stateOf({}),
   observed = observedOf({}),
   scope,
   alsoDeclared,
-}: World): Plan {
+}: World): PlanInput {
   const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
-  return makePlan({
+  return {
     bindings: bindResources(resources, { state, declared }),
     declared,
     scope,
@@ -38,7 +60,7 @@ export function plan({
     allowReplace: new Set(),
     guards: { maxChangedPercent: 50, minResources: 10 },
     version: '1.2.3',
-  });
+  };
 }
 
 export function at({ document }: Plan, address: string): PlannedResource {

@@ -1,0 +1,86 @@
+import type { Address } from '../manifests/resource.ts';
+import { isPlain } from '../values/value.ts';
+import type { Binding } from './bind.ts';
+import { decide } from './decide.ts';
+import type { Deciding } from './decide-all.ts';
+import type { Decision } from './decision.ts';
+import { leavesOf } from './field-rules.ts';
+import { kindNamed } from './kind-named.ts';
+import { remembersSecret } from './memory.ts';
+import type { Observation } from './read.ts';
+
+type Known = Pick<Deciding, 'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'workspaceFlag'>;
+
+interface Seen {
+  readonly binding: Binding;
+  readonly observation: Observation;
+}
+
+/**
+ * Decides, while other records are awaited, what depends on one record and its manifest alone: most of a plan in which little changes.
+ * What it decides is what `decideAll` would.
+ */
+export class DecidingAhead {
+  readonly #decisions = new Map<Address, Decision>();
+  readonly #known: Known;
+  #seen: Seen[] = [];
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  /** What was decided so far. */
+  get decisions(): ReadonlyMap<Address, Decision> {
+    return this.#decisions;
+  }
+
+  take(binding: Binding, observation: Observation): void {
+    if (!this.#isAlone(binding, observation)) return;
+    this.#seen.push({ binding, observation });
+    // Not at once: answers that came together first make room for as many requests.
+    if (this.#seen.length === 1) setImmediate(() => this.decide());
+  }
+
+  /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */
+  decide(): void {
+    const { kinds, fingerprints, state, allowReplace, workspaceFlag = '' } = this.#known;
+    for (const { binding, observation } of this.#seen.splice(0)) {
+      const { address, kind: name, spec, mayReplace } = binding.resource;
+      const kind = kindNamed(kinds, name);
+      const facts = {
+        binding,
+        kind,
+        observation,
+        leaves: leavesOf(kind, spec),
+        missing: [],
+        namesakes: [],
+        namesakeHolder: undefined,
+        contender: undefined,
+        holder: undefined,
+        candidates: [],
+        mayReplace: mayReplace || allowReplace.has(address),
+        fingerprints,
+        salt: state.salt,
+        workspaceFlag,
+      };
+      try {
+        this.#decisions.set(address, decide(facts));
+      } catch {
+        // There the run ends in good order.
+      }
+    }
+  }
+
+  /** True where neither another resource, nor a list, nor a secret has a say. */
+  #isAlone({ resource, entry, previousAddress, pending }: Binding, observation: Observation): boolean {
+    return (
+      observation.status === 'shown' &&
+      entry?.id === observation.record.id &&
+      previousAddress === undefined &&
+      pending === undefined &&
+      kindNamed(this.#known.kinds, resource.kind).naturalKey === undefined &&
+      isPlain(resource.spec) &&
+      !remembersSecret(entry)
+    );
+  }
+}
