@@ -37,8 +37,8 @@ export class DecidingAhead {
   take(binding: Binding, observation: Observation): void {
     if (!this.#isAlone(binding, observation)) return;
     this.#seen.push({ binding, observation });
-    // Not at once: answers that came together first make room for as many requests.
-    if (this.#seen.length === 1) setImmediate(() => this.decide());
+    // Answers that came together first make room for as many requests, which are sent in the next turn.
+    if (this.#seen.length === 1) setImmediate(() => setImmediate(() => this.decide()));
   }
 
   /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */

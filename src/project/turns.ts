@@ -13,6 +13,8 @@ export class Turns {
 
   async next(): Promise<void> {
     await setImmediate();
+    // What came with the turn before lets the next requests go only now.
+    await setImmediate();
     this.#end = performance.now() + LONGEST;
   }
 }
