@@ -67,11 +67,19 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
   const of = { agents, project, voxform };
   await validating({ ...bench, rounds }, of);
   const plan = await planning({ ...bench, rounds }, of, 0);
-  if (agents <= 10_000) await planning({ ...bench, rounds: 1 }, of, 20);
+  if (agents <= 10_000) await planning({ ...bench, rounds }, of, 20);
   await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
   forget(project);
   const validate = await voxform(['validate', '--quiet'], { memory: true });
   const list = await voxform(['state', 'list', '--quiet'], { memory: true });
+  for (const [command, { mebibytes = Number.NaN }] of Object.entries({
+    apply: applied,
+    validate,
+    'state list': list,
+  })) {
+    const what = `${command} ${agents}: memory`;
+    emit({ what, floor: '', floorValue: undefined, value: mebibytes, unit: 'MiB', budget: undefined });
+  }
   rmSync(project, { recursive: true, force: true });
   return {
     validate: processorOf(validate),
