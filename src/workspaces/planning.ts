@@ -94,9 +94,10 @@ export function preparedToPlan<T>(
 async function begin({ opened, options, now }: Loading): Promise<Early | undefined> {
   const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
   if (!isWhole || options.refresh === false) return undefined;
-  // First, so that what it needs is loaded while the state is being read.
-  const client = opened.connect(options);
+  let client: PlatformClient | undefined;
   try {
+    // First, so that what it needs is loaded while the state is being read.
+    client = opened.connect(options);
     const holder = await opened.store.holder();
     const state = await opened.state();
     const { workspaceId } = opened.workspace;
@@ -104,7 +105,7 @@ async function begin({ opened, options, now }: Loading): Promise<Early | undefin
     const ahead = new ReadAhead({ client, kinds, lookups, workspaceId, state, concurrency, now });
     return { holder, state, client, ahead };
   } catch {
-    await client.close();
+    await client?.close();
     return undefined;
   }
 }
