@@ -30,6 +30,8 @@ export interface LoadOptions {
   /** What the files declare, where they were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
+  /** Ends the work, with a UserError. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Told of what the manifests of a workspace declare, while they are being read; they may turn out to be wrong. */
@@ -59,7 +61,7 @@ export async function loadDesired(options: LoadOptions): Promise<Desired> {
   const checked: Checked[] = [];
   const resources: Resource[] = [];
   const contexts = formsContexts(options, overlays);
-  const turns = new Turns();
+  const turns = new Turns(options.signal);
   for (const declaration of unique) {
     if (turns.isOver()) await turns.next();
     if (overlays.skips(declaration.address)) {

@@ -23,11 +23,13 @@ export interface ReadOptions extends KnownNames {
   readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
   /** Texts that files are taken to have instead of their own, by real path. */
   readonly drafts?: ReadonlyMap<string, string> | undefined;
+  /** Ends the reading, with a UserError. */
+  readonly signal?: AbortSignal | undefined;
   /** Asked before a file is parsed, instead of the project's own. */
   readonly documents?: DocumentCache | undefined;
 }
 
-/** Reads every manifest of the project. Never throws over what is in them. */
+/** Reads every manifest of the project. Never throws over what is in them. @throws UserError where the signal comes. */
 export async function readDeclarations(project: Project, known: ReadOptions): Promise<ReadDeclarations> {
   const findings: Finding[] = [];
   const files = manifestFiles(project, findings);
@@ -39,7 +41,7 @@ export async function readDeclarations(project: Project, known: ReadOptions): Pr
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
   const beside = new ParseBeside();
-  const turns = new Turns();
+  const turns = new Turns(known.signal);
   try {
     for (const [at, file] of files.entries()) {
       if (turns.isOver()) await turns.next();

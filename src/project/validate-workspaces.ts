@@ -7,7 +7,7 @@ import { loadProject } from './load-project.ts';
 import { readDeclarations } from './read-declarations.ts';
 import { selectWorkspaces } from './select-workspaces.ts';
 
-export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env'> {
+export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
   readonly cwd: string;
   readonly mayCache?: boolean | undefined;
   readonly names: readonly string[] | 'all';
@@ -30,15 +30,16 @@ export interface Validated {
  * @throws UserError where a workspace is not known.
  */
 export async function validateWorkspaces(options: ValidateWorkspaces): Promise<Validated> {
-  const { cwd, env, mayCache, names, kinds, lookups, mode } = options;
+  const { cwd, env, mayCache, names, kinds, lookups, mode, signal } = options;
   try {
     const project = await loadProject({ cwd, env, mayCache });
     const selected = selectWorkspaces(project, { names, env, requireKey: false });
-    const declarations = await readDeclarations(project, { kinds, lookups });
+    const declarations = await readDeclarations(project, { kinds, lookups, signal });
     const loaded = [];
     for (const workspace of selected) {
       const { name } = workspace;
-      const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, declarations });
+      const common = { project, kinds, lookups, env, mode, signal, declarations };
+      const desired = await loadDesired({ ...common, workspace });
       loaded.push({ name, ...desired });
     }
     return { workspaces: loaded, diagnostics: shared(loaded) };

@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { agentManifest, testWorkspace } from './workspace.ts';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { command } from '../trust/in-process.ts';
+import { API_KEY, agentManifest, testWorkspace } from './workspace.ts';
 
 const AGENTS = Array.from({ length: 6 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
 
@@ -84,5 +87,34 @@ describe('an interrupted apply', () => {
     const { stdout } = await workspace.run('state', 'list', '--output', 'json');
     const unknown = (JSON.parse(stdout) as { status: string }[]).filter(({ status }) => status === 'unknown');
     expect(unknown.length).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe('work that asks the platform for nothing', () => {
+  it('ends a validate between two manifests', async () => {
+    const many = Array.from({ length: 500 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': many, 'manifests/b.yaml': AGENTS });
+    const interrupts = new Interrupts(() => undefined);
+    interrupts.raise('SIGINT');
+    const { code, stdout, stderr } = await command(['validate'], {
+      cwd: workspace.folder.root,
+      interrupts,
+    });
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(stderr).toContain('interrupted');
+  });
+
+  it('ends an export that is writing, and leaves nothing of it', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': AGENTS });
+    await workspace.run('apply', '--auto-approve');
+    const { code, stderr } = await command(['export', '--out', 'exported', '--verbose'], {
+      cwd: workspace.folder.root,
+      env: { VOXFORM_API_KEY: API_KEY },
+      // The last that is read.
+      until: /GET \/api\/v1\/knowledge-bases\S* 200/,
+    });
+    expect(code).toBe(143);
+    expect(stderr).toContain('interrupted');
+    expect(readdirSync(workspace.folder.root).filter((name) => name.startsWith('exported'))).toEqual([]);
   });
 });

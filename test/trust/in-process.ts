@@ -16,14 +16,15 @@ export interface CommandOptions {
   readonly stdout?: Writable;
   /** Ends the command, as SIGTERM does, once its log says this. */
   readonly until?: RegExp | undefined;
+  readonly interrupts?: Interrupts;
 }
 
 /** A whole command in this process: what it wrote, and its exit code. */
 export async function command(
   args: readonly string[],
-  { cwd, env = {}, now = () => new Date(), until, ...streams }: CommandOptions,
+  { cwd, env = {}, now = () => new Date(), until, ...rest }: CommandOptions,
 ): Promise<CommandResult> {
-  const interrupts = new Interrupts(() => undefined);
+  const interrupts = rest.interrupts ?? new Interrupts(() => undefined);
   const stdout = new Collector();
   const stderr = new Collector((text) => {
     if (until?.test(text)) interrupts.raise('SIGTERM');
@@ -33,7 +34,7 @@ export async function command(
     cwd,
     env,
     stdin: () => Readable.from([]),
-    stdout: streams.stdout ?? stdout,
+    stdout: rest.stdout ?? stdout,
     stderr,
     interrupts,
     now,

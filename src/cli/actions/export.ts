@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE } from '../../project/load-project.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { discoverEach, idsInState } from '../../workspaces/discover.ts';
@@ -66,7 +66,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       layout: options.layout,
       settings: await settingsFiles(),
     });
-    const { written, replaced } = await write(target, files, options);
+    const { written, replaced } = await write(target, untilStopped(files, context), options);
     const left =
       options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
     progress.clear();
@@ -82,6 +82,14 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   } finally {
     spool.close();
     await client.close();
+  }
+}
+
+/** @throws UserError once the run is interrupted: what was written is then taken away again. */
+function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): Generator<ProjectFile> {
+  for (const file of files) {
+    if (interrupts.stop.aborted) throw new UserError('interrupted');
+    yield file;
   }
 }
 

@@ -44,9 +44,9 @@ async function validateSeveral(
   names: readonly string[] | 'all',
   { output, secrets }: ValidateOptions,
 ): Promise<number> {
-  const { cwd, env, mayCache, terminal } = context;
+  const { cwd, env, mayCache, terminal, interrupts } = context;
   const mode = secrets ? 'offline-with-secrets' : 'offline';
-  const validating = { cwd, env, mayCache, names, kinds, lookups, mode } as const;
+  const validating = { cwd, env, mayCache, names, kinds, lookups, mode, signal: interrupts.stop } as const;
   const { workspaces, diagnostics } = await validateWorkspaces(validating);
   const all = workspaces.length;
   const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
@@ -72,12 +72,13 @@ async function validateSeveral(
 
 /** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
 async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
-  const { cwd, env, mayCache, workspace: name } = context;
+  const { cwd, env, mayCache, workspace: name, interrupts } = context;
   try {
     const project = await loadProject({ cwd, env, mayCache });
     const workspace = selectWorkspace(project, { name, env, requireKey: false });
     const mode = secrets ? 'offline-with-secrets' : 'offline';
-    return await loadDesired({ project, workspace, kinds, lookups, env, mode });
+    const signal = interrupts.stop;
+    return await loadDesired({ project, workspace, kinds, lookups, env, mode, signal });
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
     return { resources: [], diagnostics: await everythingWrong(error, { kinds, lookups, env, name }) };

@@ -18,7 +18,10 @@ export const nodeFiles: Files = { ...promises, readFile: readWhole };
 async function readWhole(path: string): Promise<Buffer> {
   const handle = await promises.open(path);
   try {
-    const { size } = await handle.stat();
+    const status = await handle.stat();
+    // What is no file of its own does not know how much it has.
+    if (!status.isFile() || status.size === 0) return await handle.readFile();
+    const { size } = status;
     const bytes = Buffer.allocUnsafeSlow(size);
     let filled = 0;
     while (filled < size) {
