@@ -2,14 +2,14 @@ import type { Address } from '../manifests/resource.ts';
 import { isPlain } from '../values/value.ts';
 import type { Binding } from './bind.ts';
 import { decide } from './decide.ts';
-import type { Deciding } from './decide-all.ts';
+import { ownFacts } from './decide-all.ts';
 import type { Decision } from './decision.ts';
 import { leavesOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { remembersSecret } from './memory.ts';
 import type { Observation } from './read.ts';
 
-type Known = Pick<Deciding, 'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'workspaceFlag'>;
+type Known = Parameters<typeof ownFacts>[1];
 
 interface Seen {
   readonly binding: Binding;
@@ -43,28 +43,21 @@ export class DecidingAhead {
 
   /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */
   decide(): void {
-    const { kinds, fingerprints, state, allowReplace, workspaceFlag = '' } = this.#known;
     for (const { binding, observation } of this.#seen.splice(0)) {
-      const { address, kind: name, spec, mayReplace } = binding.resource;
-      const kind = kindNamed(kinds, name);
+      const own = ownFacts(binding, this.#known);
       const facts = {
-        binding,
-        kind,
+        ...own,
         observation,
-        leaves: leavesOf(kind, spec),
+        leaves: leavesOf(own.kind, binding.resource.spec),
         missing: [],
         namesakes: [],
         namesakeHolder: undefined,
         contender: undefined,
         holder: undefined,
         candidates: [],
-        mayReplace: mayReplace || allowReplace.has(address),
-        fingerprints,
-        salt: state.salt,
-        workspaceFlag,
       };
       try {
-        this.#decisions.set(address, decide(facts));
+        this.#decisions.set(binding.resource.address, decide(facts));
       } catch {
         // There the run ends in good order.
       }

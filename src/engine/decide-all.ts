@@ -6,7 +6,7 @@ import type { Leaves } from '../values/path.ts';
 import { hasReference, references, withReferences } from '../values/value.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
-import type { Decision } from './decision.ts';
+import type { Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { lookUp, missingSentence } from './lookups.ts';
@@ -73,8 +73,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     decisions.set(
       resource.address,
       decide({
-        binding,
-        kind,
+        ...ownFacts(binding, input),
         observation,
         leaves,
         missing,
@@ -83,14 +82,32 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
         contender: contender === binding.previousAddress ? undefined : contender,
         holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
         candidates: input.observed.candidates.get(resource.address) ?? [],
-        mayReplace: resource.mayReplace || input.allowReplace.has(resource.address),
-        fingerprints: input.fingerprints,
-        salt: input.state.salt,
-        workspaceFlag: input.workspaceFlag ?? '',
       }),
     );
   }
   return decisions;
+}
+
+/** What a decision takes from the resource and the run alone, whatever was observed. */
+export function ownFacts(
+  binding: Binding,
+  {
+    kinds,
+    fingerprints,
+    state,
+    allowReplace,
+    workspaceFlag = '',
+  }: Pick<Deciding, 'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'workspaceFlag'>,
+): Pick<Facts, 'binding' | 'kind' | 'mayReplace' | 'fingerprints' | 'salt' | 'workspaceFlag'> {
+  const { address, kind, mayReplace } = binding.resource;
+  return {
+    binding,
+    kind: kindNamed(kinds, kind),
+    mayReplace: mayReplace || allowReplace.has(address),
+    fingerprints,
+    salt: state.salt,
+    workspaceFlag,
+  };
 }
 
 /** A record found by its natural key may be one that the state knows under an address that nothing declares any more. */

@@ -16,6 +16,7 @@ const MOST_CHARACTERS = 2 * 1024 * 1024;
 const ALWAYS_KEPT = 1024 * 1024;
 /** A side file of this age, in milliseconds, was left behind by a process that died. */
 const LEFT_BEHIND = 60_000;
+
 /**
  * Keeps parsed files in one file on the disk, as JSON lines: a head, an entry for each text, and a seal. The seal covers all of it and
  * where and when the file was made, so that a cache that came by Git, by copying, or damaged is taken for none.

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { fill } from './read-file.ts';
 
 /** Read and digested at once, in bytes: little enough to be read for a single line. */
 const BLOCK = 64 * 1024;
@@ -212,14 +213,4 @@ function birthOf({ ino, birthtimeNs }: { ino: bigint; birthtimeNs: bigint }): st
 
 function sealOf(birth: string, digests: readonly string[]): string {
   return `"${hash('sha256', birth + digests.join('\n'), 'base64url')}"\n`;
-}
-
-/** False where the file has less than that. */
-function fill(descriptor: number, bytes: Buffer, position: number): boolean {
-  for (let done = 0; done < bytes.length; ) {
-    const read = readSync(descriptor, bytes, done, bytes.length - done, position + done);
-    if (read === 0) return false;
-    done += read;
-  }
-  return true;
 }

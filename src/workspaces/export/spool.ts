@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { fill } from '../../manifests/read-file.ts';
 
 /** Where a value lies. */
 export interface Place {
@@ -58,10 +59,8 @@ export class Spool {
     const block = this.#blocks.findLast((each) => each.at <= at);
     if (block !== undefined) return deserialize(block.bytes.subarray(at - block.at, at - block.at + length));
     const bytes = Buffer.allocUnsafe(length);
-    for (let read = 0; read < length; ) {
-      const more = this.#file === undefined ? 0 : readSync(this.#file, bytes, read, length - read, at + read);
-      if (more === 0) throw new Error('what was laid aside for the export is not there any more');
-      read += more;
+    if (this.#file === undefined || !fill(this.#file, bytes, at)) {
+      throw new Error('what was laid aside for the export is not there any more');
     }
     return deserialize(bytes);
   }
