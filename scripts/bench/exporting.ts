@@ -1,10 +1,16 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { median, type Run, type RunOptions, runNode, startPlatform } from './processes.ts';
-import type { Row } from './report.ts';
+import {
+  type Applied,
+  BARE_LOOP,
+  interleaved,
+  type Run,
+  type RunOptions,
+  runNode,
+  startPlatform,
+} from './processes.ts';
+import { memoryBudget, type Row } from './report.ts';
 import { projectText } from './workload.ts';
-
-const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
 
 export interface Exporting {
   /** How often it is timed; the median counts. */
@@ -13,17 +19,10 @@ export interface Exporting {
   emit(row: Row): void;
 }
 
-/** A project whose state knows every agent. */
-export interface Exported {
-  readonly agents: number;
-  readonly project: string;
-  voxform(args: readonly string[], options?: RunOptions): Promise<Run>;
-}
-
 /** All agents written out as manifests, against the bare loop over the same requests: resident memory, and time. */
 export async function exporting(
   { rounds, concurrency, emit }: Exporting,
-  { agents, project, voxform }: Exported,
+  { agents, project, voxform }: Applied,
 ): Promise<void> {
   const platform = await startPlatform(agents, 0);
   const out = path.join(project, 'exported');
@@ -35,26 +34,23 @@ export async function exporting(
   try {
     writeFileSync(path.join(project, 'voxform.yaml'), projectText(platform.baseUrl));
     const { mebibytes = Number.NaN } = await writeOut({ memory: true });
-    const budget = agents <= 10_000 ? 400 : 2048;
     emit({
       what: `export ${agents}: memory`,
       floor: '',
       floorValue: undefined,
       value: mebibytes,
       unit: 'MiB',
-      budget,
+      budget: memoryBudget(agents),
     });
-    const bare: number[] = [];
-    const whole: number[] = [];
-    for (let round = 0; round < rounds; round++) {
-      bare.push((await runNode([BARE_LOOP, platform.baseUrl, String(agents), atOnce])).seconds);
-      whole.push((await writeOut()).seconds);
-    }
+    const times = await interleaved(rounds, {
+      bare: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), atOnce]),
+      whole: () => writeOut(),
+    });
     emit({
       what: `export ${agents}: time`,
       floor: 'loop',
-      floorValue: median(bare),
-      value: median(whole),
+      floorValue: times.bare,
+      value: times.whole,
       budget: undefined,
     });
   } finally {

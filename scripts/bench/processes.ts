@@ -70,6 +70,16 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
+/** Path of the loop that does no more than read. */
+export const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
+
+/** A project that was applied, so that its state knows every agent. */
+export interface Applied {
+  readonly agents: number;
+  readonly project: string;
+  voxform(args: readonly string[], options?: RunOptions): Promise<Run>;
+}
+
 const SERVER = path.join(import.meta.dirname, 'platform-server.ts');
 
 /** The minimal platform in a process of its own, with so many agents in it. */
@@ -103,4 +113,20 @@ async function told<T>(child: ChildProcess): Promise<T> {
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+}
+
+/** Median seconds of each, all of them once a round: what slows the machine down slows all of them down. */
+export async function interleaved<Name extends string>(
+  rounds: number,
+  runs: Readonly<Record<Name, () => Promise<Run>>>,
+): Promise<Record<Name, number>> {
+  const names = Object.keys(runs) as Name[];
+  const seconds = new Map<Name, number[]>(names.map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) seconds.get(name)?.push((await runs[name]()).seconds);
+  }
+  return Object.fromEntries(names.map((name) => [name, median(seconds.get(name) ?? [])])) as Record<
+    Name,
+    number
+  >;
 }

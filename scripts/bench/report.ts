@@ -26,6 +26,11 @@ export function rowText(row: Row): string {
   return `| ${[what, floorText, `${figure(value)} ${unit}`, shown, limit, verdict].join(' | ')} |`;
 }
 
+/** Largest resident memory of a run over so many agents, in MiB. */
+export function memoryBudget(agents: number): number {
+  return agents <= 10_000 ? 400 : 2048;
+}
+
 export const HEADER = '| what | floor | voxform | ratio | budget | |\n| --- | --- | --- | --- | --- | --- |';
 
 function figure(value: number): string {

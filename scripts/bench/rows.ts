@@ -1,8 +1,17 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { exporting } from './exporting.ts';
-import { median, type Platform, type Run, type RunOptions, runNode, startPlatform } from './processes.ts';
-import type { Row } from './report.ts';
+import {
+  type Applied,
+  BARE_LOOP,
+  interleaved,
+  median,
+  type Platform,
+  type Run,
+  runNode,
+  startPlatform,
+} from './processes.ts';
+import { memoryBudget, type Row } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
 
 export interface Bench {
@@ -16,15 +25,7 @@ export interface Bench {
 }
 
 const CONCURRENCY = 16;
-const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
 const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
-
-/** A project that was applied, so that its state knows every agent. */
-interface Applied {
-  readonly agents: number;
-  readonly project: string;
-  voxform(args: readonly string[], options?: RunOptions): Promise<Run>;
-}
 
 /** `--version` and `--help` against a Node that does nothing. */
 export async function startUp({ bin, rounds, emit }: Bench): Promise<void> {
@@ -196,7 +197,7 @@ async function tellMemory(
   flags: readonly string[],
 ): Promise<number> {
   let warm = Number.NaN;
-  const budget = agents <= 10_000 ? 400 : 2048;
+  const budget = memoryBudget(agents);
   for (const cache of ['warm', 'cold']) {
     if (cache === 'cold') forget(project);
     const run = await voxform(flags, { memory: true });
@@ -251,20 +252,4 @@ const MEASURABLE = 0.02;
 /** The parse cache is what makes a run warm. */
 function forget(project: string): void {
   rmSync(path.join(project, '.voxform', 'cache'), { recursive: true, force: true });
-}
-
-/** Median seconds of each, all of them once a round: what slows the machine down slows all of them down. */
-async function interleaved<Name extends string>(
-  rounds: number,
-  runs: Readonly<Record<Name, () => Promise<Run>>>,
-): Promise<Record<Name, number>> {
-  const names = Object.keys(runs) as Name[];
-  const seconds = new Map<Name, number[]>(names.map((name) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const name of names) seconds.get(name)?.push((await runs[name]()).seconds);
-  }
-  return Object.fromEntries(names.map((name) => [name, median(seconds.get(name) ?? [])])) as Record<
-    Name,
-    number
-  >;
 }
