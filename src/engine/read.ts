@@ -47,7 +47,7 @@ export async function getRecord(
     refuseForeignRecord(record, kind.name, workspaceId);
     return { status: 'shown', record };
   } catch (error) {
-    if (error instanceof PlatformError && error.status === 404) return { status: 'gone' };
+    if (error instanceof PlatformError && error.saysMissing) return { status: 'gone' };
     throw error;
   }
 }
@@ -128,12 +128,11 @@ export async function collect<
       }
     });
   } catch (error) {
-    if (error instanceof PlatformError && (error.status === 404 || error.status === 403)) {
+    if (error instanceof PlatformError && (error.saysMissing || error.status === 403)) {
       throw new UserError(`${error.message}: the workspace ${workspaceId} cannot be read`, {
-        hint:
-          error.status === 404
-            ? 'Check base_url, which ends before /api/v1, and that workspace_id and api_key belong together.'
-            : 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
+        hint: error.saysMissing
+          ? 'Check base_url, which ends before /api/v1, and that workspace_id and api_key belong together.'
+          : 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
         cause: error,
       });
     }

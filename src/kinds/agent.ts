@@ -24,7 +24,7 @@ export const agent: Kind = {
     try {
       return { record: await client.agents.latestVersion(record.id), ahead: isAhead(record) };
     } catch (error) {
-      if (error instanceof PlatformError && error.status === 404) return undefined;
+      if (error instanceof PlatformError && error.saysMissing) return undefined;
       throw error;
     }
   },

@@ -11,9 +11,9 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
   try {
     for await (const _ of client.users.list()) break;
   } catch (error) {
-    if (!(error instanceof PlatformError) || error.reason === 'aborted') throw error;
+    if (!(error instanceof PlatformError) || ['aborted', 'gateway'].includes(error.reason)) throw error;
     // Whatever else is wrong says nothing of the workspace, and the first write will meet it too.
-    if (error.status !== 404 && error.status !== 403) return;
+    if (!error.saysMissing && error.status !== 403) return;
     throw new UserError(
       `${error.message}: the platform does not know the workspace ${workspaceId}, or not for this key; nothing was written`,
       { hint: 'Check that workspace_id, base_url and api_key belong together.', cause: error },

@@ -26,7 +26,7 @@ export function troubleOf(error: unknown): string {
 
 function concernsAll({ reason, status = 0 }: PlatformError): boolean {
   if (reason === 'status') return status >= 500 || [401, 403, 408, 429].includes(status);
-  return reason === 'network' || reason === 'timeout';
+  return reason === 'network' || reason === 'timeout' || reason === 'gateway';
 }
 
 /** False for what can only be a mistake of ours. */

@@ -6,6 +6,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
   switch (error.reason) {
     case 'status':
       return statusHint(error);
+    case 'gateway':
+      return `check the workspace's ${where}; if it is right, a gateway before the platform has a problem: try again later`;
     case 'network':
       return `voxform could not reach the platform; check the workspace's ${where}, the network and any proxy${lost(error)}`;
     case 'timeout':

@@ -38,11 +38,18 @@ export class PlatformError extends Error {
   get outcome(): Outcome {
     return this.facts.outcome;
   }
+
+  /** True where the platform itself says that it has nothing at this path; a gateway's 404 says nothing of it. */
+  get saysMissing(): boolean {
+    return this.reason === 'status' && this.status === 404;
+  }
 }
 
 export type PlatformErrorReason =
   /** An answer with a status other than 2xx. */
   | 'status'
+  /** A 404 of another server than the platform: a gateway, a load balancer, a web site. */
+  | 'gateway'
   /** No connection, or the connection broke. */
   | 'network'
   | 'timeout'

@@ -3,7 +3,7 @@ import { readErrorBody } from './error-body.ts';
 import { type Outcome, PlatformError } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
 import { oneLine } from './plain-text.ts';
-import { errorCode, type Method } from './retry.ts';
+import { errorCode, isGateways404, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
 export interface FailedCall {
@@ -21,7 +21,8 @@ export interface FailedCall {
 /** The error for a last attempt that did not succeed. */
 export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
   if (result.type === 'answer') {
-    return result.status < 400 ? redirected(call, result) : refused(call, result);
+    if (result.status < 400) return redirected(call, result);
+    return isGateways404(result) ? notThePlatform(call, result) : refused(call, result);
   }
   const said = `${wordsFor(call, result)}${afterTries(call)}`;
   return new PlatformError(
@@ -108,6 +109,22 @@ function refused(call: FailedCall, result: AttemptResult & { type: 'answer' }): 
         requestWords(requestId),
         call.tries > 1 ? `after ${call.tries} tries` : undefined,
       ])}`,
+    ),
+  );
+}
+
+function notThePlatform(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
+  const { status } = result;
+  const { detail } = readErrorBody(result.body, call.redact);
+  const requestId = requestIdOf(result.headers, call.redact);
+  const said = detail === undefined ? '' : `: ${detail}`;
+  const notes = [requestWords(requestId), call.tries > 1 ? `after ${call.tries} tries` : undefined];
+  return new PlatformError(
+    'gateway',
+    { method: call.method, path: call.path, outcome: call.outcome, status, detail, requestId },
+    message(
+      call,
+      `${status} from a gateway or another server, not from the platform${said}${inBrackets(notes)}`,
     ),
   );
 }

@@ -3,7 +3,7 @@ import { UserError } from '../problems/user-error.ts';
 import type { PlatformClient } from './client.ts';
 import { type Query, queryText } from './connection.ts';
 import { PER_PAGE, pages } from './pages.ts';
-import { type Asked, readItems, readPage, readRecord } from './read-answer.ts';
+import { type Asked, readItems, readPage, readRecord, refuseOther } from './read-answer.ts';
 import {
   agentRecord,
   apiKeyRecord,
@@ -26,12 +26,12 @@ export interface ClientOptions {
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
 export function createClient({ transport, workspaceId }: ClientOptions): PlatformClient {
   const requests = requestsOver(transport);
-  const { get, write, list } = requests;
+  const { get, named, write, list } = requests;
   const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
   return {
     agents: {
-      get: async (id) => get(agentRecord, agent(id)),
+      get: async (id) => named(agentRecord, id, agent(id)),
       create: async (body) => write(agentRecord, { method: 'POST', path: '/api/v1/agents' }, body),
       update: async (id, body) => write(agentRecord, { method: 'PUT', path: agent(id) }, body),
       versions: (id) => list(versionSummary, `${agent(id)}/versions`),
@@ -50,10 +50,10 @@ export function createClient({ transport, workspaceId }: ClientOptions): Platfor
           const body = { ...filter, per_page: PER_PAGE, cursor };
           return readPage(callRecord, asked, await transport.send({ ...asked, body }));
         }),
-      get: async (id) => get(callRecord, `/api/v1/call-histories/${segment(id)}`),
+      get: async (id) => named(callRecord, id, `/api/v1/call-histories/${segment(id)}`),
     },
     webhooks: {
-      get: async (id) => get(webhookRecord, `/api/v1/webhooks/${segment(id)}`),
+      get: async (id) => named(webhookRecord, id, `/api/v1/webhooks/${segment(id)}`),
       create: async (body) => write(webhookRecord, { method: 'POST', path: '/api/v1/webhooks' }, body),
     },
     users: {
@@ -76,6 +76,15 @@ function requestsOver(transport: Transport) {
     async get<T>(schema: z.ZodType<T>, path: string): Promise<T> {
       const { asked, answer } = await ask(path, {});
       return readRecord(schema, asked, answer);
+    },
+    /** The record with this id: an answer with another one would have that one written over. */
+    async named<T extends { readonly id: string }>(
+      schema: z.ZodType<T>,
+      id: string,
+      path: string,
+    ): Promise<T> {
+      const { asked, answer } = await ask(path, {});
+      return refuseOther(readRecord(schema, asked, answer), { id, asked, answer });
     },
     async write<T>(schema: z.ZodType<T>, asked: Asked, body: unknown): Promise<T> {
       return readRecord(schema, asked, await transport.send({ ...asked, body }));

@@ -20,6 +20,15 @@ export function readRecord<T>(schema: z.ZodType<T>, asked: Asked, answer: Transp
   return admitted(schema, data, (problem) => unexpected(asked, answer, problem));
 }
 
+/** The record, if it is the one that was asked for. Throws `PlatformError` `malformed` otherwise. */
+export function refuseOther<T extends { readonly id: string }>(
+  record: T,
+  { id, asked, answer }: { readonly id: string; readonly asked: Asked; readonly answer: TransportAnswer },
+): T {
+  if (record.id === id) return record;
+  throw unexpected(asked, answer, `the answer is about another record, ${JSON.stringify(record.id)}`);
+}
+
 /** The records of a list that has `data` only. */
 export function readItems<T>(schema: z.ZodType<T>, asked: Asked, answer: TransportAnswer): T[] {
   const data = dataOf(asked, answer);

@@ -29,6 +29,29 @@ export function isRefusal(status: number): boolean {
 }
 
 /**
+ * Whether a server before the platform says that it has no such path: a gateway while the platform is started anew, or a
+ * proxy. The platform's own errors are JSON or empty.
+ */
+export function isGateways404(result: AttemptResult): boolean {
+  if (result.type !== 'answer' || result.status !== 404) return false;
+  const text = result.body
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trim();
+  if (text === '') return false;
+  try {
+    // A text such as 404 is JSON by accident.
+    return !isContainer(JSON.parse(text)) && !/json/i.test(single(result.headers['content-type']) ?? '');
+  } catch {
+    return true;
+  }
+}
+
+function isContainer(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+/**
  * Whether to send it once more. Reads and PUTs go again after whatever may pass; a POST only where it certainly did not
  * happen, because the platform would carry it out twice.
  */
@@ -36,7 +59,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
   if (tries >= MOST_TRIES) return false;
   if (result.type === 'answer') {
-    return method !== 'POST' && isRefusal(result.status);
+    return method !== 'POST' && (isRefusal(result.status) || isGateways404(result));
   }
   if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
   return method !== 'POST' || !result.sent;

@@ -22,9 +22,13 @@ const lines = (seen: readonly SeenRequest[]) =>
 const RECORD = { data: { id: '01A', number: '+4930123456', email: 'a@b.example' } };
 
 describe('an endpoint', () => {
-  it.each<{ line: string; call: (client: PlatformClient) => Promise<unknown> }>([
+  it.each<{ line: string; call: (client: PlatformClient) => Promise<unknown>; id?: string }>([
     { line: 'GET /api/v1/agents/01A', call: (client) => client.agents.get('01A') },
-    { line: 'GET /api/v1/agents/a%2Fb%3Fc%20%25', call: (client) => client.agents.get('a/b?c %') },
+    {
+      line: 'GET /api/v1/agents/a%2Fb%3Fc%20%25',
+      call: (client) => client.agents.get('a/b?c %'),
+      id: 'a/b?c %',
+    },
     { line: 'POST /api/v1/agents {"name":"a"}', call: (client) => client.agents.create({ name: 'a' }) },
     {
       line: 'PUT /api/v1/agents/01A {"name":"b"}',
@@ -36,8 +40,8 @@ describe('an endpoint', () => {
       line: 'POST /api/v1/numbers {"number":"+4930123456"}',
       call: (client) => client.numbers.create({ number: '+4930123456' }),
     },
-    { line: 'GET /api/v1/call-histories/01C', call: (client) => client.calls.get('01C') },
-    { line: 'GET /api/v1/webhooks/01W', call: (client) => client.webhooks.get('01W') },
+    { line: 'GET /api/v1/call-histories/01C', call: (client) => client.calls.get('01C'), id: '01C' },
+    { line: 'GET /api/v1/webhooks/01W', call: (client) => client.webhooks.get('01W'), id: '01W' },
     {
       line: 'POST /api/v1/webhooks {"url":"https://x.example"}',
       call: (client) => client.webhooks.create({ url: 'https://x.example' }),
@@ -46,9 +50,9 @@ describe('an endpoint', () => {
       line: 'PUT /api/v1/workspaces/ws%201/users/01U {"role":"admin"}',
       call: (client) => client.users.update('01U', { role: 'admin' }),
     },
-  ])('$line', async ({ line, call }) => {
-    const { client, seen } = await clientFor(RECORD);
-    expect(await call(client)).toMatchObject({ id: '01A' });
+  ])('$line', async ({ line, call, id = '01A' }) => {
+    const { client, seen } = await clientFor({ data: { ...RECORD.data, id } });
+    expect(await call(client)).toMatchObject({ id });
     expect(lines(seen)).toEqual([line]);
   });
 
@@ -179,6 +183,17 @@ describe('a record', () => {
     const lost = { reason: 'malformed', outcome: 'lost' };
     expect(await failureFrom(client.agents.create({ name: 'a' }))).toMatchObject(lost);
     expect(await failureFrom(client.agents.update('01A', { name: 'a' }))).toMatchObject(lost);
+  });
+
+  it.each<{ kind: string; call: (client: PlatformClient) => Promise<unknown>; path: string }>([
+    { kind: 'agent', call: (client) => client.agents.get('01B'), path: 'agents/01B' },
+    { kind: 'webhook', call: (client) => client.webhooks.get('01B'), path: 'webhooks/01B' },
+    { kind: 'call', call: (client) => client.calls.get('01B'), path: 'call-histories/01B' },
+  ])('in place of the $kind that was asked for is an error', async ({ call, path }) => {
+    const { client } = await clientFor(RECORD);
+    const error = await failureFrom(call(client));
+    expect(error).toMatchObject({ reason: 'malformed', outcome: 'not-done' });
+    expect(error.message).toBe(`GET /api/v1/${path}: 200, but the answer is about another record, "01A"`);
   });
 
   it('of a list that has no id is named by its place', async () => {

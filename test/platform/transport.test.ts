@@ -82,6 +82,52 @@ describe('an answer that may pass', () => {
     expect(await failureFrom(transport.send(PUT))).toMatchObject({ status: 404, outcome: 'lost' });
   });
 
+  const page =
+    '<!doctype html><html><head><title>404</title></head><body><h1>404 Not Found</h1></body></html>';
+  it.each([
+    { body: 'default backend - 404', type: 'text/plain' },
+    { body: '404', type: 'text/plain' },
+    { body: page, type: 'text/html' },
+    { body: page, type: 'application/json' },
+  ])('a 404 with $body as $type is tried again', async ({ body, type }) => {
+    const headers = { 'content-type': type };
+    nock(BASE_URL).get(PATH).reply(404, body, headers).get(PATH).reply(200, { data: 1 });
+    nock(BASE_URL).put(PATH).reply(404, body, headers).put(PATH).reply(200, { data: 2 });
+    const { transport, clock } = openTransport();
+    expect((await transport.send(GET)).body).toEqual({ data: 1 });
+    expect((await transport.send(PUT)).body).toEqual({ data: 2 });
+    expect(clock.waits).toEqual([500, 500]);
+  });
+
+  it('says after all tries that a 404 is not from the platform', async () => {
+    nock(BASE_URL).get(PATH).times(5).reply(404, 'default backend - 404', { 'content-type': 'text/plain' });
+    const { transport } = openTransport();
+    const error = await failureFrom(transport.send(GET));
+    expect(error.message).toBe(
+      `GET ${PATH}: 404 from a gateway or another server, not from the platform: default backend - 404 (after 5 tries)`,
+    );
+    expect(error).toMatchObject({ reason: 'gateway', status: 404, outcome: 'not-done', saysMissing: false });
+  });
+
+  it.each([
+    { body: '', type: 'text/html', reason: 'an empty answer' },
+    { body: ' \n', type: 'text/plain', reason: 'a blank answer' },
+    { body: '{"message":"no such agent"}', type: 'text/html', reason: 'an object of whatever type' },
+    { body: '"not found"', type: 'application/problem+json', reason: 'a JSON text' },
+  ])('takes $reason for a 404 of the platform', async ({ body, type }) => {
+    nock(BASE_URL).get(PATH).reply(404, body, { 'content-type': type });
+    const { transport, events } = openTransport();
+    expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'status', saysMissing: true });
+    expect(events).toHaveLength(1);
+  });
+
+  it('never repeats a POST that a gateway answers with 404', async () => {
+    nock(BASE_URL).post('/api/v1/agents').reply(404, page, { 'content-type': 'text/html' });
+    const { transport, events } = openTransport();
+    expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'gateway', outcome: 'not-done' });
+    expect(events).toHaveLength(1);
+  });
+
   it.each([400, 401, 403, 404, 409, 422])('%i is final', async (status) => {
     nock(BASE_URL).get(PATH).reply(status);
     const { transport, events } = openTransport();

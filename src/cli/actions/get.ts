@@ -121,7 +121,7 @@ function missing({ name, id }: Asked, cause: unknown): UserError {
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof PlatformError && error.status === 404;
+  return error instanceof PlatformError && error.saysMissing;
 }
 
 async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {

@@ -184,7 +184,7 @@ async function versionOf(
     refuseForeignRecord(shown, kind, workspaceId);
     return shown;
   } catch (cause) {
-    if (!(cause instanceof PlatformError) || cause.status !== 404) throw cause;
+    if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;
     throw new UserError(`${address} has no published version ${version}`, {
       hint: `voxform versions ${address} lists those that it has.`,
       cause,
