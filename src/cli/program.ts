@@ -25,6 +25,7 @@ import { defineRollback, defineVersions } from './commands/versions.ts';
 import { defineWatch } from './commands/watch.ts';
 import type { Start } from './context.ts';
 import { collectText } from './flags.ts';
+import { helpLayout } from './help.ts';
 import { suggestChoices } from './usage-errors.ts';
 
 /** The flags that every command takes, before its name or after it. */
@@ -40,64 +41,44 @@ export interface GlobalFlags {
   readonly logFormat?: 'text' | 'json';
 }
 
-/** In the order in which help lists them: the way of a manifest, then what is needed now and then. */
-const commands = [
-  defineInit,
-  defineValidate,
-  definePlan,
-  defineApply,
-  defineDrift,
-  defineStatus,
-  defineWatch,
-  defineDiff,
-  defineAccept,
-  defineVersions,
-  defineRollback,
-  defineImport,
-  defineExport,
-  defineMigrate,
-  defineRecover,
-  defineGet,
-  defineState,
-  defineOrphans,
-  defineFmt,
-  defineGraph,
-  defineExplain,
-  defineSchema,
-  defineCompletion,
-  defineEmulator,
-];
+/** As help lists them: the way of a manifest, then what is needed now and then. */
+const groups = {
+  'Everyday:': [defineInit, defineValidate, definePlan, defineApply, defineDrift, defineStatus, defineWatch],
+  'Compare and restore:': [defineDiff, defineAccept, defineVersions, defineRollback],
+  'Adopt and move:': [defineImport, defineExport, defineMigrate],
+  'State:': [defineState, defineOrphans, defineRecover],
+  'Look up:': [defineGet, defineGraph, defineExplain, defineSchema],
+  'Tools:': [defineFmt, defineEmulator, defineCompletion],
+};
 
 export function createProgram(start: Start): Command {
   const program = new Command('voxform')
-    .description('Keeps voice-agent workspaces as Git says.')
+    .description('Manage voice-agent workspaces from YAML in Git.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .option('-C, --chdir <dir>', 'work in this folder')
+    .option('-C, --chdir <dir>', 'run in this folder')
     .option(
       '-w, --workspace <name>',
-      'the workspace (default: VOXFORM_WORKSPACE, default_workspace); several for commands that take several',
+      'the workspace, or several where a command takes them (default: VOXFORM_WORKSPACE, default_workspace)',
       collectText,
     )
     .option('--no-color', 'no colours; NO_COLOR does the same')
     .option('--no-cache', 'parse every manifest, also those that are unchanged')
-    .option('-q, --quiet', 'no progress and no remarks')
+    .option('-q, --quiet', 'no progress, no notes')
     .option('-v, --verbose', 'also what is unchanged, and every request')
     .addOption(
       new Option(
         '--log-format <format>',
-        'form of what is written to stderr (default: text; for watch json where that is no terminal)',
+        'form of stderr (default: text; json for watch without a terminal)',
       ).choices(['text', 'json']),
     )
-    .configureHelp({
-      showGlobalOptions: true,
-      minWidthToWrap: 24,
-      // What a command takes is in its own help: here it would leave no room for what it does.
-      subcommandTerm: (command) => command.name(),
-    })
-    .helpCommand('help [command]', 'print help for a command')
+    .configureHelp(helpLayout)
     .exitOverride();
-  for (const define of commands) define(program, start);
+  for (const [heading, commands] of Object.entries(groups)) {
+    program.commandsGroup(heading);
+    for (const define of commands) define(program, start);
+  }
+  program.helpCommand('help [command...]', 'print help for a command');
   suggestChoices(program);
   return program;
 }

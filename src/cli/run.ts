@@ -10,6 +10,7 @@ import type { Action, Context } from './context.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
+import { spelledOut } from './spelling.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
@@ -64,17 +65,18 @@ export async function run(host: Host): Promise<number> {
     getErrHasColors: () => early.terminal.errorStyle.color,
   });
   for (const command of program.commands) inherit(command, program);
+  const args = spelledOut(program, host.args);
   try {
     if (host.args.length === 0) {
       program.outputHelp({ error: true });
       return ExitCode.usage;
     }
-    refuseUnknownHelp(program, host.args);
-    await program.parseAsync(host.args, { from: 'user' });
+    refuseUnknownHelp(program, args);
+    await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (thrown) {
     const isParsing = thrown instanceof CommanderError;
-    const error = isParsing ? usageError(thrown, program, host.args) : thrown;
+    const error = isParsing ? usageError(thrown, program, args) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     early.terminal.err(renderError(error, early.terminal.errorStyle, { redact: redacting(redactor) }));
     return error instanceof UserError ? error.exitCode : ExitCode.error;

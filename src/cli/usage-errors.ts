@@ -2,6 +2,8 @@ import { Argument, type Command, type CommanderError, InvalidArgumentError, type
 import { didYouMean, nearest } from '../problems/suggest.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
+import { pathOf } from './help.ts';
+import { knownElsewhere } from './other-tools.ts';
 
 /** Codes of what the parser throws once it has printed what was asked for. */
 const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
@@ -14,23 +16,31 @@ export function usageError(
 ): UserError | undefined {
   if (printed.has(code)) return undefined;
   const { command } = cursorIn(program, [...args, '']);
-  return new UserError(inOurWords(message), {
-    hint: `voxform ${wordsTo(command)}--help shows how it is used.`,
-    exitCode: ExitCode.usage,
-  });
+  const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1];
+  const known = unknown === undefined ? undefined : knownElsewhere(unknown);
+  const usage = `${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} shows how it is used.`;
+  return new UserError(
+    known === undefined ? inOurWords(message) : (message.split('\n')[0] ?? '').replace(/^error: /, ''),
+    {
+      hint: known ?? usage,
+      exitCode: ExitCode.usage,
+    },
+  );
 }
 
 /**
- * The error for `help` of a command that there is not, for which the parser would print the help of all.
+ * The error for help of a command that there is not, for which the parser would print the help of those around it.
  * @throws UserError
  */
 export function refuseUnknownHelp(program: Command, args: readonly string[]): void {
-  const [first, name] = args;
-  if (first !== 'help' || name === undefined || name.startsWith('-')) return;
-  const names = program.commands.map((command) => command.name());
-  if (name === 'help' || names.includes(name)) return;
-  throw new UserError(`unknown command '${name}'${didYouMean(name, names)}`, {
-    hint: 'voxform --help lists the commands.',
+  if (!args.includes('--help') && !args.includes('-h')) return;
+  const { command, operands } = cursorIn(program, [...args, '']);
+  const [name] = operands;
+  if (command.commands.length === 0 || name === undefined) return;
+  const names = command.commands.map((each) => each.name());
+  const known = command.parent === null ? knownElsewhere(name) : undefined;
+  throw new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
+    hint: known ?? `${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} lists the commands.`,
     exitCode: ExitCode.usage,
   });
 }
@@ -64,8 +74,4 @@ function inOurWords(message: string): string {
       const names = words.split(', ').map((word) => `"${word}"`);
       return `; did you mean ${names.join(' or ')}?`;
     });
-}
-
-function wordsTo(command: Command): string {
-  return command.parent === null ? '' : `${wordsTo(command.parent)}${command.name()} `;
 }

@@ -1,4 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
+import { spelledOut } from '../spelling.ts';
 import { type Cursor, cursorIn } from './cursor.ts';
 
 export interface Candidate {
@@ -37,7 +38,8 @@ export async function complete(
   words: readonly string[],
   sourcesFor: (cursor: Cursor) => Sources,
 ): Promise<Completion> {
-  const cursor = cursorIn(program, words);
+  const typed = words.at(-1) ?? '';
+  const cursor = cursorIn(program, [...spelledOut(program, words.slice(0, -1)), typed]);
   const all = await candidatesAt(cursor, sourcesFor(cursor));
   if (typeof all === 'string') return { candidates: all, cursor };
   const { text, wanted } = cursor;

@@ -31,7 +31,8 @@ export function cursorIn(program: Command, words: readonly string[]): Cursor {
   return reader.at(words.at(-1) ?? '');
 }
 
-class Reader {
+/** Follows the words of a command line, as the parser would. */
+export class Reader {
   #command: Command;
   readonly #operands: string[] = [];
   readonly #flags = new Map<string, string>();
@@ -40,6 +41,17 @@ class Reader {
 
   constructor(program: Command) {
     this.#command = program;
+  }
+
+  /** The deepest command so far. */
+  get command(): Command {
+    return this.#command;
+  }
+
+  /** True where this word, the next one, is a flag and not a value of the one before. */
+  readsFlag(word: string): boolean {
+    const isFlag = word.startsWith('-') && word !== '-' && !this.#onlyOperands;
+    return isFlag && (this.#open === undefined || this.#open.variadic);
   }
 
   take(word: string): void {
@@ -74,7 +86,7 @@ class Reader {
       return { lead: '', wanted: { type: 'value', of: open, lead: '' } };
     const joined = /^--[^=]+=/.exec(word)?.[0];
     if (isFlag && joined !== undefined) {
-      const option = this.#optionOf(joined.slice(0, -1));
+      const option = this.optionOf(joined.slice(0, -1));
       if (option === undefined || option.isBoolean()) return { lead: joined, wanted: { type: 'nothing' } };
       return { lead: joined, wanted: { type: 'value', of: option, lead: joined } };
     }
@@ -97,7 +109,7 @@ class Reader {
 
   #flag(word: string): void {
     const [name = '', value] = word.startsWith('--') ? split(word) : [word];
-    const option = this.#optionOf(name);
+    const option = this.optionOf(name);
     if (option !== undefined) this.#flags.set(nameOf(option), value ?? '');
     if (option !== undefined && !option.isBoolean() && value === undefined) this.#open = option;
     if (option === undefined && !word.startsWith('--')) this.#short(word.slice(1));
@@ -106,7 +118,7 @@ class Reader {
   /** `-qC dir` and `-Cdir`. */
   #short(letters: string): void {
     for (const [index, letter] of [...letters].entries()) {
-      const option = this.#optionOf(`-${letter}`);
+      const option = this.optionOf(`-${letter}`);
       if (option === undefined) return;
       const value = letters.slice(index + 1);
       if (option.isBoolean()) this.#flags.set(nameOf(option), '');
@@ -118,7 +130,8 @@ class Reader {
     }
   }
 
-  #optionOf(name: string): Option | undefined {
+  /** The flag of that long or short name, of the command or of those around it. */
+  optionOf(name: string): Option | undefined {
     for (let command: Command | null = this.#command; command !== null; command = command.parent) {
       const found = command.options.find(({ long, short }) => name === long || name === short);
       if (found !== undefined) return found;

@@ -1,0 +1,47 @@
+/** Two lines that can be pasted, for each command. */
+const examples: Readonly<Record<string, readonly [string, string]>> = {
+  init: ['init', 'init voices'],
+  validate: ['validate', 'validate --secrets --output json'],
+  plan: ['plan --target Agent/support-line', 'plan --out changes.plan'],
+  apply: ['apply', 'apply changes.plan'],
+  drift: ['drift', 'drift --all-workspaces --output json'],
+  status: ['status', 'status --wait-published --timeout 5m'],
+  watch: ['watch', 'watch --mode apply --auto-approve --interval 1m'],
+  diff: ['diff -w staging -w production', 'diff -w staging -w production --output json'],
+  accept: ['accept --dry-run', 'accept Agent/support-line'],
+  versions: ['versions Agent/support-line', 'versions Agent/support-line 3 --diff 4'],
+  rollback: ['rollback Agent/support-line --to 3 --dry-run', 'rollback Agent/support-line --to 3'],
+  import: ['import Agent/support-line 01JEMV1AT0RAGENT0000000001', 'import --from records.csv'],
+  export: ['export --out voices', 'export --out voices --agents-from agent-ids.txt'],
+  migrate: ['migrate --from staging --to production --dry-run', 'migrate --from staging --to production'],
+  recover: ['recover', 'recover --auto --auto-approve'],
+  get: ['get numbers', 'get calls --from 2026-01-31 --output csv'],
+  state: ['state list', 'state show Agent/support-line'],
+  'state list': ['state list', 'state list --output json'],
+  'state show': ['state show Agent/support-line', 'state show PhoneNumber/main -w production'],
+  'state resolve': [
+    'state resolve Webhook/calls --not-created',
+    'state resolve Agent/support-line --not-created -w production',
+  ],
+  'state mv': [
+    'state mv Agent/support Agent/support-line',
+    'state mv Webhook/old Webhook/calls --lock-timeout 1m',
+  ],
+  'state rm': ['state rm Agent/support-line', 'state rm Webhook/calls PhoneNumber/main'],
+  'state pull': ['state pull > state.json', 'state pull -w production'],
+  'state push': ['state push state.json', 'state push state.json --force'],
+  'state unlock': ['state unlock 5f0c2a9e', 'state unlock 5f0c2a9e -w production'],
+  orphans: ['orphans', 'orphans --check --output json'],
+  fmt: ['fmt', 'fmt --check'],
+  graph: ['graph --output svg > graph.svg', 'graph Agent/support-line'],
+  explain: ['explain Agent.llm_config.temperature', 'explain project.guards'],
+  schema: ['schema > manifest.schema.json', 'schema Agent'],
+  completion: ['completion zsh', 'completion fish > ~/.config/fish/completions/voxform.fish'],
+  emulator: ['emulator', 'emulator --port 0 --data records.json'],
+};
+
+/** Complete command lines; none for a command that has none. */
+export function examplesOf(command: string): readonly string[] {
+  const lines = Object.hasOwn(examples, command) ? examples[command] : undefined;
+  return (lines ?? []).map((line) => `voxform ${line}`);
+}
