@@ -47,9 +47,15 @@ const damages: readonly Damage[] = [
     says: /is damaged: line \d+ has the key "__proto__"/,
   },
   {
+    name: 'an id edited in the state file',
+    short: true,
+    damaged: (text) => text.replace(/"id": "01(.)/, '"id": "0$11'),
+    says: /is damaged: its content does not match its digest/,
+  },
+  {
     name: 'a state of a newer format',
-    damaged: (text) => text.replace('"format_version": 1', '"format_version": 2'),
-    says: /in format 2; this voxform reads format 1.*Upgrade voxform/,
+    damaged: (text) => text.replace('"format_version": 2', '"format_version": 3'),
+    says: /in format 3; this voxform reads formats up to 2.*Upgrade voxform/,
   },
 ];
 

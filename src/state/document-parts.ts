@@ -1,23 +1,23 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeeperThan, isObject, setOwn } from '../values/json.ts';
-import { type ResourceEntry, resourceEntry, type StateDocument, stateDocument } from './document.ts';
+import { type ResourceEntry, resourceEntry, type WrittenDocument, writtenDocument } from './document.ts';
 import { misplacedKey } from './misplaced-keys.ts';
 
 /** Parsed at once, in bytes: little beside a large state, and enough for V8 to put what it makes where that can stay. */
 const PART = 256 * 1024;
 
-/* How the resources lie in what `stateText` writes. No text in JSON holds a line break, so that these stand between values. */
+/* How the resources lie in what `statePieces` writes. No text in JSON holds a line break, so that these stand between values. */
 const OPENING = '\n  "resources": {\n';
 const ENTRY_END = '\n    }';
 const BETWEEN = `${ENTRY_END},\n`;
 const CLOSING = `${ENTRY_END}\n  }`;
 
 /**
- * The document in what `stateText` wrote, read some resources at a time, so that a large one is never in memory as text as well.
+ * The document in what `statePieces` wrote, read some resources at a time, so that a large one is never in memory as text as well.
  * Undefined where the bytes are laid out otherwise, or where anything is wrong with them: read as a whole, they tell what.
  * @param deepest levels of arrays and objects that the document may have.
  */
-export function parseInParts(bytes: Uint8Array, deepest: number): StateDocument | undefined {
+export function parseInParts(bytes: Uint8Array, deepest: number): WrittenDocument | undefined {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const opening = all.indexOf(OPENING);
   if (opening === -1 || !isUtf8(all)) return undefined;
@@ -56,13 +56,13 @@ function entriesIn(text: string, deepest: number): [address: string, entry: Reso
 }
 
 /** The document without its resources. */
-function documentAround(before: string, after: string, deepest: number): StateDocument | undefined {
+function documentAround(before: string, after: string, deepest: number): WrittenDocument | undefined {
   // Otherwise the resources stand deeper, and are not those of the document.
   if (parsed(`${before}}}`) === undefined) return undefined;
   const text = before + after;
   const value = parsed(text);
   if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text) !== undefined) return undefined;
-  const read = stateDocument.safeParse(value);
+  const read = writtenDocument.safeParse(value);
   return read.success ? read.data : undefined;
 }
 

@@ -1,26 +1,55 @@
 import { UserError } from '../problems/user-error.ts';
-import { isDeeperThan, isObject, type Json, sortKeys } from '../values/json.ts';
-import { STATE_FORMAT_VERSION, type StateDocument, stateDocument } from './document.ts';
+import { isDeeperThan, isObject } from '../values/json.ts';
+import {
+  STATE_FORMAT_VERSION,
+  type StateDocument,
+  type WrittenDocument,
+  writtenDocument,
+} from './document.ts';
 import { parseInParts } from './document-parts.ts';
+import { digestOf, isAsWritten, statePieces } from './document-pieces.ts';
 import { LostState } from './lost-state.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 
 /** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
 const DEEPEST = 500;
 
-/** The document as it is written: sorted keys, two spaces, a final newline. */
+/** The whole of a small document as it is written. */
 export function stateText(document: StateDocument): string {
-  return `${JSON.stringify(sortKeys(document as unknown as Json), null, 2)}\n`;
+  return Buffer.concat([...statePieces(document)]).toString();
 }
 
 /**
- * Reads what `stateText` wrote.
+ * Reads what `statePieces` wrote.
  * @param name how messages call it, e.g. its path.
  * @param hint what to do about a damaged one.
- * @throws LostState where it is damaged.
+ * @throws LostState where it is damaged, or its content does not match its digest.
  * @throws UserError where a newer voxform wrote it.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: string): StateDocument {
+  const written = parseWritten(bytes, name, hint);
+  const document = withoutDigest(written);
+  if (written.format_version === 1 || isAsWritten(bytes) || written.write_digest === digestOf(document)) {
+    return document;
+  }
+  throw new LostState(
+    `the state ${name} is damaged: its content does not match its digest, so it was edited or damaged`,
+    { hint: `To keep an edit, copy the file, restore the state, then: voxform state push COPY. ${hint}` },
+  );
+}
+
+/** The same of a document that a person may have edited, whatever its digest says. */
+export function parseEdited(bytes: Uint8Array, name: string, hint: string): StateDocument {
+  return withoutDigest(parseWritten(bytes, name, hint));
+}
+
+function withoutDigest(written: WrittenDocument): StateDocument {
+  if (written.format_version === 1) return { ...written, format_version: STATE_FORMAT_VERSION, write: '' };
+  const { write_digest: _, ...document } = written;
+  return document;
+}
+
+function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDocument {
   const damaged = (reason: string, cause?: unknown): LostState =>
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
@@ -42,7 +71,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
   ) {
     const writer = typeof value.voxform_version === 'string' ? ` by voxform ${value.voxform_version}` : '';
     throw new UserError(
-      `the state ${name} was written${writer} in format ${value.format_version}; this voxform reads format ${STATE_FORMAT_VERSION}`,
+      `the state ${name} was written${writer} in format ${value.format_version}; this voxform reads formats up to ${STATE_FORMAT_VERSION}`,
       { hint: 'Upgrade voxform.' },
     );
   }
@@ -53,7 +82,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
     });
   }
   if (isDeeperThan(value, DEEPEST)) throw damaged('it is nested too deeply');
-  const parsed = stateDocument.safeParse(value);
+  const parsed = writtenDocument.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');

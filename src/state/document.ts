@@ -5,7 +5,7 @@ import type { Immutable, Json } from '../values/json.ts';
  * The project's memory of one workspace. It holds no secret: a secret value stands as `{ "$fingerprint": "…" }`.
  */
 
-export const STATE_FORMAT_VERSION = 1;
+export const STATE_FORMAT_VERSION = 2;
 
 /** What is read was parsed from JSON before, so that nothing else can be in it. */
 const anyJson: z.ZodType<Json> = z.unknown() as z.ZodType<Json>;
@@ -65,10 +65,28 @@ export const stateDocument = z
     resources: z.record(z.string(), resourceEntry).describe('By address.'),
     pending: z.record(z.string(), pendingCreate).describe('By address.'),
     orphans: z.array(orphan),
+    write: z
+      .string()
+      .describe(
+        'Made anew by every write, so that two states with the same serial conflict in Git; empty where format 1 was read.',
+      ),
+    write_digest: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/)
+      .describe('SHA-256 of the document as it is written, up to the comma before this key.'),
   })
   .describe("voxform's memory of one workspace");
+
+/** What earlier versions wrote; the next write makes it the present format. */
+export const formerDocument = stateDocument
+  .omit({ write: true, write_digest: true })
+  .extend({ format_version: z.literal(1) });
+
+export const writtenDocument = z.discriminatedUnion('format_version', [stateDocument, formerDocument]);
 
 export type ResourceEntry = Immutable<z.infer<typeof resourceEntry>>;
 export type PendingCreate = Immutable<z.infer<typeof pendingCreate>>;
 export type Orphan = Immutable<z.infer<typeof orphan>>;
-export type StateDocument = Immutable<z.infer<typeof stateDocument>>;
+/** The digest belongs to the text: it is made when the document is written, and held against it when it is read. */
+export type WrittenDocument = Immutable<z.infer<typeof writtenDocument>>;
+export type StateDocument = Omit<Immutable<z.infer<typeof stateDocument>>, 'write_digest'>;

@@ -96,17 +96,18 @@ export class FoldedState implements State {
     }
   }
 
-  toDocument(serial: number, version: string): StateDocument {
+  toDocument(write: Pick<StateDocument, 'serial' | 'voxform_version' | 'write'>): StateDocument {
     return {
       format_version: STATE_FORMAT_VERSION,
-      voxform_version: version,
+      voxform_version: write.voxform_version,
       lineage: this.lineage,
-      serial,
+      serial: write.serial,
       workspace_id: this.workspaceId,
       salt: this.salt,
       resources: Object.fromEntries(this.#resources),
       pending: Object.fromEntries(this.#pending),
       orphans: [...this.orphans],
+      write: write.write,
     };
   }
 
@@ -187,6 +188,7 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
     resources: {},
     pending: {},
     orphans: [],
+    write: '',
   };
 }
 

@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
+import { jsonEqual } from '../values/json.ts';
 import type { StateDocument } from './document.ts';
-import { stateText } from './document-text.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import type { StateStore } from './store.ts';
 
@@ -32,11 +33,10 @@ export async function pushState(
   try {
     const { document: current } = await lease.read();
     if (current !== undefined && !force) refuseStepBack(document, current);
-    if (current !== undefined && stateText({ ...document, serial: current.serial }) === stateText(current)) {
-      return undefined;
-    }
+    if (jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)) return undefined;
     const serial = Math.max(document.serial, current?.serial ?? 0) + 1;
-    await lease.commit({ ...document, serial, voxform_version: session.version }, current?.serial);
+    const write = randomUUID();
+    await lease.commit({ ...document, serial, voxform_version: session.version, write }, current?.serial);
     return serial;
   } finally {
     await lease.release();

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
+import type { StateDocument } from './document.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal.ts';
 import type { FreshState, State } from './state.ts';
@@ -58,7 +60,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
     const state = fold(document, stored.journal);
     if (stored.journal.length > 0) {
-      await lease.commit(state.toDocument(state.serial + 1, options.version), state.serial);
+      await lease.commit(documentOf(state, state.serial + 1, options.version), state.serial);
       state.committed(state.serial + 1);
     }
     return new Session(lease, state, { ...options, isNew: stored.document === undefined });
@@ -132,7 +134,7 @@ class Session implements StateSession {
   async #append(event: JournalEvent): Promise<string> {
     // Lineage and salt must be on disk before anything refers to them; a session that records nothing writes nothing.
     if (this.#isNew) {
-      this.#begun ??= this.#lease.commit(this.#state.toDocument(0, this.#options.version), undefined);
+      this.#begun ??= this.#lease.commit(documentOf(this.#state, 0, this.#options.version), undefined);
       await this.#begun;
     }
     this.#sequence += 1;
@@ -147,7 +149,7 @@ class Session implements StateSession {
       await this.#tail;
       if (!this.#changed || this.#failure !== undefined) return;
       const { serial } = this.#state;
-      await this.#lease.commit(this.#state.toDocument(serial + 1, this.#options.version), serial);
+      await this.#lease.commit(documentOf(this.#state, serial + 1, this.#options.version), serial);
       this.#state.committed(serial + 1);
     } catch (error) {
       this.#failure ??= { error };
@@ -156,6 +158,11 @@ class Session implements StateSession {
       await this.#lease.release();
     }
   }
+}
+
+/** The document of one more write. */
+function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
+  return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
 /** Events that would make an id or an unanswered create be forgotten: never right, whatever the caller meant. */

@@ -10,8 +10,8 @@ function git({ folder }: TestWorkspace, ...args: string[]): void {
   execFileSync('git', [...who, ...args], { cwd: folder.root, stdio: 'pipe' });
 }
 
-async function appliedInGit(): Promise<TestWorkspace> {
-  const workspace = await testWorkspace(FILES);
+async function appliedInGit(files: Readonly<Record<string, string>> = FILES): Promise<TestWorkspace> {
+  const workspace = await testWorkspace(files);
   await workspace.run('apply', '--auto-approve');
   git(workspace, 'init', '-q', '-b', 'main');
   git(workspace, 'add', '-f', STATE);
@@ -32,17 +32,29 @@ describe('a state that Git keeps', () => {
     expect(untracked.stderr).not.toContain('tracked by Git');
   });
 
-  it('conflicts where two jobs created the same resource, and is refused until somebody decides', async () => {
-    await using workspace = await appliedInGit();
-    await workspace.folder.write('manifests/b.yaml', agentManifest('night'));
+  it.each([
+    { reason: 'the same resource', names: ['night', 'night'] },
+    { reason: 'resources far apart', names: ['after', 'zero'] },
+    { reason: 'the same', names: [undefined, undefined] },
+  ])('conflicts where two jobs wrote $reason, and is refused until somebody decides', async ({ names }) => {
+    const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
+    await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
+    const job = async (name: string | undefined): Promise<void> => {
+      // A job has what Git has.
+      git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
+      if (name !== undefined) await workspace.folder.write('manifests/b.yaml', agentManifest(name));
+      const args =
+        name === undefined ? ['state', 'mv', 'Agent/day', 'Agent/noon'] : ['apply', '--auto-approve'];
+      expect((await workspace.run(...args)).code).toBe(0);
+      git(workspace, 'commit', '-q', '-a', '-m', 'state');
+    };
     git(workspace, 'checkout', '-q', '-b', 'job');
-    await workspace.run('apply', '--auto-approve');
-    git(workspace, 'commit', '-q', '-a', '-m', 'one job');
+    await job(names[0]);
     git(workspace, 'checkout', '-q', 'main');
-    await workspace.run('apply', '--auto-approve');
-    git(workspace, 'commit', '-q', '-a', '-m', 'another job');
+    await job(names[1]);
     const merged = spawnSync('git', ['merge', 'job'], { cwd: workspace.folder.root });
     expect(merged.status).toBe(1);
+    git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
 
     const writes = workspace.writes();
     const { code, stderr } = await workspace.run('apply', '--auto-approve');

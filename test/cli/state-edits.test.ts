@@ -1,5 +1,7 @@
+import { cp } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { agentManifest, testWorkspace } from './workspace.ts';
+import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
 
@@ -8,12 +10,16 @@ interface Row {
   readonly id: string;
 }
 
+async function rowsOf(workspace: TestWorkspace, ...args: string[]): Promise<Row[]> {
+  const command = args.length === 0 ? ['state', 'list'] : args;
+  return JSON.parse((await workspace.run(...command, '--output', 'json')).stdout) as Row[];
+}
+
 describe('the state by hand', () => {
   it('moves, releases and lists what was released', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
-    const rows = async (...args: string[]) =>
-      JSON.parse((await workspace.run(...args, '--output', 'json')).stdout) as Row[];
+    const rows = (...args: string[]) => rowsOf(workspace, ...args);
     const [day, night] = await rows('state', 'list');
 
     expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/night')).stderr).toContain(
@@ -44,6 +50,7 @@ describe('the state by hand', () => {
 
   it('comes back from a copy, and never goes back by accident', async () => {
     await using workspace = await testWorkspace(FILES);
+    const state = path.join(workspace.folder.root, '.voxform');
     const empty = await workspace.run('state', 'pull');
     expect(empty.code).toBe(1);
     expect(empty.stderr).toContain('no state');
@@ -73,6 +80,15 @@ describe('the state by hand', () => {
     expect((await workspace.run('state', 'push', 'alien.json', '--force')).stderr).toContain(
       'workspace another',
     );
+    const edited = (await workspace.run('state', 'pull')).stdout.replace('"Agent/day"', '"Agent/dawn"');
+    await workspace.folder.write('.voxform/test.state.json', edited);
+    await workspace.folder.write('edited.json', edited);
+    const told = await workspace.run('state', 'list');
+    expect([told.code, told.stderr.replace(/\s+/g, ' ')]).toEqual([1, expect.stringContaining('its digest')]);
+    await cp(path.join(state, `test.state.json.backup-${now.serial}`), path.join(state, 'test.state.json'));
+    expect((await workspace.run('state', 'push', 'edited.json')).code).toBe(0);
+    expect((await rowsOf(workspace)).map(({ address }) => address)).toEqual(['Agent/dawn']);
+
     await workspace.folder.write('cut.json', early.slice(0, 40));
     expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('not JSON');
   });

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { parseState, stateText } from '../../state/document-text.ts';
+import { statePieces } from '../../state/document-pieces.ts';
+import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { pushState } from '../../state/push.ts';
 import { openSession, type StateSession } from '../../state/session.ts';
@@ -78,8 +79,8 @@ export async function pullState(context: Context): Promise<number> {
       hint: 'The first apply or import makes it.',
     });
   }
-  const { serial, voxform_version } = stored.document;
-  context.terminal.out(stateText(fold(stored.document, stored.journal).toDocument(serial, voxform_version)));
+  const document = fold(stored.document, stored.journal).toDocument(stored.document);
+  for (const piece of statePieces(document)) context.terminal.out(piece.toString());
   return ExitCode.ok;
 }
 
@@ -91,7 +92,7 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
       cause,
     });
   });
-  const document = parseState(bytes, file, 'Take another copy: the state itself was not touched.');
+  const document = parseEdited(bytes, file, 'Take another copy: the state itself was not touched.');
   const serial = await pushState(opened.store, {
     document,
     force: flags.force ?? false,

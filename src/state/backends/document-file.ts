@@ -1,8 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { UserError } from '../../problems/user-error.ts';
-import { isObject } from '../../values/json.ts';
 import type { StateDocument } from '../document.ts';
-import { parseState, stateText } from '../document-text.ts';
+import { statePieces } from '../document-pieces.ts';
+import { parseState } from '../document-text.ts';
 import { LostState, RECOVER } from '../lost-state.ts';
 import {
   errorCode,
@@ -22,7 +22,6 @@ const keptBackups = 5;
 interface Backup {
   readonly path: string;
   readonly serial: number;
-  readonly modified: number;
 }
 
 /**
@@ -96,12 +95,18 @@ interface Writing {
  */
 export async function writeDocument(files: Files, writing: Writing): Promise<void> {
   const { path, document, replaces, failPoint } = writing;
-  const copy = { path, serial: document.serial, text: stateText(document) };
-  if (replaces) await keepBackup(files, copy);
-  const fresh = await written(files, copy);
+  const backup = backupPath(path, document.serial);
+  const fresh = await written(files, path, document);
+  if (replaces) {
+    await files.rename(fresh, backup);
+    await copied(files, backup, fresh);
+  }
   failPoint('before-rename');
   await files.rename(fresh, path);
-  if (!replaces) await keepBackup(files, copy);
+  if (!replaces) {
+    await copied(files, path, fresh);
+    await files.rename(fresh, backup);
+  }
   await syncFolderOf(files, path);
 }
 
@@ -111,33 +116,38 @@ export async function keepCurrent(files: Files, path: string, document: StateDoc
     await files.stat(backupPath(path, document.serial));
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
-    await keepBackup(files, { path, serial: document.serial, text: stateText(document) });
+    await files.rename(await written(files, path, document), backupPath(path, document.serial));
   }
 }
 
-/** Removes all but the newest backups. */
+/** Removes all but the newest backups of each lineage: their serials say nothing about one another. */
 export async function pruneBackups(files: Files, path: string): Promise<void> {
-  for (const old of (await backups(files, path)).slice(keptBackups + 1)) await unlinkIfThere(files, old.path);
+  const seen = new Map<string | undefined, number>();
+  for (const { path: backup } of await backups(files, path)) {
+    const lineage = await lineageIn(files, backup);
+    const count = (seen.get(lineage) ?? 0) + 1;
+    seen.set(lineage, count);
+    if (count > keptBackups + 1) await unlinkIfThere(files, backup);
+  }
 }
 
-interface Copy {
-  /** Of the document in force. */
-  readonly path: string;
-  readonly serial: number;
-  readonly text: string;
+/** The document in a file beside its place, down to the disk, under a name that the next one reuses. */
+async function written(files: Files, path: string, document: StateDocument): Promise<string> {
+  const fresh = `${path}.tmp`;
+  await unlinkIfThere(files, fresh);
+  await writeSynced(files, fresh, statePieces(document));
+  return fresh;
 }
 
 /** A file of its own, not a link: an editor that writes the document in place must not reach its copy. */
-async function keepBackup(files: Files, copy: Copy): Promise<void> {
-  await files.rename(await written(files, copy), backupPath(copy.path, copy.serial));
-}
-
-/** The text in a file beside the document, down to the disk, under a name that the next one reuses. */
-async function written(files: Files, { path, text }: Copy): Promise<string> {
-  const fresh = `${path}.tmp`;
-  await unlinkIfThere(files, fresh);
-  await writeSynced(files, fresh, text);
-  return fresh;
+async function copied(files: Files, from: string, to: string): Promise<void> {
+  await files.copyFile(from, to);
+  const handle = await files.open(to, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 function backupPath(path: string, serial: number): string {
@@ -155,22 +165,23 @@ export async function newerCopy(
 ): Promise<string | undefined> {
   for (const { path: copy, serial } of await backups(files, path)) {
     if (serial <= document.serial) continue;
-    const bytes = await readIfThere(files, copy);
-    if (bytes !== undefined && lineageIn(bytes) === document.lineage) return copy;
+    if ((await lineageIn(files, copy)) === document.lineage) return copy;
   }
   return undefined;
 }
 
-function lineageIn(bytes: Buffer): unknown {
+/** It stands among the first lines of a backup, which may be large. */
+async function lineageIn(files: Files, backup: string): Promise<string | undefined> {
+  const handle = await files.open(backup, 'r');
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return isObject(value) ? value.lineage : undefined;
-  } catch {
-    return undefined;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1024), 0, 1024, 0);
+    return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
+  } finally {
+    await handle.close();
   }
 }
 
-/** Newest first: by when they were written, since a serial may have been set back by hand. */
+/** Newest first: by their serials, because a copy has the time at which somebody made it. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
   let names: string[];
@@ -185,9 +196,9 @@ async function backups(files: Files, path: string): Promise<Backup[]> {
     const serial = name.startsWith(prefix) ? name.slice(prefix.length) : '';
     if (!/^\d+$/.test(serial)) continue;
     const file = join(dirname(path), name);
-    found.push({ path: file, serial: Number(serial), modified: (await files.stat(file)).mtimeMs });
+    found.push({ path: file, serial: Number(serial) });
   }
-  return found.sort((a, b) => b.modified - a.modified || b.serial - a.serial);
+  return found.sort((a, b) => b.serial - a.serial);
 }
 
 function restoreHint(path: string, backup: Backup | undefined): string {

@@ -41,7 +41,7 @@ const pauseMilliseconds = 25;
 export async function createWhole(files: Files, path: string, lock: HeldLock): Promise<boolean> {
   const fresh = temporaryName(path, lock);
   try {
-    await writeSynced(files, fresh, textOf(lock));
+    await writeSynced(files, fresh, [Buffer.from(textOf(lock))]);
     await linkOrCopy(files, fresh, path);
     return true;
   } catch (error) {
@@ -85,7 +85,7 @@ function damagedLock(path: string, cause: unknown): UserError {
 /** Puts the file in the place of the one that is there, in one step. */
 export async function replaceWhole(files: Files, path: string, lock: HeldLock): Promise<void> {
   const fresh = temporaryName(path, lock);
-  await writeSynced(files, fresh, textOf(lock));
+  await writeSynced(files, fresh, [Buffer.from(textOf(lock))]);
   await files.rename(fresh, path);
 }
 

@@ -1,8 +1,10 @@
-import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateDocument } from '../../../src/state/document.ts';
+import { stateText } from '../../../src/state/document-text.ts';
 import { emptyDocument } from '../../../src/state/fold.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../temporary-state.ts';
@@ -27,8 +29,11 @@ const change = (path: string, edit: (document: Record<string, unknown>) => unkno
 describe('a state in local files', () => {
   it('reads well: sorted keys, two spaces, a final newline', async () => {
     const path = await written();
-    expect(await readFile(path, 'utf8')).toBe(`{
-  "format_version": 1,
+    const text = await readFile(path, 'utf8');
+    const [, write = '', digest = ''] =
+      /"write": "([\da-f-]{36})",\n {2}"write_digest": "(.*)"\n/.exec(text) ?? [];
+    expect(text).toBe(`{
+  "format_version": 2,
   "lineage": "L1",
   "orphans": [],
   "pending": {},
@@ -45,9 +50,13 @@ describe('a state in local files', () => {
   "salt": "S1",
   "serial": 1,
   "voxform_version": "0.0.0",
-  "workspace_id": "W1"
+  "workspace_id": "W1",
+  "write": "${write}",
+  "write_digest": "${digest}"
 }
 `);
+    const digested = text.slice(0, text.indexOf(',\n  "write_digest"'));
+    expect(digest).toBe(`sha256:${createHash('sha256').update(digested).digest('hex')}`);
   });
 
   it('is for its owner alone, as is everything beside it', async () => {
@@ -98,6 +107,25 @@ describe('a state in local files', () => {
     await expect(lease.commit({ ...empty, serial: 3 }, 2)).rejects.toThrow('given back');
   });
 
+  it('names the copy with the highest serial, whenever somebody touched another', async () => {
+    const path = await written(3);
+    await utimes(`${path}.backup-1`, 2_000_000_000, 2_000_000_000);
+    await rm(path);
+    const { hint } = await failureOf(readState(storeAt(path), options));
+    expect(hint).toContain(`cp ${path}.backup-3 ${path}`);
+  });
+
+  it('prunes by serial, and the copies of another lineage apart', async () => {
+    const path = await written(8);
+    for (const old of [3, 4]) await utimes(`${path}.backup-${old}`, 2_000_000_000, 2_000_000_000);
+    const lease = await storeAt(path).lock(lockRequest());
+    await writeFile(path, stateText({ ...empty, lineage: 'L2' }));
+    for (const serial of [1, 2]) await lease.commit({ ...empty, lineage: 'L2', serial }, serial - 1);
+    await lease.release();
+    const kept = (await readdir(dirname(path))).map((name) => /backup-(\d+)$/.exec(name)?.[1] ?? '');
+    expect(kept.filter(Boolean).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8].map(String));
+  });
+
   it('keeps the last good copies beside it, and no more than those', async () => {
     const path = await written(9);
     const backups = (await readdir(dirname(path))).filter((name) => name.includes('.backup-')).sort();
@@ -130,8 +158,8 @@ describe('a state in local files', () => {
       {
         reason: 'of a newer format',
         damage: (path) =>
-          change(path, (state) => ({ ...state, format_version: 2, voxform_version: '9.0.0' }))(),
-        message: /written by voxform 9\.0\.0 in format 2; this voxform reads format 1/,
+          change(path, (state) => ({ ...state, format_version: 3, voxform_version: '9.0.0' }))(),
+        message: /written by voxform 9\.0\.0 in format 3; this voxform reads formats up to 2/,
       },
       {
         reason: 'another document',

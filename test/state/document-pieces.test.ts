@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { StateDocument } from '../../src/state/document.ts';
+import { statePieces } from '../../src/state/document-pieces.ts';
+import { parseEdited, parseState, stateText } from '../../src/state/document-text.ts';
+import { emptyDocument } from '../../src/state/fold.ts';
+import { LostState } from '../../src/state/lost-state.ts';
+import { jsonEqual, sortKeys } from '../../src/values/json.ts';
+import { entry } from './temporary-state.ts';
+
+const orphan = { kind: 'Agent', address: 'Agent/gone', reason: 'forgotten', since: '2030' } as const;
+
+function documentOf(count: number, prompt = 'é "\n'): StateDocument {
+  const numbers = Array.from({ length: count }, (_, index) => index);
+  const recorded = { 'prompt_config.prompt': prompt, tools: [], llm_config: {} };
+  return {
+    ...emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'),
+    resources: Object.fromEntries(
+      numbers.map((number) => [`Agent/a-${count - number}`, { ...entry(`id-${number}`), recorded }]),
+    ),
+    pending: { 'Webhook/new': { since: '2030', recorded } },
+    orphans: numbers.map((number) => ({ ...orphan, id: `gone-${number}` })),
+    write: 'w',
+  };
+}
+
+describe('the digest of a state', () => {
+  it('tells every flipped bit that changes what the state says', () => {
+    const document = documentOf(2);
+    const text = Buffer.from(stateText(document));
+    let harmless = 0;
+    for (let bit = 0; bit < text.length * 8; bit++) {
+      const flipped = Buffer.from(text);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      try {
+        expect(jsonEqual(parseState(flipped, 'x.json', ''), document), `bit ${bit}`).toBe(true);
+        harmless += 1;
+      } catch (error) {
+        expect((error as Error).message, `bit ${bit}`).toMatch(/is damaged|in format/);
+      }
+    }
+    // None: a space or a line break never becomes another one.
+    expect(harmless).toBe(0);
+  });
+
+  it('tells an edit, with the way to keep it, and lets an edited document be pushed', () => {
+    const edited = Buffer.from(stateText(documentOf(1)).replace('"id-0"', '"id-9"'));
+    expect(() => parseState(edited, 'x.json', 'Restore it.')).toThrow(
+      expect.objectContaining({
+        name: LostState.name,
+        message: expect.stringContaining('does not match its digest, so it was edited or damaged'),
+        hint: expect.stringMatching(/voxform state push COPY\. Restore it\.$/),
+      }),
+    );
+    expect(parseEdited(edited, 'x.json', '').resources['Agent/a-1']?.id).toBe('id-9');
+  });
+
+  it('does not mind another layout of the same content', () => {
+    const document = documentOf(2);
+    const text = stateText(document);
+    for (const other of [JSON.stringify(JSON.parse(text)), text.replaceAll('\n', '\r\n')]) {
+      expect(parseState(Buffer.from(other), 'x.json', '')).toEqual(document);
+    }
+  });
+
+  it('is not asked of a state of format 1, which the next write brings to this one', () => {
+    const { write: _, ...rest } = documentOf(1);
+    const former = JSON.stringify({ ...rest, format_version: 1 }, null, 2);
+    expect(parseState(Buffer.from(former), 'x.json', '')).toEqual({ ...documentOf(1), write: '' });
+    const both = JSON.stringify({ ...rest, format_version: 1, write: 'w' });
+    expect(() => parseState(Buffer.from(both), 'x.json', '')).toThrow(/is damaged: at the top level/);
+    const without = JSON.stringify(documentOf(1));
+    expect(() => parseState(Buffer.from(without), 'x.json', '')).toThrow(/is damaged: at write_digest/);
+  });
+});
+
+describe('a state that is written in pieces', () => {
+  it('has sorted keys and two spaces, however many entries are made into text at once', () => {
+    const document = documentOf(7);
+    const text = stateText(document);
+    for (const batch of [1, 3, 7, 100]) {
+      expect(Buffer.concat([...statePieces(document, batch)]).toString()).toBe(text);
+    }
+    expect(text).toBe(`${JSON.stringify(sortKeys(JSON.parse(text)), null, 2)}\n`);
+  });
+
+  it('is never in memory as one text', () => {
+    const pieces = [...statePieces(documentOf(200, 'x'.repeat(100_000)))];
+    const sizes = pieces.map(({ length }) => length);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(20_000_000);
+    expect(Math.max(...sizes)).toBeLessThan(7_000_000);
+  });
+});
