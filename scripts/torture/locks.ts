@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Case } from './cases.ts';
 import { converges, refused, succeeded, unwrapped } from './expectations.ts';
@@ -15,6 +16,13 @@ export const lockCases: readonly Case[] = [
   { group: GROUP, name: 'a second apply fails, and says who holds it', run: secondFails },
   { group: GROUP, name: 'a second apply waits, and finds nothing to do', short: true, run: secondWaits },
   { group: GROUP, name: 'a dead holder is taken over', run: deadHolder },
+  {
+    group: GROUP,
+    name: 'a holder in a container that is gone is taken over',
+    short: true,
+    run: goneContainer,
+  },
+  { group: GROUP, name: 'a holder that was stopped and wakes up writes no more', short: true, run: wakesUp },
   { group: GROUP, name: 'unlock needs the right id, and stops who held it', run: unlocks },
 ];
 
@@ -85,6 +93,60 @@ async function deadHolder(bench: Bench): Promise<void> {
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 3);
+}
+
+/** Its process number is alive here, as number 1 always is; only its silence tells. */
+async function goneContainer(bench: Bench): Promise<void> {
+  await using held = await heldLab(bench);
+  const { lab, holder, open } = held;
+  holder.child.kill('SIGKILL');
+  await holder.ended;
+  open();
+  const file = `${lab.statePath}.lock`;
+  const lock = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(
+    file,
+    JSON.stringify({ ...lock, pid: 1, process: { ...lock.process, namespace: 'pid:[1]' } }),
+  );
+  refused(await lab.run(...APPLY), /last sign of life \d+ s ago.*state unlock/);
+  age(file);
+  succeeded(
+    await lab.run(...APPLY),
+    /took over the lock of \S+ from a run that gave no sign of life for \d+ s/,
+  );
+  await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
+  await converges(lab);
+  assert.equal(lab.emulator.world.agents.size, 3);
+}
+
+async function wakesUp(bench: Bench): Promise<void> {
+  await using held = await heldLab(bench);
+  const { lab, holder, open } = held;
+  const { pid } = holder.child;
+  holder.child.kill('SIGSTOP');
+  const file = `${lab.statePath}.lock`;
+  const lock = JSON.parse(readFileSync(file, 'utf8'));
+  // As another machine sees it: there its process number says nothing.
+  writeFileSync(file, JSON.stringify({ ...lock, process: {} }));
+  age(file);
+  open();
+  succeeded(await lab.run(...APPLY), new RegExp(`no sign of life for \\d+ s: \\S+ \\(process ${pid}\\)`));
+  const writes = lab.writes();
+  holder.child.kill('SIGCONT');
+  const stopped = await lab.ended(holder);
+  assert.equal(stopped.code, 1);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /was taken from this run while it worked/);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
+  assert.equal(lab.writes(), writes, 'it went on writing without its lock');
+  await lab.check('after it woke up');
+  await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
+  await converges(lab);
+}
+
+/** As if nothing had been heard of its holder for over a minute. */
+function age(file: string): void {
+  const then = new Date(Date.now() - 61_000);
+  utimesSync(file, then, then);
 }
 
 async function unlocks(bench: Bench): Promise<void> {

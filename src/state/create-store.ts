@@ -5,7 +5,10 @@ import type { StateStore } from './store.ts';
 
 /** Who works with the state, for its lock, and in which project. */
 export interface StoreUser
-  extends Pick<LocalStoreOptions, 'host' | 'user' | 'pid' | 'version' | 'now' | 'failPoint'> {
+  extends Pick<
+    LocalStoreOptions,
+    'host' | 'user' | 'pid' | 'version' | 'now' | 'failPoint' | 'workspaceFlag'
+  > {
   /** Absolute path of the project folder: messages call a state inside it by its path from there. */
   readonly root: string;
 }

@@ -22,7 +22,7 @@ export interface StateStore {
    */
   remains(): Promise<readonly Remains[]>;
   /** Who holds the lock, for commands that take none; undefined where nobody does. */
-  holder(): Promise<LockInfo | undefined>;
+  holder(): Promise<LockHolder | undefined>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockInfo>;
 }
@@ -68,7 +68,7 @@ export interface LockRequest {
   readonly operation: string;
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** Told once when it has to wait, and when the lock of a dead process is taken over. */
+  /** Told once when it has to wait, and when the lock of a dead holder is taken over. */
   notice(message: string): void;
 }
 
@@ -82,4 +82,9 @@ export interface LockInfo {
   /** ISO 8601. */
   readonly since: string;
   readonly voxform_version: string;
+}
+
+export interface LockHolder extends LockInfo {
+  /** Since its last sign of life; undefined where that cannot be said. */
+  readonly silentSeconds: number | undefined;
 }

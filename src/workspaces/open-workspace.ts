@@ -56,6 +56,7 @@ export class OpenWorkspace {
       version: VERSION,
       now: context.now,
       failPoint: context.failPoint,
+      workspaceFlag: this.workspaceFlag,
     });
     this.#keep(workspace.apiKey);
   }

@@ -8,6 +8,7 @@ import { JournalWriter } from './journal-file.ts';
 import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
 import { setAside } from './local-remains.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
+import { keepAlive, lockTiming } from './lock-life.ts';
 
 export interface LocalLeaseParts {
   readonly files: Files;
@@ -22,6 +23,7 @@ export interface LocalLeaseParts {
 export class LocalLease implements StateLease {
   readonly info: LockInfo;
   readonly #parts: LocalLeaseParts;
+  readonly #endHeartbeat: () => Promise<void>;
   #writer: JournalWriter | undefined;
   /** Settles when the files are fit for what comes next: leftovers cleared away, a commit done. */
   #ready: Promise<void> | undefined;
@@ -30,6 +32,9 @@ export class LocalLease implements StateLease {
   constructor(parts: LocalLeaseParts) {
     this.#parts = parts;
     this.info = parts.info;
+    const { files, lock, info } = parts;
+    const { beat } = lock.lockTiming ?? lockTiming;
+    this.#endHeartbeat = keepAlive(files, lock.path, { id: info.id, beat });
   }
 
   async read(): Promise<StoredState> {
@@ -113,6 +118,7 @@ export class LocalLease implements StateLease {
       await this.#ready?.catch(() => undefined);
       await this.#writer?.close();
     } finally {
+      await this.#endHeartbeat();
       await releaseLock(this.#parts.lock, this.info.id).catch((error: unknown) => {
         throw fileProblem(error, 'lock', this.#parts.location);
       });
@@ -160,7 +166,7 @@ export class LocalLease implements StateLease {
   async #assertHeld(): Promise<void> {
     if (await isHeld(this.#parts.lock, this.info.id)) return;
     throw new UserError(`the lock of ${this.#parts.location} was taken from this run while it worked`, {
-      hint: 'Somebody ended it with: voxform state unlock. Wait until no voxform works on this state, then plan again.',
+      hint: 'Another run took it over after a minute without a sign of life, or somebody ended it with: voxform state unlock. Wait until no voxform works on this state, then plan again.',
     });
   }
 

@@ -7,6 +7,7 @@ import { LocalLease } from './local-lease.ts';
 import { readStored } from './local-read.ts';
 import { readRemains } from './local-remains.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
+import type { LockTiming } from './lock-life.ts';
 import { makeFolders } from './make-folders.ts';
 
 export interface LocalStoreOptions {
@@ -22,6 +23,10 @@ export interface LocalStoreOptions {
   now(): Date;
   /** Whether a process of this host still runs; asks the system where absent. */
   isAlive?: ((pid: number) => boolean) | undefined;
+  /** How often a holder gives a sign of life, and how long one may be silent. */
+  readonly lockTiming?: LockTiming | undefined;
+  /** What a command needs to mean this workspace, e.g. ` -w staging`; nothing where absent. */
+  readonly workspaceFlag?: string | undefined;
   /** The file system; node's where absent. */
   readonly files?: Files | undefined;
   /** Called at `before-append`, `after-append`, `before-fold`, `before-rename`, `after-rename`, `before-truncate`. */

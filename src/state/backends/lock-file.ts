@@ -22,7 +22,6 @@ const lockFile = z.object({
   voxform_version: z.string(),
   process: z
     .object({
-      machine: z.string().optional(),
       boot: z.string().optional(),
       namespace: z.string().optional(),
       started: z.string().optional(),
@@ -39,9 +38,9 @@ const pauseMilliseconds = 25;
 
 /** Makes the file with its whole content; false where there is one already. */
 export async function createWhole(files: Files, path: string, lock: HeldLock): Promise<boolean> {
-  const fresh = temporaryName(path, lock);
+  const fresh = temporaryName(path, lock.id);
   try {
-    await writeSynced(files, fresh, [Buffer.from(textOf(lock))]);
+    await writeSynced(files, fresh, [lockBytes(lock)]);
     await linkOrCopy(files, fresh, path);
     return true;
   } catch (error) {
@@ -66,33 +65,39 @@ export async function readLock(files: Files, path: string): Promise<HeldLock | u
   for (let attempt = 1; ; attempt++) {
     const bytes = await readIfThere(files, path);
     if (bytes === undefined) return undefined;
-    try {
-      return lockFile.parse(JSON.parse(bytes.toString('utf8')));
-    } catch (error) {
-      if (attempt === attempts) throw damagedLock(path, error);
-    }
+    const lock = parseLock(bytes);
+    if (lock !== undefined) return lock;
+    if (attempt === attempts) throw damagedLock(path);
     await delay(pauseMilliseconds);
   }
 }
 
-function damagedLock(path: string, cause: unknown): UserError {
+/** Undefined where the bytes are no whole lock. */
+export function parseLock(bytes: Buffer): HeldLock | undefined {
+  try {
+    return lockFile.parse(JSON.parse(bytes.toString('utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function damagedLock(path: string): UserError {
   return new UserError(`the lock file ${path} is damaged, so nobody can say who holds it`, {
     hint: `Make sure that no voxform works on this state, then: rm ${shellWord(path)}`,
-    cause,
   });
 }
 
 /** Puts the file in the place of the one that is there, in one step. */
 export async function replaceWhole(files: Files, path: string, lock: HeldLock): Promise<void> {
-  const fresh = temporaryName(path, lock);
-  await writeSynced(files, fresh, [Buffer.from(textOf(lock))]);
+  const fresh = temporaryName(path, lock.id);
+  await writeSynced(files, fresh, [lockBytes(lock)]);
   await files.rename(fresh, path);
 }
 
-function textOf(lock: HeldLock): string {
-  return `${JSON.stringify(lock, null, 2)}\n`;
+export function lockBytes(lock: HeldLock): Buffer {
+  return Buffer.from(`${JSON.stringify(lock, null, 2)}\n`);
 }
 
-function temporaryName(path: string, lock: HeldLock): string {
-  return `${path}.tmp-${lock.id}`;
+export function temporaryName(path: string, id: string): string {
+  return `${path}.tmp-${id}`;
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../problems/user-error.ts';
-import type { LockInfo, LockRequest } from '../store.ts';
+import type { LockHolder, LockInfo, LockRequest } from '../store.ts';
 import { type Files, shellWord, unlinkIfThere } from './files.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
-import { isAlive, type ProcessFacts, processFacts } from './process-facts.ts';
+import { type Judging, judge, secondsOf, silenceWords } from './lock-life.ts';
+import { processFacts } from './process-facts.ts';
 
 /*
  * The lock is a file that appears whole under its name, or not at all. Who wants to end the lock X of someone else first
@@ -12,34 +13,24 @@ import { isAlive, type ProcessFacts, processFacts } from './process-facts.ts';
  * holder cannot both take its place. A claim is a lock file itself, and that of a dead process is claimed in the same way.
  */
 
-export interface LockSettings {
-  readonly files: Files;
+export interface LockSettings extends Judging {
   /** Of the lock file. */
   readonly path: string;
   /** How messages call what is locked. */
   readonly location: string;
-  readonly host: string;
   readonly user: string;
   readonly pid: number;
   readonly version: string;
   now(): Date;
-  isAlive?: ((pid: number) => boolean) | undefined;
+  /** What a command needs to mean this workspace, e.g. ` -w staging`. */
+  readonly workspaceFlag?: string | undefined;
 }
 
 const pollMilliseconds = { least: 25, most: 500 };
 
 /** Takes the lock, waiting for its holder as the request allows. Rejects with the signal's reason when that fires. */
 export async function takeLock(settings: LockSettings, request: LockRequest): Promise<LockInfo> {
-  const own: HeldLock = {
-    id: randomUUID(),
-    operation: request.operation,
-    who: `${settings.user}@${settings.host}`,
-    host: settings.host,
-    pid: settings.pid,
-    since: settings.now().toISOString(),
-    voxform_version: settings.version,
-    process: processFacts(settings.pid),
-  };
+  const own = lockFor(settings, request.operation);
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   let told = false;
   for (let wait = pollMilliseconds.least; ; wait = Math.min(wait * 1.5, pollMilliseconds.most)) {
@@ -49,34 +40,57 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
       if (await createWhole(settings.files, settings.path, own)) return infoOf(own);
       continue;
     }
-    if (isGone(holder, own, settings) && (await takeOver(settings, holder, own))) {
-      request.notice(
-        `took over the lock of ${settings.location} from a process that died: ${described(holder)}`,
-      );
+    const { death, silence } = await judge(settings, { file: settings.path, holder, own }, (milliseconds) =>
+      pause(milliseconds, request.signal),
+    );
+    if (death !== undefined && (await takeOver(settings, holder, own))) {
+      request.notice(`took over the lock of ${settings.location} from ${death}: ${described(holder)}`);
       return infoOf(own);
     }
     const left = deadline - performance.now();
-    if (left <= 0) throw heldBy(holder, settings);
-    if (!told) request.notice(`waiting for the lock of ${settings.location}, held by ${described(holder)}`);
+    if (left <= 0) throw heldBy({ ...holder, silentSeconds: secondsOf(silence) }, settings);
+    if (!told) {
+      const held = `held by ${described(holder)}${silenceWords(secondsOf(silence))}`;
+      request.notice(
+        `waiting for the lock of ${settings.location}, ${held}. ${unlockHint(holder, settings)}`,
+      );
+    }
     told = true;
-    await delay(Math.min(left, wait * (0.5 + Math.random())), undefined, { signal: request.signal }).catch(
-      (error: unknown) => {
-        refuseWhenAborted(request);
-        throw error;
-      },
-    );
+    await pause(Math.min(left, wait * (0.5 + Math.random())), request.signal);
   }
 }
 
-function refuseWhenAborted({ signal }: LockRequest): void {
+function lockFor(settings: LockSettings, operation: string): HeldLock {
+  return {
+    id: randomUUID(),
+    operation,
+    who: `${settings.user}@${settings.host}`,
+    host: settings.host,
+    pid: settings.pid,
+    since: settings.now().toISOString(),
+    voxform_version: settings.version,
+    process: processFacts(settings.pid),
+  };
+}
+
+async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await delay(milliseconds, undefined, { signal }).catch((error: unknown) => {
+    refuseWhenAborted({ signal });
+    throw error;
+  });
+}
+
+function refuseWhenAborted({ signal }: Pick<LockRequest, 'signal'>): void {
   if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
 /** Who holds the lock; undefined where nobody does who may still run. */
-export async function lockHolder(settings: LockSettings): Promise<LockInfo | undefined> {
+export async function lockHolder(settings: LockSettings): Promise<LockHolder | undefined> {
   const holder = await readLock(settings.files, settings.path);
-  const own = { process: processFacts(settings.pid) };
-  return holder === undefined || isGone(holder, own, settings) ? undefined : infoOf(holder);
+  if (holder === undefined) return undefined;
+  const own = lockFor(settings, 'status');
+  const { death, silence } = await judge(settings, { file: settings.path, holder, own });
+  return death === undefined ? { ...infoOf(holder), silentSeconds: secondsOf(silence) } : undefined;
 }
 
 /** True while the lock in force is the one with this id. */
@@ -98,7 +112,7 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
       hint: `It is held by ${described(holder)}.`,
     });
   }
-  const own = { ...holder, id: randomUUID(), pid: settings.pid, process: processFacts(settings.pid) };
+  const own = lockFor(settings, 'state unlock');
   const claims = await claim(settings, { file: settings.path, dead: holder, own });
   if (claims === undefined) {
     throw new UserError(`the lock ${id} is just being ended by someone else`, {
@@ -116,6 +130,9 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
 async function takeOver(settings: LockSettings, dead: HeldLock, own: HeldLock): Promise<boolean> {
   const claims = await claim(settings, { file: settings.path, dead, own });
   if (claims === undefined) return false;
+  // A process that was stopped on the way here for so long that its claim was ended comes too late.
+  const last = claims.at(-1) ?? settings.path;
+  if ((await readLock(settings.files, last))?.id !== own.id) return false;
   try {
     await replaceWhole(settings.files, settings.path, own);
   } finally {
@@ -133,7 +150,9 @@ async function claim(
   let claims: string[] = [];
   if (!(await createWhole(settings.files, name, own))) {
     const claimant = await readLock(settings.files, name);
-    if (claimant === undefined || !isGone(claimant, own, settings)) return undefined;
+    if (claimant === undefined) return undefined;
+    if ((await judge(settings, { file: name, holder: claimant, own }, pause)).death === undefined)
+      return undefined;
     const inherited = await claim(settings, { file: name, dead: claimant, own });
     if (inherited === undefined) return undefined;
     claims = inherited;
@@ -152,28 +171,20 @@ async function dropClaims(files: Files, claims: readonly string[]): Promise<void
   for (const name of claims) await unlinkIfThere(files, name);
 }
 
-/** True only where the holder certainly runs no more: a lock from elsewhere is never judged. */
-function isGone(holder: HeldLock, own: Pick<HeldLock, 'process'>, settings: LockSettings): boolean {
-  const theirs: ProcessFacts = holder.process ?? {};
-  const ours: ProcessFacts = own.process ?? {};
-  if (holder.host !== settings.host || differ(theirs.machine, ours.machine)) return false;
-  if (differ(theirs.boot, ours.boot)) return true;
-  if (differ(theirs.namespace, ours.namespace)) return false;
-  if (!(settings.isAlive ?? isAlive)(holder.pid)) return true;
-  return differ(theirs.started, processFacts(holder.pid).started);
+function heldBy(holder: LockHolder, settings: LockSettings): UserError {
+  return new UserError(
+    `the state ${settings.location} is locked by ${described(holder)}${silenceWords(holder.silentSeconds)}`,
+    {
+      hint: `Wait for it, with --lock-timeout if need be. ${unlockHint(holder, settings)}`,
+    },
+  );
 }
 
-function differ(a: string | undefined, b: string | undefined): boolean {
-  return a !== undefined && b !== undefined && a !== b;
+function unlockHint({ id }: Pick<LockInfo, 'id'>, { workspaceFlag = '' }: LockSettings): string {
+  return `If it is certainly gone: voxform state unlock ${id}${workspaceFlag}`;
 }
 
-function heldBy(holder: HeldLock, settings: LockSettings): UserError {
-  return new UserError(`the state ${settings.location} is locked by ${described(holder)}`, {
-    hint: `Wait for it, with --lock-timeout if need be. If it is certainly gone: voxform state unlock ${holder.id}`,
-  });
-}
-
-function described(holder: HeldLock): string {
+function described(holder: LockInfo): string {
   return `${holder.who} (process ${holder.pid}) since ${holder.since} for ${holder.operation}, lock ${holder.id}`;
 }
 

@@ -2,7 +2,6 @@ import { readFileSync, readlinkSync } from 'node:fs';
 
 /** What tells a process from another of the same number, as far as the system says. */
 export interface ProcessFacts {
-  readonly machine?: string | undefined;
   /** Changes with every start of the machine. */
   readonly boot?: string | undefined;
   /** Process numbers mean the same only within one namespace. */
@@ -13,7 +12,6 @@ export interface ProcessFacts {
 
 export function processFacts(pid: number): ProcessFacts {
   return {
-    machine: attempt(() => readFileSync('/etc/machine-id', 'utf8').trim()),
     boot: attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
     namespace: attempt(() => readlinkSync('/proc/self/ns/pid')),
     started: statusOf(pid)?.started,

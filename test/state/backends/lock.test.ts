@@ -1,11 +1,21 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeFiles } from '../../../src/state/backends/files.ts';
 import type { LockRequest } from '../../../src/state/store.ts';
-import { failureOf, lockRequest, statePath, storeAt } from '../temporary-state.ts';
+import { failureOf, lockRequest, saved, statePath, storeAt } from '../temporary-state.ts';
 
 const nobody = 999_999_999;
+
+const lockTiming = { beat: 20, silence: 60_000 };
+
+const journalEntry = { lineage: 'L', serial: 0, sequence: 1, at: '2030', event: saved('a') };
+
+/** As if the holder of the lock had been silent for so long. */
+async function silentFor(path: string, seconds: number): Promise<void> {
+  const then = new Date(Date.now() - seconds * 1000);
+  await utimes(`${path}.lock`, then, then);
+}
 
 /** A lock whose holder is a process that runs no more. */
 async function leftBehind(path: string): Promise<string> {
@@ -121,6 +131,74 @@ describe('the lock', () => {
     // Only where the system says when a process started can the two be told apart.
     if (process.platform !== 'linux') return expect((await failureOf(locking)).message).toContain(id);
     await (await locking).release();
+  });
+
+  it.each([
+    ['another start of the same machine', { boot: 'another' }],
+    ['another container on the same kernel', { namespace: 'pid:[1]' }],
+    ['a system that does not say', {}],
+  ])('of %s is no proof that its process died: host name and number may be the same', async (_, process) => {
+    const path = await statePath();
+    const id = await leftBehind(path);
+    const lock = JSON.parse(await readFile(`${path}.lock`, 'utf8'));
+    const facts = Object.keys(process).length === 0 ? {} : { ...lock.process, ...process };
+    await writeFile(`${path}.lock`, JSON.stringify({ ...lock, process: facts }));
+    expect((await failureOf(storeAt(path).lock(lockRequest()))).message).toContain(id);
+    expect(await storeAt(path).holder()).toMatchObject({ id, silentSeconds: 0 });
+  });
+
+  it('of a holder that is silent for a minute is taken over by anybody, with a notice', async () => {
+    const path = await statePath();
+    const first = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest({ operation: 'watch' }));
+    await silentFor(path, 55);
+    const error = await failureOf(storeAt(path, { lockTiming }).lock(lockRequest()));
+    expect(error.message).toMatch(/lock \S+, last sign of life 5[5-9] s ago$/);
+    await silentFor(path, 61);
+    expect(await storeAt(path, { lockTiming }).holder()).toBeUndefined();
+    const notices: string[] = [];
+    const second = await storeAt(path, { lockTiming }).lock(
+      lockRequest({ notice: (text) => notices.push(text) }),
+    );
+    expect(notices).toEqual([
+      expect.stringMatching(
+        new RegExp(`^took over the lock of .* no sign of life for 6\\d s: ann@elsewhere .*${first.info.id}$`),
+      ),
+    ]);
+    await expect(first.read().then(() => first.append(journalEntry))).rejects.toThrow(
+      'was taken from this run',
+    );
+    await first.release();
+    expect(await storeAt(path).holder()).toMatchObject({ id: second.info.id });
+    await second.release();
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
+  it('is not lost by a holder that wakes together with those who wait', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path, { lockTiming, host: 'elsewhere' }).lock(lockRequest());
+    await silentFor(path, 3600);
+    const waiting = storeAt(path, { lockTiming: { ...lockTiming, beat: 500 } }).lock(lockRequest());
+    expect((await failureOf(waiting)).message).toContain(lease.info.id);
+    await lease.release();
+  });
+
+  it('gets signs of life that leave it whole, and none once it is given back', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path, { lockTiming }).lock(lockRequest());
+    const before = await readFile(`${path}.lock`, 'utf8');
+    await silentFor(path, 3600);
+    await expect.poll(async () => (await storeAt(path).holder())?.silentSeconds).toBe(0);
+    expect(await readFile(`${path}.lock`, 'utf8')).toBe(before);
+    await lease.release();
+    expect(await readdir(dirname(path))).toEqual([]);
+  });
+
+  it('names the workspace in the command that ends it', async () => {
+    const path = await statePath();
+    const lease = await storeAt(path).lock(lockRequest());
+    const error = await failureOf(storeAt(path, { workspaceFlag: ' -w live' }).lock(lockRequest()));
+    expect(error.hint).toContain(`voxform state unlock ${lease.info.id} -w live`);
+    await lease.release();
   });
 
   it('is never held by two, however many find the same dead holder', async () => {
