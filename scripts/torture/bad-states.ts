@@ -82,6 +82,7 @@ export const badStateCases: readonly Case[] = [
   { group: GROUP, name: 'a missing state with backups', run: missingWithBackups },
   { group: GROUP, name: 'a missing state with a journal', run: missingWithJournal },
   { group: GROUP, name: 'an older state put back under a journal', run: olderState },
+  { group: GROUP, name: 'a flipped bit in the last line of the journal', short: true, run: flippedJournal },
 ];
 
 async function appliedLab(bench: Bench): Promise<Lab> {
@@ -158,4 +159,24 @@ async function olderState(bench: Bench): Promise<void> {
   );
   lab.write(STATE, newer);
   await converges(lab);
+}
+
+async function flippedJournal(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  lab.write('manifests/more.yaml', documents(agent('c'), agent('d')));
+  await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
+  const journal = `${STATE}.journal`;
+  const whole = lab.read(journal);
+  const at = whole.lastIndexOf('"id":"') + 8;
+  const flipped = String.fromCharCode(whole.charCodeAt(at) ^ 1);
+  lab.write(journal, whole.slice(0, at) + flipped + whole.slice(at + 1));
+  for (const args of [['plan'], ['apply', '--auto-approve']]) {
+    refused(
+      await writesNothing(lab, () => lab.run(...args)),
+      /journal:2 {1,2}the journal of the state is damaged.*Restore the journal.*voxform recover/,
+    );
+  }
+  lab.write(journal, whole);
+  await converges(lab);
+  assert.equal(lab.emulator.world.agents.size, 4);
 }

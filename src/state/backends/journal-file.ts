@@ -24,7 +24,7 @@ export function journalLine(entry: JournalEntry): string {
 }
 
 /**
- * Reads lines of `journalLine`. A last line that is not whole is left out: nobody was told that it was kept.
+ * Reads lines of `journalLine`. What comes after the last newline is left out: nobody was told that it was kept.
  * @throws UserError naming the line, for damage anywhere else.
  */
 export function parseJournal(bytes: Buffer, path: string): JournalContent {
@@ -32,12 +32,11 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
   let start = 0;
   while (start < bytes.length) {
     const end = bytes.indexOf(0x0a, start);
-    if (end === -1) break;
+    // Whole but for its last byte, a line was written to its end, and that byte was the newline.
+    const isWhole = end !== -1 || contentOf(bytes.subarray(start, -1)) !== undefined;
+    if (!isWhole) break;
     const json = contentOf(bytes.subarray(start, end));
-    if (json === undefined) {
-      if (end === bytes.length - 1) break;
-      throw damage(path, entries.length + 1, 'is damaged');
-    }
+    if (end === -1 || json === undefined) throw damage(path, entries.length + 1);
     entries.push(parseEntry(json, path, entries.length + 1));
     start = end + 1;
   }
@@ -50,7 +49,8 @@ export function wholeEntries(bytes: Buffer): JournalEntry[] {
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(0x0a, start);
     const end = newline === -1 ? bytes.length : newline;
-    const json = contentOf(bytes.subarray(start, end));
+    // A last newline that was damaged takes no entry with it.
+    const json = contentOf(bytes.subarray(start, end)) ?? contentOf(bytes.subarray(start, end - 1));
     if (json !== undefined) {
       const parsed = journalEntry.safeParse(JSON.parse(json));
       if (parsed.success) entries.push(parsed.data);
@@ -185,8 +185,8 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
   );
 }
 
-function damage(path: string, line: number, what: string): UserError {
-  return new LostState(`${path}:${line}  the journal of the state ${what}`, {
+function damage(path: string, line: number): UserError {
+  return new LostState(`${path}:${line}  the journal of the state is damaged`, {
     hint: `Restore the journal from a backup. ${RECOVER}`,
   });
 }
