@@ -6,6 +6,7 @@ import { guardCases } from './guards.ts';
 import { interruptCases } from './interrupts.ts';
 import { lockCases } from './locks.ts';
 import { migrationCases } from './migrations.ts';
+import { outageCases } from './outages.ts';
 import { savedPlanCases } from './saved-plans.ts';
 import { wireCases } from './wire.ts';
 import { wrongPlatformCases } from './wrong-platform.ts';
@@ -14,6 +15,7 @@ import { wrongPlatformCases } from './wrong-platform.ts';
 export const allCases: readonly Case[] = [
   ...wireCases,
   ...wrongPlatformCases,
+  ...outageCases,
   ...diskCases,
   ...badStateCases,
   ...lockCases,

@@ -9,7 +9,7 @@ import { jsonEqual } from '../values/json.ts';
 import type { Secret } from '../values/value.ts';
 import { kindNamed } from './kind-named.ts';
 import type { Plan } from './plan.ts';
-import { type PlannedResource, type PlanWarning, writes } from './plan-document.ts';
+import { type Action, type PlannedResource, type PlanWarning, writes } from './plan-document.ts';
 import { createSecondLook, ForeignRecord, type ObserveOptions } from './read.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from './report.ts';
 import { runGraph } from './schedule.ts';
@@ -28,8 +28,10 @@ export interface ApplyInput {
   readonly fingerprints: Fingerprints;
   readonly concurrency: number;
   readonly onError: 'continue' | 'stop';
-  /** Throws `UserError` where the platform answers for another workspace than the one that is meant. */
+  /** Reads something of the workspace that is meant, once. Throws where that fails, or where another one answers. */
   verifyWorkspace(): Promise<void>;
+  /** Given where the plan is one part of several; a count of its own where absent. */
+  readonly lostCreates?: LostCreates;
   /** Once aborted nothing new is started; what is under way is finished. Its reason names the signal. */
   readonly stop: AbortSignal;
   secret(name: string): Secret;
@@ -40,9 +42,19 @@ export interface ApplyInput {
 /** A record that was read longer ago than this is read again before it is written over. */
 const TRUSTED_MILLISECONDS = 60_000;
 
+/** How many creates in a row had no answer, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
+export class LostCreates {
+  inARow = 0;
+}
+
+/** A platform that loses so many answers in a row loses the next ones too, and each of them is a question for a person. */
+const MOST_LOST_CREATES = 3;
+
 /**
  * Carries a plan out, in the order of its references and as parallel as allowed. What fails stops what depends on it and
- * nothing else, unless the API key is refused or the state cannot be written: then nothing new is started.
+ * nothing else, unless the API key is refused, the state cannot be written or one create after the other has no answer: then
+ * nothing new is started.
+ * @throws PlatformError or UserError, before the first write, where nothing of the workspace can be read.
  */
 export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const { plan, session, stop } = input;
@@ -58,9 +70,10 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const holders = new Map(
     [...session.state.resources].map(([address, entry]) => [recordKey(kindOf(address), entry.id), address]),
   );
+  const { lostCreates = new LostCreates() } = input;
   let halted: string | undefined;
 
-  if (nodes.some(({ action }) => action === 'create') && !wasHeardFrom(input)) await input.verifyWorkspace();
+  if (nodes.some(({ action }) => sends.has(action)) && !wasHeardFrom(input)) await input.verifyWorkspace();
 
   const run = async (address: Address): Promise<ResourceResult> => {
     const resource = planned.get(address) as PlannedResource;
@@ -95,12 +108,14 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         now: input.now,
         warn: (message) => warnings.push({ address, message }),
       });
+      if (creates.has(resource.action)) lostCreates.inARow = 0;
       return { status: 'done', id: written };
     } catch (error) {
       if (error instanceof MissingReference) {
         return { status: 'skipped', because: missingReason(error.address, planned.get(error.address)) };
       }
-      halted ??= haltReason(error, input);
+      if (creates.has(resource.action)) count(lostCreates, error, session.state.pending.has(address));
+      halted ??= haltReason(error, input) ?? outage(lostCreates);
       return { status: 'failed', ...wordsOf(error, resource) };
     }
   };
@@ -118,7 +133,28 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     if (result?.status === 'skipped') input.onEvent?.({ type: 'finished', address, action, result });
   }
   if (halted === undefined && !stop.aborted) await keepBooks(input);
-  return { plan: plan.document, results, warnings, interrupted: signalOf(stop) };
+  const interrupted = signalOf(stop);
+  return {
+    plan: plan.document,
+    results,
+    warnings,
+    interrupted,
+    ...(halted !== undefined && interrupted === undefined && { halted }),
+  };
+}
+
+const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
+/** Those that go to the platform: the others only put something down in the state. */
+const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
+
+/** A create that was never sent tells nothing of the platform. */
+function count(lost: LostCreates, error: unknown, isUnknown: boolean): void {
+  if (isUnknown) lost.inARow += 1;
+  else if (error instanceof PlatformError && error.reason === 'status') lost.inARow = 0;
+}
+
+function outage({ inARow }: LostCreates): string | undefined {
+  return inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row had no answer`;
 }
 
 /** True where something that the plan read says of which workspace it is: it has been checked then. */

@@ -14,6 +14,8 @@ export interface ApplyReport {
   /** The plan's warnings and those of the answers. */
   readonly warnings: readonly PlanWarning[];
   readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
+  /** Why nothing new was started before the end, as a clause; absent after an interruption, which says so itself. */
+  readonly halted?: string;
 }
 
 /** Told while applying, for progress on the terminal. */

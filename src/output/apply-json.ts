@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type PlannedResource, planDocument, plannedResource } from '../engine/plan-document.ts';
 import type { ApplyReport, ResourceResult } from '../engine/report.ts';
 import type { Immutable } from '../values/json.ts';
+import { haltOf } from './apply-words.ts';
 
 export const appliedResource = plannedResource.extend({
   result: z
@@ -20,6 +21,10 @@ export const applyDocument = planDocument
   .extend({
     resources: z.array(appliedResource).describe('By address.'),
     interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that ended the apply early.'),
+    halted: z
+      .string()
+      .optional()
+      .describe('Why nothing new was started before the end, such as creates that had no answer.'),
   })
   .describe('A plan with what became of it');
 
@@ -32,13 +37,16 @@ export type ApplyDocument = Immutable<z.infer<typeof applyDocument>>;
 type AppliedResource = Immutable<z.infer<typeof appliedResource>>;
 
 /** The plan's document with the result of each resource, the id of what was created, and the warnings of the answers. */
-export function applyJson({ plan, results, warnings, interrupted }: ApplyReport): ApplyDocument {
+export function applyJson(report: ApplyReport): ApplyDocument {
+  const { plan, results, warnings, interrupted } = report;
+  const halted = haltOf(report);
   const { digest: _, ...rest } = plan;
   return {
     ...rest,
     resources: plan.resources.map((resource) => withResult(resource, results.get(resource.address))),
     warnings,
     ...(interrupted === undefined ? {} : { interrupted }),
+    ...(halted === undefined ? {} : { halted }),
   };
 }
 

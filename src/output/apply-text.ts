@@ -1,7 +1,7 @@
 import type { PlannedResource } from '../engine/plan-document.ts';
 import type { ApplyReport } from '../engine/report.ts';
 import { actionWords, pendingActions } from './action-words.ts';
-import { type Applied, appliedIn, applySummary, interruption, leftIn } from './apply-words.ts';
+import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -13,6 +13,7 @@ const widestAddress = 36;
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
 export function renderApply(report: ApplyReport, style: Style): string {
   const applied = appliedIn(report);
+  const ended = earlyEnd(report);
   const parts = [
     renderDone(applied, style),
     list(
@@ -31,9 +32,7 @@ export function renderApply(report: ApplyReport, style: Style): string {
       style.bold,
     ),
     renderWarnings(report.warnings, style, { verbose: false }),
-    report.interrupted === undefined
-      ? ''
-      : style.prose(interruption(report.interrupted), { format: style.warn }),
+    ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;

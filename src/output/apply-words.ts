@@ -30,8 +30,23 @@ function isHalfDone({ resource: { steps = [] }, result }: Applied): boolean {
   return result.status === 'done' && steps.length > 0;
 }
 
-export function interruption(signal: string): string {
+function interruption(signal: string): string {
   return `Interrupted by ${signal}. What was under way was finished; run apply again for the rest.`;
+}
+
+/** Why an apply ended before its end, as a sentence or two; undefined where it did not. */
+export function earlyEnd(report: ApplyReport): string | undefined {
+  if (report.interrupted !== undefined) return interruption(report.interrupted);
+  const halted = haltOf(report);
+  if (halted === undefined) return undefined;
+  return `Stopped early: ${halted}. Nothing new was started; run plan before you apply again.`;
+}
+
+/** Why something was left out, as a clause. What halted a run that had nothing left to start changed nothing. */
+export function haltOf({ halted, results }: ApplyReport): string | undefined {
+  return [...results.values()].some((result) => result.status === 'skipped' && result.because === halted)
+    ? halted
+    : undefined;
 }
 
 /** The closing sentences of an apply, e.g. `Applied: 2 created, 1 failed.` and `1 manual.` */

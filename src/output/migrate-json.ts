@@ -2,6 +2,7 @@ import type { PlanDocument } from '../engine/plan-document.ts';
 import type { ApplyReport } from '../engine/report.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
+import { haltOf } from './apply-words.ts';
 import type { MigrationEnd } from './migrate-text.ts';
 
 export interface MigrationFacts {
@@ -19,6 +20,7 @@ export interface MigrationFacts {
 /** The migration as data: what was on the checklist, what was planned, and what became of each resource. */
 export function migrateJson(facts: MigrationFacts): object {
   const { from, to, source, dryRun, checklist, files, plan, report, oldIds } = facts;
+  const halted = report === undefined ? undefined : haltOf(report);
   return {
     format_version: 1,
     from: endOf(from),
@@ -48,6 +50,7 @@ export function migrateJson(facts: MigrationFacts): object {
     }),
     warnings: report?.warnings ?? plan?.warnings ?? [],
     ...(report?.interrupted !== undefined && { interrupted: report.interrupted }),
+    ...(halted !== undefined && { halted }),
   };
 }
 

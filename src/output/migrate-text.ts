@@ -4,6 +4,7 @@ import type { ApplyReport } from '../engine/report.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
+import { haltOf } from './apply-words.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { visible } from './visible.ts';
@@ -124,7 +125,9 @@ function outcomeText({ plan, results }: ApplyReport, style: Style): string {
   ].join('\n');
 }
 
-function closing({ plan, results, interrupted }: ApplyReport, to: string, style: Style): string {
+function closing(report: ApplyReport, to: string, style: Style): string {
+  const { plan, results, interrupted } = report;
+  const halted = haltOf(report);
   const number = (status: string, action?: string) =>
     plan.resources.filter(
       (each) =>
@@ -140,6 +143,7 @@ function closing({ plan, results, interrupted }: ApplyReport, to: string, style:
       ? 'Nothing was written.'
       : `${said.map(([count, word]) => `${count} ${word}`).join(', ')}.`,
     ...(interrupted === undefined ? [] : [`Interrupted by ${interrupted}: what was under way was finished.`]),
+    ...(halted === undefined ? [] : [`Stopped early: ${halted}.`]),
     number('failed') + number('skipped') === 0
       ? `voxform plan -w ${to} shows how it stands.`
       : 'Run the same command again for the rest.',

@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedChange, PlannedResource, PlanWarning } from '../engine/plan-document.ts';
 import type { ApplyReport, ResourceResult } from '../engine/report.ts';
 import { actionWords, byAction, pendingActions, plural, shownActions } from './action-words.ts';
-import { appliedIn, interruption } from './apply-words.ts';
+import { appliedIn, earlyEnd } from './apply-words.ts';
 import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
 import { routeRemarks } from './route-words.ts';
@@ -59,13 +59,20 @@ export function driftGithub(drift: PlanDocument, { workspace }: GithubOptions = 
 /** The same for what an apply did: an error for each resource that failed, a warning for each that was skipped or is left to a person. */
 export function applyGithub(report: ApplyReport): string {
   const { plan, warnings, interrupted } = report;
+  const ended = earlyEnd(report);
   const title = titles(undefined);
   const of = byAction(plan.resources);
   const told = appliedIn(report).map(({ resource, result }) => resultAnnotation(resource, result, title));
   return [
-    ...(interrupted === undefined
+    ...(ended === undefined
       ? []
-      : [githubCommand('warning', { title: title('interrupted') }, interruption(interrupted))]),
+      : [
+          githubCommand(
+            'warning',
+            { title: title(interrupted === undefined ? 'stopped early' : 'interrupted') },
+            ended,
+          ),
+        ]),
     ...told.filter((line) => !line.startsWith('::notice')),
     ...pendingActions.flatMap(of).map((resource) => annotation(resource, title)),
     ...warnings.map((warning) => warningAnnotation(warning, plan, title)),

@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
 import type { ApplyReport, ResourceResult } from '../engine/report.ts';
 import { actionWords, byAction, planSummary, shownActions } from './action-words.ts';
-import { appliedIn, applySummary, interruption, leftIn } from './apply-words.ts';
+import { appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { driftGroups, driftSummary } from './drift-words.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { type Listed, type MarkdownPlace, reportMarkdown } from './report-markdown.ts';
@@ -39,7 +39,8 @@ export function driftMarkdown(drift: PlanDocument, place: MarkdownPlace = {}): s
 
 /** The same for what an apply did: what failed comes first, and why. */
 export function applyMarkdown(report: ApplyReport): string {
-  const { plan, results, warnings, interrupted } = report;
+  const { plan, results, warnings } = report;
+  const ended = earlyEnd(report);
   const applied = appliedIn(report);
   const withStatus = (status: ResourceResult['status']) =>
     applied.filter(({ result }) => result.status === status).map(({ resource }) => resource);
@@ -53,7 +54,7 @@ export function applyMarkdown(report: ApplyReport): string {
     document: { ...plan, guards: [], warnings },
     summary: applySummary(report),
     urgent: [
-      ...(interrupted === undefined ? [] : [`- **${markdownText(interruption(interrupted))}**`]),
+      ...(ended === undefined ? [] : [`- **${markdownText(ended)}**`]),
       ...applied.flatMap(({ resource, result }) => failureOf(resource, result)),
     ],
     pending: left,

@@ -31,6 +31,11 @@ export class PlatformError extends Error {
     this.facts = facts;
   }
 
+  /** The same error, saying one thing more at its end. */
+  withNote(note: string): PlatformError {
+    return new PlatformError(this.reason, this.facts, `${this.message}; ${note}`, this.cause);
+  }
+
   get status(): number | undefined {
     return this.facts.status;
   }

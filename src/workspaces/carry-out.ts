@@ -1,4 +1,4 @@
-import { apply } from '../engine/apply.ts';
+import { apply, type LostCreates } from '../engine/apply.ts';
 import type { PlanDocument } from '../engine/plan-document.ts';
 import type { Planned } from '../engine/reconcile.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/report.ts';
@@ -17,6 +17,8 @@ export interface CarryingOut {
   readonly session: StateSession;
   readonly planned: Planned;
   readonly onError: 'continue' | 'stop';
+  /** Given where the plan is one part of several. */
+  readonly lostCreates?: LostCreates;
   /** Told of each resource; errors in it name no secret. */
   onEvent?(event: ApplyEvent): void;
 }
@@ -24,7 +26,7 @@ export interface CarryingOut {
 /** Applies a plan that was approved. What the report says names no secret. */
 export async function carryOut(
   { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
-  { opened, session, planned, onError, onEvent }: CarryingOut,
+  { opened, session, planned, onError, lostCreates, onEvent }: CarryingOut,
 ): Promise<ApplyReport> {
   const { client, concurrency } = planned.observing;
   const report = await apply({
@@ -37,6 +39,7 @@ export async function carryOut(
     session,
     concurrency,
     onError,
+    ...(lostCreates !== undefined && { lostCreates }),
     verifyWorkspace: () => verifyWorkspace(client, opened.workspace.workspaceId),
     stop: interrupts.stop,
     secret: opened.secretNamed(),

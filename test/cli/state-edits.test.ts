@@ -93,3 +93,85 @@ describe('the state by hand', () => {
     expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('not JSON');
   });
 });
+
+describe('state resolve', () => {
+  async function withUnknowns() {
+    const workspace = await testWorkspace({
+      ...FILES,
+      'manifests/c.yaml': agentManifest('noon'),
+    });
+    workspace.emulator.faults.add({ match: { method: 'POST' }, times: 3, fault: { cut: 'before' } });
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(1);
+    const open = async () => {
+      const { stdout } = await workspace.run('state', 'pull');
+      const { pending = {} } = JSON.parse(stdout) as { pending?: Record<string, { since: string }> };
+      return pending;
+    };
+    return { workspace, open };
+  }
+
+  it('settles several at once, or none of them', async () => {
+    const { workspace, open } = await withUnknowns();
+    await using _ = workspace;
+    const refused = await workspace.run('state', 'resolve', 'Agent/day', 'Agent/dusk', '--not-created');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('Agent/dusk has no unanswered create');
+    expect(Object.keys(await open())).toHaveLength(3);
+    const { code, stdout } = await workspace.run(
+      'state',
+      'resolve',
+      'Agent/day',
+      'Agent/noon',
+      '--not-created',
+    );
+    expect([code, stdout.match(/counts as not created/g)?.length]).toEqual([0, 2]);
+    expect(Object.keys(await open())).toEqual(['Agent/night']);
+  });
+
+  it('settles all with one approval, and lists them first', async () => {
+    const { workspace, open } = await withUnknowns();
+    await using _ = workspace;
+    const asked = await workspace.run('state', 'resolve', '--all', '--not-created');
+    expect(asked.code).toBe(1);
+    expect(asked.stderr).toContain('--auto-approve');
+    for (const address of Object.keys(await open())) expect(asked.stdout).toContain(address);
+    expect(Object.keys(await open())).toHaveLength(3);
+    const settled = await workspace.run('state', 'resolve', '--all', '--not-created', '--auto-approve');
+    expect(settled.code).toBe(0);
+    expect(await open()).toEqual({});
+    const nothing = await workspace.run('state', 'resolve', '--all', '--not-created', '--auto-approve');
+    expect([nothing.code, nothing.stderr]).toEqual([0, expect.stringContaining('No create is unknown.')]);
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    expect(workspace.emulator.world.agents.size).toBe(3);
+  });
+
+  it('settles only those sent since a time', async () => {
+    const { workspace, open } = await withUnknowns();
+    await using _ = workspace;
+    const sent = Object.entries(await open()).map(([address, { since }]) => ({ address, since }));
+    const latest =
+      sent
+        .map(({ since }) => since)
+        .sort()
+        .at(-1) ?? '';
+    const run = (since: string) =>
+      workspace.run('state', 'resolve', '--all', '--since', since, '--not-created', '--auto-approve');
+    expect((await run('2999-01-01')).stderr).toContain('No create is unknown.');
+    expect((await run(latest)).code).toBe(0);
+    expect(Object.keys(await open()).sort()).toEqual(
+      sent.filter(({ since }) => since < latest).map(({ address }) => address),
+    );
+    expect((await run('2000-01-01')).code).toBe(0);
+    expect(await open()).toEqual({});
+  });
+
+  it.each([
+    ['--all with an address', ['Agent/day', '--all']],
+    ['--since without --all', ['Agent/day', '--since', '2026-01-01']],
+    ['nothing to settle', []],
+    ['a date that is none', ['--all', '--since', 'yesterday']],
+  ])('refuses %s', async (_, args) => {
+    await using workspace = await testWorkspace(FILES);
+    expect((await workspace.run('state', 'resolve', ...args, '--not-created')).code).toBe(64);
+  });
+});

@@ -36,7 +36,7 @@ export type PlanOptions = Partial<
   >
 >;
 export type ApplyOptions = PlanOptions &
-  Partial<Pick<ApplyInput, 'onError' | 'stop' | 'concurrency' | 'onEvent'>>;
+  Partial<Pick<ApplyInput, 'onError' | 'stop' | 'concurrency' | 'onEvent' | 'verifyWorkspace'>>;
 
 /** A platform and a project's state of it, both gone with the test. The clock stands until it is moved. */
 export class Workspace {
@@ -150,7 +150,7 @@ export class Workspace {
 
   carryOut(planned: Planned, session: StateSession, options: ApplyOptions = {}): Promise<ApplyReport> {
     return apply({
-      verifyWorkspace: () => Promise.resolve(),
+      verifyWorkspace: options.verifyWorkspace ?? (() => Promise.resolve()),
       plan: planned.plan,
       observedAt: planned.observedAt,
       observing: planned.observing,

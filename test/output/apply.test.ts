@@ -199,3 +199,25 @@ describe('JSON text', () => {
     expect(text.endsWith('}\n')).toBe(true);
   });
 });
+
+describe('an apply that was stopped early', () => {
+  const because = '3 creates in a row had no answer';
+  const skipped = new Map<string, ResourceResult>([
+    ...results,
+    ['Agent/support-line', { status: 'skipped', because }],
+  ]);
+  const stopped: ApplyReport = { ...report, results: skipped, halted: because };
+
+  it('says why in every format', () => {
+    const said = `Stopped early: ${because}. Nothing new was started; run plan before you apply again.`;
+    expect(renderApply(stopped, plainStyle()).replace(/\s+/g, ' ')).toContain(said);
+    for (const text of [applyMarkdown(stopped), applyHtml(stopped), applyGithub(stopped)])
+      expect(text).toContain(said);
+    expect(applyDocument.parse(applyJson(stopped)).halted).toBe(because);
+  });
+
+  it('says nothing of it where nothing was left out', () => {
+    expect(renderApply({ ...stopped, results }, plainStyle())).not.toContain('Stopped early');
+    expect(applyJson({ ...stopped, results }).halted).toBeUndefined();
+  });
+});

@@ -1,12 +1,9 @@
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
-import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { openSession } from '../../state/session.ts';
+import { ExitCode } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
 import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
-import type { LockFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
 export interface StateOutput {
@@ -46,29 +43,6 @@ export async function showState(context: Context, address: string): Promise<numb
     throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
   const shown = { address, ...entry, ...(pending !== undefined && { pending }) };
   context.terminal.out(jsonText(shown));
-  return ExitCode.ok;
-}
-
-export async function resolvePending(
-  context: Context,
-  address: string,
-  { lockTimeout }: LockFlags,
-): Promise<number> {
-  const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(opened.store, opened.sessionOptions('state resolve', lockTimeout));
-  try {
-    const { pending } = session.state;
-    if (!pending.has(address)) {
-      const open = [...pending.keys()].sort();
-      throw new UserError(`${address} has no unanswered create${didYouMean(address, open)}`, {
-        hint: open.length === 0 ? 'Nothing is unknown in this state.' : `Unknown are: ${open.join(', ')}.`,
-      });
-    }
-    await session.record({ type: 'resolved', address });
-  } finally {
-    await session.close();
-  }
-  context.terminal.out(`${address} counts as not created. The next plan will create it.\n`);
   return ExitCode.ok;
 }
 

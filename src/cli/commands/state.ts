@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { StateOutput } from '../actions/state.ts';
 import type { PushFlags } from '../actions/state-edits.ts';
+import type { ResolveOptions } from '../actions/state-resolve.ts';
 import type { Start } from '../context.ts';
+import { dateOrMoment } from '../dates.ts';
 import { address as addressArgument, type LockFlags, outputOption, withLock } from '../flags.ts';
 
 export function defineState(program: Command, start: Start): void {
@@ -29,15 +31,22 @@ export function defineState(program: Command, start: Start): void {
       start(async (context) => (await import('../actions/state.ts')).showState(context, address)),
     );
   withLock(state.command('resolve'))
-    .summary('say that an unknown create did not happen')
+    .summary('say that unknown creates did not happen')
     .description(
-      'Settles a create that had no answer, once you have looked in the dashboard. If the record is there: voxform import ADDRESS ID.',
+      'Resolves creates that had no answer, once you have looked in the dashboard. If a record is there: voxform import ADDRESS ID.',
     )
-    .argument('<address>', 'e.g. Agent/support-line', addressArgument)
-    .requiredOption('--not-created', 'the record is not there')
-    .action((address: string, options: LockFlags) =>
+    .argument('[address...]', 'e.g. Agent/support-line')
+    .requiredOption('--not-created', 'the records are not there')
+    .option('--all', 'every unknown create, after one approval')
+    .option('--since <time>', 'with --all: only those sent at this date or moment, or later', dateOrMoment)
+    .option('--auto-approve', 'do not ask')
+    .action((addresses: readonly string[], options: ResolveOptions) =>
       start(async (context) =>
-        (await import('../actions/state.ts')).resolvePending(context, address, options),
+        (await import('../actions/state-resolve.ts')).resolvePending(
+          context,
+          addresses.map(addressArgument),
+          options,
+        ),
       ),
     );
   withLock(state.command('mv'))

@@ -8,7 +8,7 @@ import {
   planSummary,
   shownActions,
 } from '../action-words.ts';
-import { applySummary, interruption } from '../apply-words.ts';
+import { applySummary, earlyEnd } from '../apply-words.ts';
 import { driftGroups, driftSummary } from '../drift-words.ts';
 import { htmlReport, type Report, type ReportGroup } from './report.ts';
 import { type Outcome, toneOf } from './resource-html.ts';
@@ -59,7 +59,8 @@ export function driftReport(drift: PlanDocument): Report {
 
 /** What an apply did, as a page in one file. */
 export function applyHtml(report: ApplyReport): string {
-  const { plan, results, warnings, interrupted } = report;
+  const { plan, results, warnings } = report;
+  const ended = earlyEnd(report);
   const of = byAction(plan.resources);
   const written = appliedActions.flatMap(of);
   const withStatus = (status: ResourceResult['status']) =>
@@ -75,7 +76,7 @@ export function applyHtml(report: ApplyReport): string {
       ...[...pendingActions, 'noop' as const].map((action) => groupOf(action, of(action))),
     ],
     towards: 'manifest',
-    urgent: interrupted === undefined ? [] : [interruption(interrupted)],
+    urgent: ended === undefined ? [] : [ended],
     outcome: (resource) => outcomeOf(resource, results.get(resource.address)),
     markOf: ({ address, action }) => results.get(address)?.status ?? (action === 'noop' ? undefined : action),
   });

@@ -1,3 +1,4 @@
+import { LostCreates } from '../../engine/apply.ts';
 import { type PlannedResource, writes } from '../../engine/plan-document.ts';
 import type { Planned } from '../../engine/reconcile.ts';
 import type { ApplyReport, ResourceResult } from '../../engine/report.ts';
@@ -18,12 +19,13 @@ export async function carryOutInWaves(
   context: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
   { wave, maxFailures, ...carrying }: InWaves,
 ): Promise<ApplyReport> {
-  const { planned, session, onError } = carrying;
+  const { planned } = carrying;
   const { document } = planned.plan;
   const results = new Map<Address, ResourceResult>();
   const warnings = [...document.warnings];
   let interrupted: ApplyReport['interrupted'];
   let halted: string | undefined;
+  const lostCreates = new LostCreates();
   const waves = wavesOf(document, wave);
   // Without anything to write there are still books to keep.
   const parts = waves.length === 0 ? [[]] : waves;
@@ -35,6 +37,7 @@ export async function carryOutInWaves(
     const rest = index === 0 ? document.resources.filter(({ action }) => !writes.has(action)) : [];
     const report = await carryOut(context, {
       ...carrying,
+      lostCreates,
       planned: narrowed(planned, [...resources, ...rest]),
     });
     for (const [address, result] of report.results) results.set(address, result);
@@ -42,12 +45,17 @@ export async function carryOutInWaves(
     interrupted ??= report.interrupted;
     const failed = [...results.values()].filter(({ status }) => status === 'failed').length;
     if (interrupted !== undefined) halted = 'the run was interrupted';
-    else if (session.broken) halted = 'the state could not be written';
-    else if (failed > 0 && onError === 'stop') halted = 'another resource failed';
+    else if (report.halted !== undefined) halted = report.halted;
     else if (failed > maxFailures)
       halted = tooMany({ failed, maxFailures, wave: index + 1, waves: parts.length });
   }
-  return { plan: document, results, warnings, interrupted };
+  return {
+    plan: document,
+    results,
+    warnings,
+    interrupted,
+    ...(halted !== undefined && interrupted === undefined && { halted }),
+  };
 }
 
 function narrowed(planned: Planned, resources: readonly PlannedResource[]): Planned {

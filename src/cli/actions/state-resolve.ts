@@ -1,0 +1,98 @@
+import { plural } from '../../output/action-words.ts';
+import { renderTable } from '../../output/table.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { openSession } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import type { Context } from '../context.ts';
+import type { LockFlags } from '../flags.ts';
+import { approve } from './confirm.ts';
+
+export interface ResolveOptions extends LockFlags {
+  readonly all?: boolean;
+  /** A date or a moment. */
+  readonly since?: string;
+  readonly autoApprove?: boolean;
+}
+
+/** Settles unknown creates as not created: those that are named, or all of them after they were shown and approved. */
+export async function resolvePending(
+  context: Context,
+  addresses: readonly string[],
+  options: ResolveOptions,
+): Promise<number> {
+  refuseUnclear(addresses, options);
+  const { terminal } = context;
+  const opened = await openWorkspace(context, { requireKey: false });
+  const session = await openSession(
+    opened.store,
+    opened.sessionOptions('state resolve', options.lockTimeout),
+  );
+  try {
+    const { pending } = session.state;
+    const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];
+    for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
+    if (chosen.length === 0) {
+      context.log.info('No create is unknown.');
+      return ExitCode.ok;
+    }
+    if (options.all) {
+      const rows = chosen.map((address) => [address, pending.get(address)?.since ?? '']);
+      terminal.out(
+        renderTable([{ title: 'ADDRESS', whole: true }, { title: 'SENT' }], rows, terminal.tableStyle),
+      );
+      if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length)))) {
+        context.log.warn('not resolved: nothing was written');
+        return context.interrupts.exitCode ?? ExitCode.error;
+      }
+    }
+    for (const address of chosen) await session.record({ type: 'resolved', address });
+    for (const address of chosen) {
+      terminal.out(`${address} counts as not created. The next plan will create it.\n`);
+    }
+  } finally {
+    await session.close();
+  }
+  return ExitCode.ok;
+}
+
+function refuseUnclear(addresses: readonly string[], { all, since }: ResolveOptions): void {
+  const problem =
+    all && addresses.length > 0
+      ? '--all takes no addresses'
+      : !all && since !== undefined
+        ? '--since belongs to --all'
+        : !all && addresses.length === 0
+          ? 'no address is given'
+          : undefined;
+  if (problem === undefined) return;
+  throw new UserError(problem, {
+    hint: 'voxform state resolve ADDRESS... --not-created, or voxform state resolve --all --not-created --since TIME',
+    exitCode: ExitCode.usage,
+  });
+}
+
+/** The unknown creates that were sent at that moment or later, by address. */
+function sentSince({ pending }: State, since: string | undefined): string[] {
+  const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  return [...pending]
+    .filter(([, create]) => Date.parse(create.since) >= earliest)
+    .map(([address]) => address)
+    .sort();
+}
+
+function notPending(address: string, { pending }: State): UserError {
+  const open = [...pending.keys()].sort();
+  return new UserError(`${address} has no unanswered create${didYouMean(address, open)}`, {
+    hint: open.length === 0 ? 'Nothing is unknown in this state.' : `Unknown are: ${open.join(', ')}.`,
+  });
+}
+
+function approvalOf(count: number): { question: string; hint: string } {
+  const what = plural(count, 'create');
+  return {
+    question: `Resolve ${what} as not created? A record that exists after all will be created a second time.`,
+    hint: 'Look for the records in the dashboard, then approve on the command line with --auto-approve.',
+  };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { verifyWorkspace } from '../../src/kinds/workspace-check.ts';
+import { PlatformError } from '../../src/platform/errors.ts';
+import { failureOf } from '../state/temporary-state.ts';
+import { agent, number, user, webhook } from './resources.ts';
+import { outcomes, Workspace } from './workspace.ts';
+
+const GATEWAY = { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>down</h1>' };
+const HALTED = 'skipped: 3 creates in a row had no answer';
+const agents = (count: number) => Array.from({ length: count }, (_, index) => agent(`a${10 + index}`));
+
+function verified(w: Workspace, client = w.client) {
+  return { client, verifyWorkspace: () => verifyWorkspace(client, w.emulator.workspaceId) };
+}
+
+describe('a platform that is down', () => {
+  it.each([
+    ['answers 503', GATEWAY],
+    ['cuts the connection', { cut: 'before' }],
+    ['sends elsewhere', { status: 308, headers: { location: 'https://elsewhere.example.com/' } }],
+    ['answers with a page', { status: 200, body: 'welcome' }],
+  ] as const)('and %s from the start makes no unknowns', async (_, fault) => {
+    const w = await Workspace.open();
+    w.emulator.faults.add({ times: 1_000, fault });
+    const error = await failureOf(w.apply([...agents(5), webhook('h')], verified(w)));
+    expect(error).toBeInstanceOf(PlatformError);
+    expect(error.message).toMatch(/^GET \/api\/v1\/workspaces\/\S+\/users.*; nothing was written$/);
+    expect(w.writes).toEqual([]);
+    const { pending, resources } = await w.state();
+    expect([pending.size, resources.size]).toEqual([0, 0]);
+    w.emulator.faults.clear();
+    expect(Object.values(outcomes(await w.apply([...agents(5), webhook('h')], verified(w))))).toEqual(
+      Array.from({ length: 6 }, () => 'done'),
+    );
+  });
+
+  it('also where a plan that read nothing would replace', async () => {
+    const w = await Workspace.open();
+    await w.apply([webhook('h', { timeout: 5 })]);
+    w.emulator.clearRequests();
+    w.emulator.faults.add({ times: 1_000, fault: GATEWAY });
+    const desired = [webhook('h', { timeout: 6 }, { mayReplace: true })];
+    await failureOf(w.apply(desired, { ...verified(w), refresh: false }));
+    expect(w.writes).toEqual([]);
+    expect((await w.state()).pending.size).toBe(0);
+  });
+
+  it('from the tenth create on makes three unknowns, and the rest is skipped because of it', async () => {
+    const w = await Workspace.open();
+    const desired = agents(40);
+    await w.apply(desired.slice(0, 10));
+    w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault: GATEWAY });
+    const report = await w.apply(desired, { ...verified(w), concurrency: 1 });
+    expect(report.halted).toBe('3 creates in a row had no answer');
+    const results = Object.values(outcomes(report));
+    expect(results.filter((result) => result.includes('is not known'))).toHaveLength(3);
+    expect(results.filter((result) => result === HALTED)).toHaveLength(27);
+    expect((await w.state()).pending.size).toBe(3);
+    expect(w.writes).toHaveLength(13);
+  });
+
+  it('has what is in flight ended, and nothing else begun, however many go at once', async () => {
+    const w = await Workspace.open();
+    w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault: GATEWAY });
+    await w.apply(agents(60), { ...verified(w), concurrency: 8 });
+    expect((await w.state()).pending.size).toBeLessThanOrEqual(3 + 7);
+  });
+});
+
+describe('lost creates in a row', () => {
+  it('are counted across kinds, and stop updates too', async () => {
+    const w = await Workspace.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
+    w.emulator.faults.add({ match: { method: 'POST' }, times: 3, fault: { cut: 'after' } });
+    const desired = [
+      agent('a'),
+      number('n', { number: '+49301' }),
+      webhook('h'),
+      webhook('i'),
+      user('ada', { role: 'member' }),
+    ];
+    const results = Object.values(outcomes(await w.apply(desired, { concurrency: 1 })));
+    expect(results.filter((result) => result.includes('is not known'))).toHaveLength(3);
+    expect(results.slice(3)).toEqual([HALTED, HALTED]);
+  });
+
+  it.each([
+    ['done', { delayMs: 0 }],
+    ['refused', { status: 422, body: { message: 'no' } }],
+  ] as const)('are no row where one between them was %s', async (_, between) => {
+    const w = await Workspace.open();
+    for (const [times, fault] of [
+      [2, { cut: 'after' }],
+      [1, between],
+      [2, { cut: 'after' }],
+    ] as const) {
+      w.emulator.faults.add({ match: { method: 'POST' }, times, fault });
+    }
+    const report = await w.apply(agents(6), { concurrency: 1 });
+    expect(report.halted).toBeUndefined();
+    expect(outcomes(report)['Agent/a15']).toBe('done');
+  });
+});
