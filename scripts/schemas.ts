@@ -4,6 +4,7 @@ import { driftJsonSchema, planJsonSchema } from '../src/engine/plan-json-schema.
 import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/json-schema.ts';
 import { applyJsonSchema } from '../src/output/apply-json.ts';
+import { errorJsonSchema } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/json-schema.ts';
 import { stateJsonSchema } from '../src/state/json-schema.ts';
 import { diffJsonSchema } from '../src/workspaces/diff/document.ts';
@@ -28,6 +29,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['drift', { title: 'voxform drift', ...driftJsonSchema() }],
     ['plans', { title: 'voxform plans', ...plansJsonSchema() }],
     ['diff', { title: 'voxform diff', ...diffJsonSchema() }],
+    ['error', { title: 'voxform error', ...errorJsonSchema() }],
     ['state', { title: 'voxform state', ...stateJsonSchema() }],
   ];
   return new Map(schemas.map(([name, schema]) => [`${name}.schema.json`, textOf(name, schema)]));

@@ -16,6 +16,7 @@ export interface LogOptions {
 export class Log {
   readonly #options: LogOptions;
   #lines: JsonLines | undefined;
+  #lastWarning: string | undefined;
 
   constructor(options: LogOptions) {
     this.#options = options;
@@ -33,7 +34,13 @@ export class Log {
     return this.#lines !== undefined;
   }
 
+  /** Why a command ended that threw nothing. */
+  get lastWarning(): string | undefined {
+    return this.#lastWarning;
+  }
+
   warn(message: string): void {
+    this.#lastWarning = message;
     const { errorStyle } = this.#options.terminal;
     this.#write('warning', message, () => errorStyle.prose(message, { lead: errorStyle.warn('warning: ') }));
   }

@@ -1,11 +1,14 @@
 import path from 'node:path';
 import { CommanderError } from 'commander';
 import { renderDiagnostics } from '../output/diagnostics.ts';
+import { diagnosticsOf, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
+import { jsonText } from '../output/json-text.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/local.ts';
 import { Redactor } from '../values/redactor.ts';
+import { cursorIn } from './completion/cursor.ts';
 import type { Action, Context } from './context.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
@@ -44,7 +47,8 @@ export async function run(host: Host): Promise<number> {
       onRequest: tracing?.request,
     };
     if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
-    exitCode = await perform(takes?.severalWorkspaces ? action : forOneWorkspace(action), host, context);
+    const performed = takes?.severalWorkspaces ? action : forOneWorkspace(action);
+    exitCode = await perform(performed, { host, context, wantsJson });
     if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   });
@@ -66,6 +70,7 @@ export async function run(host: Host): Promise<number> {
   });
   for (const command of program.commands) inherit(command, program);
   const args = spelledOut(program, host.args);
+  const wantsJson = cursorIn(program, [...args, '']).flags.get('--output') === 'json';
   try {
     if (host.args.length === 0) {
       program.outputHelp({ error: true });
@@ -78,8 +83,11 @@ export async function run(host: Host): Promise<number> {
     const isParsing = thrown instanceof CommanderError;
     const error = isParsing ? usageError(thrown, program, args) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
-    early.terminal.err(renderError(error, early.terminal.errorStyle, { redact: redacting(redactor) }));
-    return error instanceof UserError ? error.exitCode : ExitCode.error;
+    const redact = redacting(redactor);
+    early.terminal.err(renderError(error, early.terminal.errorStyle, { redact }));
+    exitCode = exitCodeOf(error);
+    if (wantsJson) early.terminal.out(jsonText(errorJson(error, { exitCode, redact })));
+    return exitCode;
   }
 }
 
@@ -96,18 +104,36 @@ function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
 
-async function perform(action: Action, host: Host, context: Context): Promise<number> {
-  await context.log.begin('text');
+interface Performing {
+  readonly host: Host;
+  readonly context: Context;
+  /** True where a program reads the result, or why there is none. */
+  readonly wantsJson: boolean;
+}
+
+async function perform(action: Action, { host, context, wantsJson }: Performing): Promise<number> {
+  const { log, terminal, redactor } = context;
+  let exitCode: number;
+  let failure: unknown;
+  await log.begin('text');
   try {
-    const exitCode = await action(context);
-    const lost = await context.terminal.lost();
-    if (lost === undefined) return exitCode;
-    throw new UserError(`the result could not be written: ${lost.message}`, {
-      hint: 'What the command did is done; only its output is incomplete.',
-    });
+    exitCode = await action(context);
+    const lost = await terminal.lost();
+    if (lost !== undefined) {
+      throw new UserError(`the result could not be written: ${lost.message}`, {
+        hint: 'What the command did is done; only its output is incomplete.',
+      });
+    }
+    if (failureOf(exitCode) !== undefined)
+      failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
-    return report(error, context, host);
+    exitCode = report(error, context, host);
+    failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
+  if (wantsJson && failure !== undefined && !terminal.hasResult) {
+    terminal.out(jsonText(errorJson(failure, { exitCode, redact: redacting(redactor) })));
+  }
+  return exitCode;
 }
 
 function forOneWorkspace(action: Action): Action {
@@ -160,8 +186,9 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
     log.warn('interrupted');
     return interrupts.exitCode;
   }
-  if (hasDiagnostics(error)) {
-    log.block('error', renderDiagnostics(error.diagnostics, terminal.errorStyle));
+  const diagnostics = diagnosticsOf(error);
+  if (diagnostics !== undefined) {
+    log.block('error', renderDiagnostics(diagnostics, terminal.errorStyle));
     return ExitCode.error;
   }
   const command = `voxform ${args[0] ?? ''}`.trim();
@@ -169,12 +196,9 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
     'error',
     renderError(error, terminal.errorStyle, { verbose, command, redact: redacting(redactor) }),
   );
-  return error instanceof UserError ? error.exitCode : ExitCode.error;
+  return exitCodeOf(error);
 }
 
-/** Manifests and project files are wrong in many places at once. */
-function hasDiagnostics(
-  error: unknown,
-): error is { readonly diagnostics: Parameters<typeof renderDiagnostics>[0] } {
-  return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics);
+function exitCodeOf(error: unknown): number {
+  return error instanceof UserError ? error.exitCode : ExitCode.error;
 }

@@ -35,6 +35,7 @@ export class Terminal {
   readonly #options: TerminalOptions;
   #lost: Error | undefined;
   #standing = false;
+  #hasResult = false;
 
   constructor(options: TerminalOptions) {
     const { stdout, stderr, env } = options;
@@ -66,7 +67,13 @@ export class Terminal {
   }
 
   out(text: string): void {
+    this.#hasResult ||= text !== '';
     this.#write(this.#options.stdout, text);
+  }
+
+  /** True once some of the result was written. */
+  get hasResult(): boolean {
+    return this.#hasResult;
   }
 
   /** True once whoever read the results has gone. */
@@ -77,7 +84,7 @@ export class Terminal {
   /** Writes a part of a long result, and waits while its reader is behind. */
   async outWhenReady(text: string): Promise<void> {
     const { stdout } = this.#options;
-    this.#write(stdout, text);
+    this.out(text);
     if (!stdout.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {

@@ -9,6 +9,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
     case 'gateway':
       return `check the workspace's ${where}; if it is right, a gateway before the platform has a problem: try again later`;
     case 'network':
+      if (error.facts.nobodyHere === true)
+        return `nothing listens there; start the emulator with \`voxform emulator\`, or check the workspace's ${where}`;
       return `voxform could not reach the platform; check the workspace's ${where}, the network and any proxy${lost(error)}`;
     case 'timeout':
       return `the platform took too long; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;

@@ -17,6 +17,8 @@ export interface ExchangeFacts {
   /** The field of the request that the platform objects to, where the body names one. */
   readonly field?: string | undefined;
   readonly requestId?: string | undefined;
+  /** True where nothing listens at the address, which is one of this machine. */
+  readonly nobodyHere?: boolean | undefined;
 }
 
 /** A request to the platform that did not succeed. Branch on `status`, `outcome` and `reason`, never on the message. */

@@ -3,7 +3,7 @@ import { readErrorBody } from './error-body.ts';
 import { type Outcome, PlatformError } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
 import { oneLine } from './plain-text.ts';
-import { errorCode, isGateways404, type Method } from './retry.ts';
+import { errorCode, isGateways404, isNobodyHere, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
 export interface FailedCall {
@@ -27,7 +27,13 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   const said = `${wordsFor(call, result)}${afterTries(call)}`;
   return new PlatformError(
     result.reason,
-    { method: call.method, path: call.path, outcome: call.outcome, status: result.status },
+    {
+      method: call.method,
+      path: call.path,
+      outcome: call.outcome,
+      status: result.status,
+      nobodyHere: isNobodyHere(call.host, result),
+    },
     message(call, said),
     causeOf(call, result.error),
   );

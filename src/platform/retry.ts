@@ -100,6 +100,19 @@ export function isLasting(error: Error | undefined): boolean {
   );
 }
 
+/**
+ * True where nothing listens at an address of this machine: it will not begin to by itself. An elsewhere that refuses may be a load
+ * balancer between two servers.
+ */
+export function isNobodyHere(host: string, result: AttemptResult): boolean {
+  return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);
+}
+
+/** @param host with its port. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|([\w-]+\.)+localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host);
+}
+
 export function errorCode(error: Error | undefined): string | undefined {
   return error !== undefined && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -10,7 +10,15 @@ import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
 import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
 import { Pace } from './pace.ts';
 import { oneLine } from './plain-text.ts';
-import { backoff, isRefusal, isRetried, type Method, mayHaveHappened, retryAfter } from './retry.ts';
+import {
+  backoff,
+  isNobodyHere,
+  isRefusal,
+  isRetried,
+  type Method,
+  mayHaveHappened,
+  retryAfter,
+} from './retry.ts';
 import { PauseTooLong, Throttle, type Wait } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
 
@@ -62,6 +70,7 @@ class PoolTransport implements Transport {
   readonly #headersWithBody: Readonly<Record<string, string>>;
   readonly #limits: { readonly timeoutMilliseconds: number; readonly maxBodyBytes: number };
   readonly #maxWaitSeconds: number;
+  #hasAnswered = false;
   readonly #stop = new AbortController();
   /** Not a set: what a set leaves behind when it makes room for others would hold on to answers long gone. */
   readonly #underWay: (Exchange | undefined)[] = [];
@@ -127,8 +136,10 @@ class PoolTransport implements Transport {
       const burst = await this.#turn(tries > 1, () => this.#failed(call, outcome, tries - 1));
       const result = await this.#attempt(call, tries, burst);
       if (mayHaveHappened(call.method, result)) outcome = 'lost';
+      this.#hasAnswered ||= result.type === 'answer';
       if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(result, failed);
-      if (!isRetried(call.method, result, tries)) throw failureOf(failed(), result);
+      const isPointless = !this.#hasAnswered && isNobodyHere(this.#host, result);
+      if (isPointless || !isRetried(call.method, result, tries)) throw failureOf(failed(), result);
       const status = result.type === 'answer' && isRefusal(result.status) ? result.status : undefined;
       const pause =
         result.type === 'answer' && status !== undefined

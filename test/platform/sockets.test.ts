@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { inspect, promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { TransportRequest } from '../../src/platform/transport.ts';
@@ -101,15 +104,28 @@ describe('a connection that is cut', () => {
 });
 
 describe('a POST that certainly did not happen is sent again', () => {
-  it('when the connection is refused', async () => {
-    const port = await closedPort();
+  it('when the connection is refused by a platform that answered before', async () => {
+    const server = http.createServer((_request, response) => response.end('{}')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
     const { transport, events } = openTransport({ baseUrl: `http://127.0.0.1:${port}` });
+    await transport.send(GET);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
     expect(error.message).toBe(
       `POST /api/v1/agents: 127.0.0.1:${port} refused the connection (after 5 tries)`,
     );
-    expect(events).toHaveLength(5);
+    expect(events).toHaveLength(6);
+  });
+
+  it.each(['127.0.0.1', 'localhost', '[::1]'])('but not where nobody listens on %s', async (host) => {
+    const port = await closedPort();
+    const { transport, events } = openTransport({ baseUrl: `http://${host}:${port}` });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'not-done', facts: { nobodyHere: true } });
+    expect(events).toHaveLength(1);
   });
 
   it('when the name is not known', async () => {

@@ -1,0 +1,61 @@
+import { PlatformError } from '../platform/errors.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { ErrorDocument } from './error-json-schema.ts';
+import { platformHint } from './platform-hints.ts';
+
+export interface Failed {
+  readonly exitCode: number;
+  /** Strikes secrets out. */
+  redact(text: string): string;
+}
+
+/** An error for a program. No stack: that is on stderr. */
+export function errorJson(error: unknown, { exitCode, redact }: Failed): ErrorDocument {
+  const diagnostics = diagnosticsOf(error) ?? [];
+  const hint = hintOf(error);
+  return {
+    error: {
+      message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
+      ...(hint !== undefined && { hint: redact(hint) }),
+      exit_code: exitCode,
+      diagnostics: diagnostics.map((each) => ({ ...each, message: redact(each.message) })),
+      ...(error instanceof PlatformError && { request: requestOf(error) }),
+    },
+  };
+}
+
+/** What is wrong in manifests and project file, where the error is about that. */
+export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined {
+  return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics)
+    ? error.diagnostics
+    : undefined;
+}
+
+function countOf(diagnostics: readonly Diagnostic[]): string {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+  return `${errors} ${errors === 1 ? 'error' : 'errors'} in the project`;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof UserError || error instanceof PlatformError) return error.message;
+  return `this is a mistake in voxform itself: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
+}
+
+function hintOf(error: unknown): string | undefined {
+  if (error instanceof PlatformError) return platformHint(error, undefined);
+  return error instanceof UserError ? error.hint : undefined;
+}
+
+function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument['error']['request']> {
+  const { method, path, outcome, status, code, requestId } = facts;
+  return {
+    method,
+    path,
+    reason,
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    ...(requestId !== undefined && { request_id: requestId }),
+    outcome,
+  };
+}
