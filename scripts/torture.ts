@@ -1,76 +1,127 @@
-import { availableParallelism } from 'node:os';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCommand } from '../test/build-command.ts';
 import { allCases } from './torture/all-cases.ts';
 import { inParallel, runCase } from './torture/cases.ts';
 import { Figures } from './torture/figures.ts';
 import { killTrial, placesByTurns } from './torture/kills.ts';
+import { endProcesses } from './torture/processes.ts';
 import { Random } from './torture/random.ts';
 
 /*
  * Attacks the built command with everything that the world may do to it, and prints what came of it:
- *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--trial N]
+ *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--round N]
+ * A round is every case once, in an order that the seed decides, and then kills for half as long. Without `--minutes` there is one
+ * round; with it there are as many as fit, and nothing begins any more when the time is up.
  * The exit code is 1 when an id was lost, a record made twice, a secret seen, or another promise not held.
  */
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now()) },
-    minutes: { type: 'string', default: '3' },
-    kills: { type: 'string', default: '1000' },
-    only: { type: 'string' },
-    trial: { type: 'string', default: '0' },
+    minutes: { type: 'string', default: 'one round' },
+    kills: { type: 'string', default: 'Infinity' },
+    only: { type: 'string', default: '' },
+    round: { type: 'string', default: '0' },
   },
 });
 
 /** Runs of the command at once. */
 const WIDTH = Math.max(2, Math.min(8, availableParallelism()));
 const KILLS_A_TRIAL = 24;
+/** Milliseconds that a round's kills get at least. */
+const LEAST_FOR_KILLS = 60_000;
 
+const isOneRound = values.minutes === 'one round';
+const firstRound = numberFrom('round');
+const mostKills = values.kills === 'Infinity' ? Number.POSITIVE_INFINITY : numberFrom('kills');
 const startedAt = performance.now();
+const end = isOneRound ? Number.POSITIVE_INFINITY : startedAt + numberFrom('minutes') * 60_000;
+const only = new RegExp(values.only);
+const chosen = allCases.filter(({ group, name }) => only.test(`${group}: ${name}`));
+const withKills = only.test('kills');
+if (chosen.length === 0 && !withKills) misused(`--only ${values.only} chooses no case`);
+
 const random = new Random(values.seed);
+const nextPlace = placesByTurns(random.branch('places'));
 const figures = new Figures();
-const milliseconds = numberFrom('minutes') * 60_000;
-const mostKills = numberFrom('kills');
 process.stdout.write(`seed ${values.seed}: again with npm run torture -- --seed ${values.seed}\n`);
 
+// All temporary files of all cases, so that none can stay behind unseen.
+const scratch = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));
+process.env.TMPDIR = scratch;
 const { folder: built, remove } = buildCommand();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+const bench = { built, figures };
+function clear(): void {
+  endProcesses();
+  remove();
+  rmSync(scratch, { recursive: true, force: true });
+}
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
   process.once(signal, () => {
-    remove();
-    process.exit(1);
+    clear();
+    process.stdout.write(`\n${figures.table()}ended by ${signal}, seed ${values.seed}\n`);
+    process.exit(code);
   });
 }
 try {
-  const bench = { built, figures };
-  const only = new RegExp(values.only ?? '');
-  const chosen = allCases.filter(({ group, name }) => only.test(`${group}: ${name}`));
-  await inParallel(
-    chosen.map((each) => () => runCase(each, bench)),
-    WIDTH,
-  );
-  const nextPlace = placesByTurns(random.branch('places'));
-  // However long the rest took on this machine, the kills get their share.
-  const deadline = Math.max(startedAt + milliseconds, performance.now() + milliseconds / 3);
-  const isOver = () => performance.now() >= deadline || figures.countOf('kills by place') >= mostKills;
-  await inParallel(trials(), WIDTH);
-
-  function* trials(): Generator<() => Promise<void>> {
-    for (let trial = numberFrom('trial'); only.test('kills') && !isOver(); trial++) {
-      const options = { random: random.branch(trial), mostKills: KILLS_A_TRIAL, nextPlace, isOver };
-      yield () => killTrial(bench, options).catch((error: unknown) => figures.failed('kills', error));
-    }
-  }
+  await inParallel(jobs(), WIDTH);
+  for (const left of readdirSync(scratch)) figures.failed('temporary files', `${left} was left behind`);
 } finally {
-  remove();
+  clear();
 }
 const seconds = Math.round((performance.now() - startedAt) / 1000);
-process.stdout.write(`\n${figures.table()}seconds ${seconds}, seed ${values.seed}\n`);
+process.stdout.write(`\n${figures.table()}seconds ${seconds}, ${memory()}, seed ${values.seed}\n`);
 if (!figures.isGood) process.exitCode = 1;
 
-function numberFrom(name: 'minutes' | 'kills' | 'trial'): number {
+function* jobs(): Generator<() => Promise<void>> {
+  for (let round = firstRound; ; round++) {
+    const began = performance.now();
+    const chance = random.branch(round);
+    for (const each of chance.branch('order').shuffled(chosen)) {
+      if (!isOver()) yield () => runCase(each, bench, chance.branch(each.name));
+      else if (round === firstRound) figures.count('cases not reached', `${each.group}: ${each.name}`);
+    }
+    yield* trials(chance, performance.now() + Math.max(LEAST_FOR_KILLS, (performance.now() - began) / 2));
+    process.stderr.write(`round ${round}: ${figures.of('runs of the command')} runs, ${memory()}\n`);
+    if (isOneRound || isOver() || (chosen.length === 0 && isKilledEnough())) return;
+  }
+}
+
+function* trials(chance: Random, until: number): Generator<() => Promise<void>> {
+  const enough = () => performance.now() >= until || isOver() || isKilledEnough();
+  for (let trial = 0; withKills && !enough(); trial++) {
+    const options = { random: chance.branch(trial), mostKills: KILLS_A_TRIAL, nextPlace, isOver: enough };
+    yield () => killTrial(bench, options).catch((error: unknown) => figures.failed('kills', error));
+  }
+}
+
+function isOver(): boolean {
+  return performance.now() >= end;
+}
+
+function isKilledEnough(): boolean {
+  return figures.countOf('kills by place') >= mostKills;
+}
+
+function memory(): string {
+  return `${Math.round(process.memoryUsage.rss() / 2 ** 20)} MB`;
+}
+
+function numberFrom(name: 'minutes' | 'kills' | 'round'): number {
   const number = Number(values[name]);
-  if (Number.isFinite(number) && number >= 0) return number;
-  process.stderr.write(`--${name} takes a number, not "${values[name]}"\n`);
+  return Number.isFinite(number) && number >= 0
+    ? number
+    : misused(`--${name} takes a number, not "${values[name]}"`);
+}
+
+function misused(complaint: string): never {
+  process.stderr.write(`${complaint}\n`);
   process.exit(64);
 }

@@ -1,4 +1,5 @@
 import type { Bench } from './lab.ts';
+import type { Random } from './random.ts';
 
 /** One kind of trouble, made on purpose, and what must come of it: throws where that does not hold. */
 export interface Case {
@@ -9,7 +10,7 @@ export interface Case {
   readonly short?: boolean;
   /** True where it counts by itself how often it made its trouble. */
   readonly counts?: boolean;
-  run(bench: Bench): Promise<void>;
+  run(bench: Bench, random: Random): Promise<void>;
 }
 
 /** Thrown where this machine cannot make the trouble. */
@@ -18,14 +19,14 @@ export class Skipped extends Error {
 }
 
 /** Runs a case, and counts it. Never throws. */
-export async function runCase(each: Case, bench: Bench): Promise<void> {
+export async function runCase(each: Case, bench: Bench, random: Random): Promise<void> {
   const { figures } = bench;
   try {
-    await each.run(bench);
+    await each.run(bench, random);
     if (!each.counts) figures.count(each.group, each.name);
   } catch (error) {
     if (error instanceof Skipped) figures.skipped(each.name, error.message);
-    else figures.failed(`${each.group}: ${each.name}`, error);
+    else figures.failed(`${each.group}: ${each.name} (seed ${random.seed})`, error);
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { asOrdinaryUser } from '../../test/as-ordinary-user.ts';
 import { type Case, Skipped } from './cases.ts';
 import { recordsOf } from './census.ts';
 import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
@@ -69,13 +70,9 @@ async function readOnlyFolder(bench: Bench): Promise<void> {
   const folder = path.dirname(lab.statePath);
   mkdirSync(folder);
   chmodSync(folder, 0o555);
-  // Root may write everywhere: another user runs the command then.
-  const isRoot = process.getuid?.() === 0;
-  const wrapper = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
-  if (isRoot) chmodSync(lab.root, 0o755);
-  if ((await lab.runWith({ wrapper }, '--version')).code !== 0) {
-    throw new Skipped('root may write everywhere, and no other user can run the command here');
-  }
+  const wrapper = asOrdinaryUser;
+  const [probe = '', ...words] = [...wrapper, 'test', '!', '-w', folder];
+  if (spawnSync(probe, words).status !== 0) throw new Skipped('root may write everywhere here');
   refused(await writesNothing(lab, () => lab.runWith({ wrapper }, ...APPLY)), /permission denied/);
   succeeded(await lab.runWith({ wrapper }, 'plan'));
   chmodSync(folder, 0o700);

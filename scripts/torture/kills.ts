@@ -57,12 +57,7 @@ export interface KillOptions {
 export function placesByTurns(random: Random): () => Place {
   let queue: Place[] = [];
   return () => {
-    if (queue.length === 0) {
-      queue = places
-        .map((each) => ({ each, order: random.next() }))
-        .sort((a, b) => a.order - b.order)
-        .map(({ each }) => each);
-    }
+    if (queue.length === 0) queue = random.shuffled(places);
     return queue.pop() as Place;
   };
 }

@@ -197,7 +197,13 @@ export class Lab implements AsyncDisposable {
     return startProcess(command, {
       cwd: this.root,
       // Starting takes most of a run's time.
-      env: { ...SECRETS, NODE_COMPILE_CACHE: path.join(this.#built, '.compile-cache'), ...env },
+      env: {
+        ...SECRETS,
+        NODE_COMPILE_CACHE: path.join(this.#built, '.compile-cache'),
+        // What a killed process leaves there goes with this lab, and is searched for secrets.
+        TMPDIR: this.#elsewhere,
+        ...env,
+      },
       ...(extraPipes !== undefined && { extraPipes }),
     });
   }

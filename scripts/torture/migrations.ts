@@ -6,7 +6,7 @@ import type { Case } from './cases.ts';
 import { type Bench, Lab } from './lab.ts';
 import { settleUnknowns } from './person.ts';
 import type { Ended } from './processes.ts';
-import { Random } from './random.ts';
+import type { Random } from './random.ts';
 
 const AGENTS = 16;
 const NUMBERS = 8;
@@ -19,12 +19,12 @@ export const migrationCases: readonly Case[] = [
     group: 'kills',
     name: 'a workspace that moves, killed on the way',
     short: true,
-    run: (bench) => killedOnTheWay(bench, { kills: 1 }),
+    run: (bench, random) => killedOnTheWay(bench, random, 1),
   },
   {
     group: 'kills',
     name: 'a workspace that moves, killed again and again',
-    run: (bench) => killedOnTheWay(bench, { kills: 40 }),
+    run: (bench, random) => killedOnTheWay(bench, random, 40),
   },
 ];
 
@@ -32,8 +32,7 @@ export const migrationCases: readonly Case[] = [
  * Moves a workspace that is read live into another. The command is killed at random instants and whenever some write has arrived; then it
  * is given again, and goes on.
  */
-async function killedOnTheWay(bench: Bench, { kills }: { readonly kills: number }): Promise<void> {
-  const random = new Random(`migration ${process.env.TORTURE_SEED ?? Date.now()}`);
+async function killedOnTheWay(bench: Bench, random: Random, kills: number): Promise<void> {
   await using old = await startEmulator({ seed: random.seed, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const ids = await fill(old);
   await using lab = await Lab.open(bench, { seed: random.seed });
@@ -68,27 +67,21 @@ async function killedOnTheWay(bench: Bench, { kills }: { readonly kills: number 
     return ended;
   };
 
-  try {
-    for (let count = 0; count < kills; count++) {
-      const { code, signal, stderr } = await killOnce();
-      if (signal === null) assert.equal(code, 0, `a run that was not killed failed: ${stderr}`);
-      else lab.figures.count('kills by place', 'a migration');
-      await lab.check('after a migration was killed');
-      if (random.chance(0.5)) await settleUnknowns(lab, { random, leaves: 0.3, dies: 0 });
-    }
-    await settleUnknowns(lab, { random, leaves: 0, dies: 0 });
-    const last = await lab.ended(start());
-    assert.equal(last.code, 0, `the last run failed: ${last.stdout}${last.stderr}`);
-    await lab.check('at the end of a migration');
-    const { agents, numbers } = lab.emulator.world;
-    assert.deepEqual([agents.size, numbers.size, old.world.agents.size], [AGENTS, NUMBERS, AGENTS]);
-    const planned = await lab.run('plan', '--detailed-exitcode');
-    assert.equal(planned.code, 0, `there is something left to do: ${planned.stdout}`);
-  } catch (error) {
-    throw new Error(`seed ${random.seed}: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
+  for (let count = 0; count < kills; count++) {
+    const { code, signal, stderr } = await killOnce();
+    if (signal === null) assert.equal(code, 0, `a run that was not killed failed: ${stderr}`);
+    else lab.figures.count('kills by place', 'a migration');
+    await lab.check('after a migration was killed');
+    if (random.chance(0.5)) await settleUnknowns(lab, { random, leaves: 0.3, dies: 0 });
   }
+  await settleUnknowns(lab, { random, leaves: 0, dies: 0 });
+  const last = await lab.ended(start());
+  assert.equal(last.code, 0, `the last run failed: ${last.stdout}${last.stderr}`);
+  await lab.check('at the end of a migration');
+  const { agents, numbers } = lab.emulator.world;
+  assert.deepEqual([agents.size, numbers.size, old.world.agents.size], [AGENTS, NUMBERS, AGENTS]);
+  const planned = await lab.run('plan', '--detailed-exitcode');
+  assert.equal(planned.code, 0, `there is something left to do: ${planned.stdout}`);
 }
 
 async function fill({ url, dashboard }: Emulator): Promise<string[]> {

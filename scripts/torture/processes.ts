@@ -24,6 +24,22 @@ export interface Starting {
 /** Nothing that a campaign starts may take longer. */
 const LONGEST_RUN = 90_000;
 
+/** By their ids, which are also those of their groups: what a shell or another wrapper started ends with it. */
+const underWay = new Set<number>();
+
+/** Ends all that was started and has not ended. */
+export function endProcesses(): void {
+  for (const id of underWay) endGroup(id);
+}
+
+function endGroup(id: number | undefined): void {
+  try {
+    if (id !== undefined) process.kill(-id, 'SIGKILL');
+  } catch {
+    // It ended a moment ago.
+  }
+}
+
 /** Starts a process with nothing of this one's environment but its PATH; one that hangs is killed and rejects. */
 export function startProcess([file, ...args]: readonly [string, ...string[]], starting: Starting): Running {
   const { cwd, env, extraPipes = 0 } = starting;
@@ -31,7 +47,10 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, LANG: 'C.UTF-8', ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...Array<'pipe'>(extraPipes).fill('pipe')],
+    detached: true,
   });
+  const id = child.pid;
+  if (id !== undefined) underWay.add(id);
   let stdout = '';
   let stderr = '';
   const listeners = new Set<() => void>();
@@ -44,12 +63,13 @@ export function startProcess([file, ...args]: readonly [string, ...string[]], st
   });
   const ended = new Promise<Ended>((resolve, reject) => {
     const deadline = setTimeout(() => {
-      child.kill('SIGKILL');
+      endGroup(id);
       reject(new Error(`${[file, ...args].join(' ')} did not end within ${LONGEST_RUN / 1000} s\n${stderr}`));
     }, LONGEST_RUN);
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(deadline);
+      if (id !== undefined) underWay.delete(id);
       resolve({ code, signal, stdout, stderr });
     });
   });

@@ -33,6 +33,14 @@ export class Random {
     return picked;
   }
 
+  /** The same things in another order. */
+  shuffled<T>(list: readonly T[]): T[] {
+    return list
+      .map((each) => ({ each, order: this.next() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ each }) => each);
+  }
+
   /** Chance of its own, whatever else is drawn meanwhile. */
   branch(name: string | number): Random {
     return new Random(`${this.seed}/${name}`);

@@ -21,9 +21,16 @@ export async function start(process: NodeJS.Process): Promise<void> {
  */
 function rememberCompiledCode({ NODE_COMPILE_CACHE, XDG_CACHE_HOME }: NodeJS.ProcessEnv): void {
   if (NODE_COMPILE_CACHE !== undefined) return;
-  const caches =
-    XDG_CACHE_HOME !== undefined && path.isAbsolute(XDG_CACHE_HOME)
-      ? XDG_CACHE_HOME
-      : path.join(homedir(), '.cache');
+  const caches = [XDG_CACHE_HOME ?? '', path.join(homeFolder(), '.cache')].find(path.isAbsolute);
+  if (caches === undefined) return;
   enableCompileCache(path.join(caches, 'voxform', 'compiled'));
+}
+
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    // A container may run under a number that has no home.
+    return '';
+  }
 }

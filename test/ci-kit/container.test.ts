@@ -53,12 +53,13 @@ describe('the Dockerfile', () => {
   });
 });
 
-const mayUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
+const apart = [...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user']), '--pid', '--fork'];
+const mayUnshare = spawnSync('unshare', [...apart, 'true']).status === 0;
 
 describe('the command as process 1', () => {
   it.skipIf(!mayUnshare)('ends by itself on SIGTERM, without an init', async () => {
     const main = path.join(inject('built'), 'main.js');
-    const args = ['--pid', '--fork', '--kill-child', process.execPath, main, 'emulator', '--port', '0'];
+    const args = [...apart, '--kill-child', process.execPath, main, 'emulator', '--port', '0'];
     const outer = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const ended = new Promise((resolve) => outer.once('exit', (code, signal) => resolve({ code, signal })));
     const lines = createInterface({ input: outer.stdout });

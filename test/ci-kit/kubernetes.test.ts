@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   chmodSync,
-  chownSync,
   globSync,
   mkdirSync,
   mkdtempSync,
@@ -18,7 +17,7 @@ import { parse } from 'yaml';
 import { createProgram } from '../../src/cli/program.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { VERSION } from '../../src/version.ts';
-import { asImageUser } from './as-other-user.ts';
+import { asOrdinaryUser } from '../as-ordinary-user.ts';
 import { kustomization, manifest } from './kubernetes-schema.ts';
 import { root } from './workflow.ts';
 
@@ -156,8 +155,6 @@ function mount(place: string, { url }: Emulator): void {
     Object.keys(only('Secret').stringData).map((name) => [name, `value-of-${name}\n`]),
   );
   mkdirSync(path.join(place, 'state'));
-  const { uid, gid } = asImageUser(inject('built'));
-  if (uid !== undefined && gid !== undefined) chownSync(path.join(place, 'state'), uid, gid);
   chmodSync(path.join(place, 'project'), 0o555);
   chmodSync(place, 0o755);
 }
@@ -180,10 +177,10 @@ function startPod(place: string): ChildProcess {
   const args = container.args
     .map((arg) => arg.replace('=/project', `=${place}/project`).replace(/=0\.0\.0\.0:\d+$/, '=127.0.0.1:0'))
     .map((arg) => arg.replace('=report', '=apply'));
-  return spawn(process.execPath, [main, ...args, '--auto-approve'], {
+  const [file = '', ...words] = [...asOrdinaryUser, process.execPath, main, ...args, '--auto-approve'];
+  return spawn(file, words, {
     cwd: '/',
-    env: { PATH: process.env.PATH, HOME: '/nonexistent' },
+    env: { PATH: process.env.PATH, HOME: '/dev/null' },
     stdio: ['ignore', 'ignore', 'pipe'],
-    ...asImageUser(inject('built')),
   });
 }

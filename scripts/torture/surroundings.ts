@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { type Case, Skipped } from './cases.ts';
+import { converges, succeeded } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents, number, webhook } from './manifests.ts';
+
+const GROUP = 'odd surroundings';
+const APPLY = ['apply', '--auto-approve'];
+
+/** What must make no difference: who runs the command, and what their environment says of them. */
+export const surroundingCases: readonly Case[] = [
+  { group: GROUP, name: 'a user without a name and a home', short: true, run: nobody },
+  {
+    group: GROUP,
+    name: 'other languages, clocks, homes and folders for temporary files',
+    short: true,
+    run: elsewhere,
+  },
+];
+
+const manifests = (prompt: string) =>
+  documents(agent('istanbul', prompt), agent('izmir'), webhook('hook'), number('main', 1));
+
+/** As a container runs that is given any number for its user. */
+async function nobody(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: manifests('Be kind.') });
+  const script =
+    'for file in nsswitch.conf passwd; do mount --bind /dev/null /etc/$file || exit 99; done; exec env -u HOME -u USER -u NODE_COMPILE_CACHE "$@"';
+  const namespace = process.getuid?.() === 0 ? '-m' : '-Urm';
+  const ended = await lab.runWith(
+    { wrapper: ['unshare', namespace, 'sh', '-c', script, 'nobody'] },
+    ...APPLY,
+  );
+  if (ended.code === 99 || /unshare/.test(ended.stderr)) throw new Skipped('nothing can be mounted here');
+  succeeded(ended);
+  await converges(lab);
+}
+
+async function elsewhere(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: manifests('Be kind.') });
+  mkdirSync(path.join(lab.root, 'spaced out'));
+  symlinkSync('spaced out', path.join(lab.root, 'a link'));
+  const odd = [
+    { LC_ALL: 'tr_TR.UTF-8', TZ: 'America/St_Johns', HOME: '' },
+    { LC_ALL: 'C', TZ: 'Pacific/Auckland', HOME: '/dev/null', TMPDIR: path.join(lab.root, 'a link') },
+    {
+      LANG: 'ja_JP.UTF-8',
+      TZ: 'Nowhere/Nothing',
+      FORCE_COLOR: '1',
+      CI: 'true',
+      HOME: '/dev/null',
+      TMPDIR: '/dev/null',
+    },
+  ].map((env) => ({ env, wrapper: ['env', '-u', 'NODE_COMPILE_CACHE'] }));
+  await converges(lab);
+  lab.write('manifests/all.yaml', manifests('IĞDIR, ığdır, i.'));
+  const plain = await lab.runWith({}, 'plan', '--output', 'json');
+  for (const each of odd) {
+    assert.deepEqual(await lab.runWith(each, 'plan', '--output', 'json'), plain, JSON.stringify(each.env));
+  }
+  for (const [index, each] of odd.entries()) {
+    lab.write('manifests/more.yaml', agent('more', `Edition ${index}.`));
+    succeeded(await lab.runWith(each, ...APPLY));
+  }
+  assert.ok(!existsSync(path.join(lab.root, '.cache')), 'compiled code was kept where others can write');
+  await converges(lab);
+}

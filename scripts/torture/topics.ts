@@ -1,0 +1,13 @@
+/* What the campaign does, kills apart: a file and a line for each topic. */
+export { badInputCases } from './bad-inputs.ts';
+export { badStateCases } from './bad-states.ts';
+export { diskCases } from './disk.ts';
+export { guardCases } from './guards.ts';
+export { interruptCases } from './interrupts.ts';
+export { lockCases } from './locks.ts';
+export { migrationCases } from './migrations.ts';
+export { outageCases } from './outages.ts';
+export { savedPlanCases } from './saved-plans.ts';
+export { surroundingCases } from './surroundings.ts';
+export { wireCases } from './wire.ts';
+export { wrongPlatformCases } from './wrong-platform.ts';
