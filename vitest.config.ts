@@ -4,7 +4,7 @@ import { LongFilesFirst } from './test/long-files-first.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    setupFiles: ['test/property-seed.ts'],
+    setupFiles: ['test/property-seed.ts', 'test/own-git.ts'],
     globalSetup: ['test/build-command.ts'],
     // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
     isolate: false,

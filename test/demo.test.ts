@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -27,7 +28,7 @@ function demo(env: NodeJS.ProcessEnv): Promise<{ exitCode: number; text: string 
   return new Promise((resolve) => {
     execFile(process.execPath, [path.join(root, 'scripts', 'demo.ts')], { env }, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ exitCode, text: stdout + stderr });
+      resolve({ exitCode, text: stripVTControlCharacters(stdout + stderr) });
     });
   });
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
@@ -43,7 +44,7 @@ describe('a command', () => {
     const preload = path.join(folder.root, 'note-parts.mjs');
     const { stderr } = await voxform(['--help'], {
       cwd: folder.root,
-      env: { NODE_OPTIONS: `--import ${preload}` },
+      env: { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` },
     });
     const parts = stderr.split('\n').flatMap((line) => /^NativeModule (.+)$/.exec(line)?.[1] ?? []);
     expect(parts).toContain('fs');
@@ -75,7 +76,9 @@ describe('a command', () => {
     });
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
     const preload = path.join(workspace.folder.root, 'note-threads.mjs');
-    const ended = await workspace.start(['validate'], { env: { NODE_OPTIONS: `--import ${preload}` } }).ended;
+    const ended = await workspace.start(['validate'], {
+      env: { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` },
+    }).ended;
     expect(ended).toMatchObject({
       code: 0,
       stdout: 'Valid: 300 Agent in 300 files.\n',

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findFiles } from '../../src/manifests/find-files.ts';
+import { asOrdinaryUser } from '../as-ordinary-user.ts';
 
 class Folder {
   readonly root = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-files-')));
@@ -142,10 +144,21 @@ describe('a symbolic link', () => {
   });
 });
 
-it.skipIf(process.getuid?.() === 0)('a folder that may not be read is said to be so', () => {
+it('a folder that may not be read is said to be so', () => {
   using folder = new Folder(['manifests/closed/a.yaml', 'manifests/b.yaml']);
   chmodSync(path.join(folder.root, 'manifests/closed'), 0);
-  const { files, entries } = findFiles(folder.root, [DEFAULT]);
+  const source = new URL('../../src/manifests/find-files.ts', import.meta.url);
+  const program = `
+    import { findFiles } from ${JSON.stringify(source)};
+    console.log(JSON.stringify(findFiles(${JSON.stringify(folder.root)}, [${JSON.stringify(DEFAULT)}])));`;
+  const [file = '', ...args] = [
+    ...asOrdinaryUser,
+    process.execPath,
+    '--input-type=module',
+    '--eval',
+    program,
+  ];
+  const { files, entries } = JSON.parse(execFileSync(file, args, { encoding: 'utf8' }));
   chmodSync(path.join(folder.root, 'manifests/closed'), 0o700);
   expect(files).toEqual(['manifests/b.yaml']);
   expect(entries).toMatchObject([{ file: 'manifests/closed', code: 'unreadable-file' }]);

@@ -20,7 +20,7 @@ import type { Source } from '../../src/operator/source.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 
 const never = new AbortController().signal;
-const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
 
 /** A bare repository, a clone to push from, and a folder to watch in. */
 class Remote {

@@ -296,7 +296,7 @@ it.concurrent('follows a branch through bad commits and rewritten history', asyn
 function gitIn({ root }: Folder): (...args: string[]) => string {
   const work = path.join(root, 'work');
   execFileSync('mkdir', ['-p', work]);
-  const settings = ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-c', 'commit.gpgsign=false'];
+  const settings = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
   return (...args) =>
     execFileSync('git', ['-C', work, ...settings, ...args], {
       encoding: 'utf8',
