@@ -42,7 +42,9 @@ export function withPlanning(command: Command): Command {
       '--no-refresh',
       'compare with what the state remembers instead of reading recorded records',
     ),
-  ).option('--strict', 'exit with 1 when something is manual, blocked or unknown');
+  )
+    .option('--retry-ignored', 'send again the fields that the platform did not apply')
+    .option('--strict', 'exit with 1 when something is manual, blocked, unknown or not applied');
 }
 
 export function withReplacing(command: Command): Command {

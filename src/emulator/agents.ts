@@ -56,6 +56,28 @@ export function updateAgent(
   return updated;
 }
 
+/** The agent with some fields as an earlier one had them; a field is named by its path, e.g. `llm_config.temperature`. */
+export function withFieldsOf(
+  agent: StoredAgent,
+  earlier: StoredAgent,
+  fields: readonly string[],
+): StoredAgent {
+  let kept = agent;
+  for (const field of fields) {
+    const [root = '', key] = field.split('.');
+    if (key === undefined) {
+      kept = { ...kept, ...(root === 'name' && { name: earlier.name }) };
+      continue;
+    }
+    const config = configs.find((each) => each === root);
+    if (config === undefined) continue;
+    const before: Readonly<Record<string, unknown>> = earlier[config];
+    const { [key]: _, ...others }: Readonly<Record<string, unknown>> = kept[config];
+    kept = { ...kept, [config]: Object.hasOwn(before, key) ? { ...others, [key]: before[key] } : others };
+  }
+  return kept;
+}
+
 /** Keeps the draft as the next version. */
 export function publishAgent(world: World, agent: StoredAgent): StoredAgent {
   const now = offsetTime(world.beginWrite());

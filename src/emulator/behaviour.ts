@@ -24,6 +24,14 @@ export const emulatorBehaviour = z.strictObject({
     .prefault({}),
   /** Whether a config object in a PUT is laid over the stored one or takes its place; the same for a user's lists. */
   put: z.enum(['merge', 'replace']).default('merge'),
+  /** Fields of an agent, as `llm_config.temperature`, that a PUT leaves as they are and answers with 200 all the same. */
+  ignoredByPut: z
+    .strictObject({
+      fields: z.array(z.string()).default([]),
+      /** Shows the value that it kept, or the one that was sent as if it had been taken. */
+      answer: z.enum(['kept', 'sent']).default('kept'),
+    })
+    .prefault({}),
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
   /** Shows phone numbers as JSON numbers, which loses the plus and leading zeros. */
   numericNumbers: z.boolean().default(false),

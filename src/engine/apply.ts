@@ -90,6 +90,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     const isRecent = input.now().getTime() - input.observedAt.getTime() <= TRUSTED_MILLISECONDS;
     const wasSeen = observation?.status === 'shown' && observation.record.id === id;
     const mustLook = !wasSeen || !isRecent;
+    let notApplied: readonly string[] = [];
     try {
       const written = await write({
         client: input.client,
@@ -106,10 +107,17 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         lookAgain: mustLook && id !== null ? () => secondLook.at(kind, id) : undefined,
         isTaken: waited ? (key) => secondLook.holdsKey(kind, key) : undefined,
         now: input.now,
-        warn: (message) => warnings.push({ address, message }),
+        kept: (paths) => {
+          notApplied = [...paths].sort();
+        },
+        warn(message) {
+          // What stands since an earlier apply is in the plan already.
+          const isSaid = warnings.some((each) => each.address === address && each.message === message);
+          if (!isSaid) warnings.push({ address, message });
+        },
       });
       if (creates.has(resource.action)) lostCreates.inARow = 0;
-      return { status: 'done', id: written };
+      return { status: 'done', id: written, ...(notApplied.length > 0 && { notApplied }) };
     } catch (error) {
       if (error instanceof MissingReference) {
         return { status: 'skipped', because: missingReason(error.address, planned.get(error.address)) };

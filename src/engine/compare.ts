@@ -19,6 +19,8 @@ export interface LeafState {
   readonly ignoreDrift: boolean;
   /** The record is being taken under management, so that nothing is recorded yet. */
   readonly adopting: boolean;
+  /** When it was last sent, the platform kept the value that it had. */
+  readonly kept: boolean;
   /** What a published version shows of a field that the record itself does not; only while adopting. */
   readonly published: unknown;
   /** The fingerprint of a value that is shown although it ought to be secret. */
@@ -28,8 +30,17 @@ export interface LeafState {
 }
 
 export type Verdict =
-  /** `rendering`: the values differ, and the platform's is its own form of what was sent. `ignored`: they differ, and may. */
-  | { readonly inSync: true; readonly verified: boolean; readonly because: 'equal' | 'rendering' | 'ignored' }
+  /**
+   * `rendering`: the values differ, and the platform's is its own form of what was sent. `first look`: they differ, and nobody saw
+   * what the platform made of what was sent. `ignored`: they differ, and may.
+   */
+  | {
+      readonly inSync: true;
+      readonly verified: boolean;
+      readonly because: 'equal' | 'rendering' | 'first look' | 'ignored';
+    }
+  /** `kept`: sent before, and the platform kept its own value: to be said, and not to be sent again by itself. */
+  | { readonly inSync: false; readonly verified: boolean; readonly cause: 'kept' }
   | { readonly inSync: false; readonly verified: boolean; readonly cause: 'manifest' | 'drift' | 'both' };
 
 /** The three-way comparison of one leaf. */
@@ -44,7 +55,12 @@ export function compareLeaf(leaf: LeafState): Verdict {
   const platformMoved = leaf.baseline !== undefined && !sameAsBaseline(leaf, leaf.observed, leaf.baseline);
   if (manifestMoved) return { inSync: false, verified: true, cause: platformMoved ? 'both' : 'manifest' };
   if (platformMoved) return { inSync: false, verified: true, cause: 'drift' };
-  return { inSync: true, verified: true, because: 'rendering' };
+  if (leaf.kept) return { inSync: false, verified: true, cause: 'kept' };
+  return {
+    inSync: true,
+    verified: true,
+    because: leaf.baseline === undefined ? 'first look' : 'rendering',
+  };
 }
 
 function compareHidden(leaf: LeafState): Verdict {
@@ -53,6 +69,7 @@ function compareHidden(leaf: LeafState): Verdict {
       ? (leaf.published !== undefined && sameAsShown(leaf, leaf.published)) ||
         (leaf.adopting && leaf.ignoreDrift)
       : sameAsRecorded(leaf, leaf.recorded);
+  if (same && leaf.kept && !leaf.ignoreDrift) return { inSync: false, verified: false, cause: 'kept' };
   return same
     ? { inSync: true, verified: false, because: 'equal' }
     : { inSync: false, verified: false, cause: 'manifest' };

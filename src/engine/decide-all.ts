@@ -27,6 +27,8 @@ export interface Deciding {
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */
   readonly fingerprints: Fingerprints;
   readonly allowReplace: ReadonlySet<Address>;
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored?: boolean;
   /** What could be decided before everything was observed. */
   readonly decided?: ReadonlyMap<Address, Decision>;
   /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
@@ -96,14 +98,19 @@ export function ownFacts(
     fingerprints,
     state,
     allowReplace,
+    retryIgnored = false,
     workspaceFlag = '',
-  }: Pick<Deciding, 'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'workspaceFlag'>,
-): Pick<Facts, 'binding' | 'kind' | 'mayReplace' | 'fingerprints' | 'salt' | 'workspaceFlag'> {
+  }: Pick<Deciding, 'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'retryIgnored' | 'workspaceFlag'>,
+): Pick<
+  Facts,
+  'binding' | 'kind' | 'mayReplace' | 'retryIgnored' | 'fingerprints' | 'salt' | 'workspaceFlag'
+> {
   const { address, kind, mayReplace } = binding.resource;
   return {
     binding,
     kind: kindNamed(kinds, kind),
     mayReplace: mayReplace || allowReplace.has(address),
+    retryIgnored,
     fingerprints,
     salt: state.salt,
     workspaceFlag,

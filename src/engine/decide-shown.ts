@@ -2,6 +2,7 @@ import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import type { JsonObject } from '../values/json.ts';
 import { rootOf, valueAt } from '../values/path.ts';
+import { keptWarnings } from './answer.ts';
 import type { Binding } from './bind.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { type Differences, differencesOf } from './differences.ts';
@@ -10,7 +11,14 @@ import { ruleOf } from './field-rules.ts';
 import { remember } from './memory.ts';
 import { isAdopting } from './observe.ts';
 import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
-import { AHEAD_WARNING, manualSteps, releaseWarnings, updateReason, updateWarnings } from './wording.ts';
+import {
+  AHEAD_WARNING,
+  manualSteps,
+  releaseWarnings,
+  unclearWarnings,
+  updateReason,
+  updateWarnings,
+} from './wording.ts';
 
 /** What is compared with the manifest. */
 export interface Shown {
@@ -41,15 +49,29 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
     published,
     adopting,
     ignoreDrift: binding.resource.ignoreDrift,
+    retryIgnored: facts.retryIgnored,
     fingerprints: facts.fingerprints,
   });
+  const { notApplied, unclear } = differences;
+  const decision = compared({ facts, record, published, differences, adopting, found });
+  if (notApplied.size + unclear.length === 0) return decision;
+  const { planned, warnings } = decision;
+  return {
+    ...decision,
+    planned: { ...planned, ...(notApplied.size > 0 && { not_applied: [...notApplied.keys()] }) },
+    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear), ...warnings],
+  };
+}
+
+function compared(given: Omit<Compared, 'byHand'>): Decision {
+  const { facts, differences } = given;
   if (facts.missing.length > 0 && differences.changes.length > 0)
     return waiting(facts, facts.missing, differences.changes);
 
   const byHand = differences.changes.filter((change) => change.manual);
-  const fixed = differences.changes.filter((change) => ruleOf(kind, change.path).immutable);
+  const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
   const writable = differences.changes.length - byHand.length - fixed.length;
-  const outcome: Compared = { facts, record, published, differences, adopting, found, byHand };
+  const outcome: Compared = { ...given, byHand };
   if (fixed.length > 0) return replaced(outcome, fixed);
   if (writable > 0) return updated(outcome);
   return settledAs(outcome);
@@ -177,7 +199,9 @@ function settledAs(outcome: Compared): Decision {
       ? 'only the dashboard can change this'
       : binding.previousAddress !== undefined
         ? `renamed from ${binding.previousAddress}`
-        : 'in sync';
+        : differences.notApplied.size > 0
+          ? 'the platform kept its own value of something that was sent'
+          : 'in sync';
   return {
     planned: plannedAs(facts, action, {
       id,
@@ -218,6 +242,7 @@ function settledEntry(
     record,
     settled: differences.settled,
     foreign: differences.foreign,
+    notApplied: differences.notApplied.keys(),
     kept: byHand.map((change) => change.path),
     previous: found === undefined ? entry : undefined,
     adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,

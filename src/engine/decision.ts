@@ -30,6 +30,8 @@ export interface Facts {
   /** Records that may be the one of an unanswered create. */
   readonly candidates: readonly Candidate[];
   readonly mayReplace: boolean;
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;
   /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */

@@ -7,7 +7,7 @@ import { isUnder, type LeafPath, type Leaves, valueAt } from '../values/path.ts'
 import { isSpecial, isTainted, Reference, type Value } from '../values/value.ts';
 import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, maskable, plainOf, recordedOf } from './memory.ts';
+import { baselineOf, isKept, maskable, plainOf, recordedOf } from './memory.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export interface Comparing {
@@ -19,11 +19,17 @@ export interface Comparing {
   readonly published: PublishedRecord | undefined;
   readonly adopting: boolean;
   readonly ignoreDrift: readonly LeafPath[];
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored: boolean;
   readonly fingerprints: Fingerprints;
 }
 
 export interface Differences {
   readonly changes: readonly PlannedChange[];
+  /** Sent before, and the platform kept its own value, which is given; undefined where it is secret. */
+  readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
+  /** In sync, and nobody can tell whether the platform made that value of what was sent or somebody changed it since. */
+  readonly unclear: readonly LeafPath[];
   /** In sync as far as memory tells: the platform does not show them. */
   readonly unverified: readonly LeafPath[];
   /** In sync, so that they now count as sent. */
@@ -39,6 +45,8 @@ export interface Differences {
 /** Compares every managed leaf of a record that exists. */
 export function differencesOf(facts: Comparing): Differences {
   const changes: PlannedChange[] = [];
+  const notApplied = new Map<LeafPath, Json | undefined>();
+  const unclear: LeafPath[] = [];
   const unverified: LeafPath[] = [];
   const settled = new Map<LeafPath, Value>();
   const foreign = new Set<LeafPath>();
@@ -57,23 +65,30 @@ export function differencesOf(facts: Comparing): Differences {
       baseline: baselineOf(facts.entry, path),
       ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
       adopting: facts.adopting,
+      kept: isKept(facts.entry, path),
       published:
         facts.published === undefined ? undefined : shownAt(facts.kind, facts.published.record, path),
       fingerprintOf,
       formOf,
     });
-    if (!verdict.inSync) changes.push(changeOf(facts, path, verdict));
-    else {
-      if (!verdict.verified) unverified.push(path);
+    if (!verdict.inSync && (verdict.cause !== 'kept' || facts.retryIgnored)) {
+      changes.push(changeOf(facts, path, verdict));
+    } else {
+      if (!verdict.inSync) {
+        const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
+        notApplied.set(path, isSecret ? undefined : (observedAt(facts, path) as Json | undefined));
+      } else if (!verdict.verified) unverified.push(path);
       if (!isComplete(desired)) open.push(path);
       else {
         settled.set(path, desired);
+        if (!verdict.inSync) continue;
         if (verdict.because === 'ignored') foreign.add(path);
+        if (verdict.because === 'first look') unclear.push(path);
       }
     }
   }
   const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
-  return { changes, unverified, settled, foreign, open, released: released.sort() };
+  return { changes, notApplied, unclear, unverified, settled, foreign, open, released: released.sort() };
 }
 
 /** Without a fresh look, what the platform showed after the last apply stands for what it shows. */
@@ -89,8 +104,9 @@ function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync:
   const recorded = recordedOf(entry, path);
   const common = {
     path,
-    cause: verdict.cause,
+    cause: verdict.cause === 'kept' ? ('manifest' as const) : verdict.cause,
     verified: verdict.verified && facts.record !== undefined,
+    ...(verdict.cause === 'kept' && { not_applied: true as const }),
     ...(rule.manual && { manual: true as const }),
   };
   if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {

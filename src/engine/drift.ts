@@ -1,5 +1,10 @@
 import { type Plan, summaryOf } from './plan.ts';
-import type { PlanDocument, PlannedChange, PlannedResource } from './plan-document.ts';
+import {
+  isNotApplied,
+  type PlanDocument,
+  type PlannedChange,
+  type PlannedResource,
+} from './plan-document.ts';
 
 /**
  * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
@@ -16,15 +21,17 @@ export function driftOf({ document, observed }: Plan): PlanDocument {
     if (isGone || changes.length > 0) return { ...resource, changes: isGone ? [] : changes };
     return withoutProposal(resource);
   });
-  const addresses = new Set(
-    resources.filter(({ action }) => action !== 'noop').map(({ address }) => address),
+  const told = new Set(
+    resources
+      .filter((resource) => resource.action !== 'noop' || isNotApplied(resource))
+      .map(({ address }) => address),
   );
   return {
     ...document,
     resources,
     summary: summaryOf(resources),
     guards: [],
-    warnings: document.warnings.filter(({ address }) => address === null || addresses.has(address)),
+    warnings: document.warnings.filter(({ address }) => address === null || told.has(address)),
   };
 }
 
@@ -33,8 +40,9 @@ export function hasDrift(drift: PlanDocument): boolean {
   return drift.resources.some(({ action }) => action !== 'noop');
 }
 
-function isDrift({ cause }: PlannedChange): boolean {
-  return cause !== 'manifest';
+/** True where the platform has another value than was applied: somebody moved it, or it was never taken. */
+export function isDrift({ cause, not_applied: isKept }: PlannedChange): boolean {
+  return cause !== 'manifest' || isKept === true;
 }
 
 function withoutProposal({ steps, desired, observed_digest, ...rest }: PlannedResource): PlannedResource {

@@ -1,7 +1,8 @@
 import type { ShownRecord } from '../kinds/kind.ts';
 import type { Orphan, ResourceEntry } from '../state/document.ts';
 import type { LeafPath, Leaves } from '../values/path.ts';
-import { unlikeSent } from './answer.ts';
+import type { Aftermath } from './after-update.ts';
+import { shownBy, unlikeSent } from './answer.ts';
 import { remember, textsToMask } from './memory.ts';
 import { ForeignRecord } from './read.ts';
 import { UnsavedRecord } from './write-errors.ts';
@@ -15,6 +16,8 @@ export interface Kept {
   readonly sent: Leaves;
   /** Those of them that others may have set. */
   readonly foreign: ReadonlySet<LeafPath>;
+  /** What is shown after an update; the record alone where absent. */
+  readonly after?: Aftermath;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
 }
@@ -26,11 +29,14 @@ export interface Kept {
  */
 export async function keepRecord(
   facts: Writing,
-  { record, leaves, sent, foreign, previous, adopted }: Kept,
+  { record, leaves, sent, foreign, after, previous, adopted }: Kept,
 ): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   try {
-    await fingerprints.prepare(textsToMask(kind, { leaves, record, entry: previous }));
+    const records = after?.records ?? [record];
+    await fingerprints.prepare(
+      records.flatMap((each) => [...textsToMask(kind, { leaves, record: each, entry: previous })]),
+    );
     const entry = remember({
       kind,
       record,
@@ -39,6 +45,8 @@ export async function keepRecord(
         .filter((change) => change.manual && !leaves.has(change.path))
         .map((change) => change.path),
       foreign,
+      notApplied: after?.notApplied ?? [],
+      ...(after !== undefined && { shown: after.shown }),
       previous,
       adopted,
       fingerprints,
@@ -52,7 +60,8 @@ export async function keepRecord(
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, { cause: error, workspaceFlag: facts.workspaceFlag });
   }
-  for (const warning of unlikeSent(kind, sent, record)) facts.warn(warning);
+  if (after !== undefined) facts.kept(after.notApplied);
+  for (const warning of unlikeSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
   const actual = record.workspace_id ?? facts.workspaceId;
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(

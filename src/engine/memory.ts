@@ -18,6 +18,11 @@ export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Js
   return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
 }
 
+/** Whether the platform kept its own value of the leaf when the recorded one was sent. */
+export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolean {
+  return entry?.not_applied?.includes(path) === true;
+}
+
 export interface Remembering {
   readonly kind: Kind;
   readonly record: ShownRecord;
@@ -27,9 +32,13 @@ export interface Remembering {
   readonly kept: Iterable<LeafPath>;
   /** Settled leaves whose observed value is someone else's and must not become the baseline. */
   readonly foreign: ReadonlySet<LeafPath>;
+  /** Settled leaves of which the platform kept its own value. */
+  readonly notApplied?: Iterable<LeafPath>;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
   readonly fingerprints: Fingerprints;
+  /** What stands for the leaf as the platform shows it; what the record shows where absent. */
+  shown?(path: LeafPath): unknown;
 }
 
 /** The state's entry for a record after a write, or after a look at it. Texts to be masked must have been prepared. */
@@ -48,7 +57,11 @@ export function remember(facts: Remembering): ResourceEntry {
   for (const [path, value] of facts.settled) {
     const masked = mask(value, fingerprints);
     recorded[path] = masked;
-    const shown = facts.foreign.has(path) ? undefined : shownAt(kind, record, path);
+    const shown = facts.foreign.has(path)
+      ? undefined
+      : facts.shown === undefined
+        ? shownAt(kind, record, path)
+        : facts.shown(path);
     if (shown !== undefined) {
       const form = isTainted(value)
         ? { $fingerprint: fingerprints.of(maskable(shown)) }
@@ -60,12 +73,14 @@ export function remember(facts: Remembering): ResourceEntry {
       unobserved.push(path);
     }
   }
+  const notApplied = [...(facts.notApplied ?? [])].sort();
   const entry = {
     id: record.id,
     ...(facts.adopted && { adopted: true as const }),
     recorded,
     observed,
     unobserved: unobserved.sort(),
+    ...(notApplied.length > 0 && { not_applied: notApplied }),
   };
   // Mostly nothing is new: what is there already is not kept a second time.
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;

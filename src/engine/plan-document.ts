@@ -38,6 +38,10 @@ export const plannedChange = z
       .describe('False where the platform does not show the field, so that `before` is from memory.'),
     sensitive: z.boolean().describe('True where the value is secret.'),
     manual: z.literal(true).optional().describe('Present when only a person can make this change.'),
+    not_applied: z
+      .literal(true)
+      .optional()
+      .describe('Present when it was sent before, and the platform kept its own value.'),
     fingerprints: z
       .strictObject({ before: z.string().optional(), after: z.string().optional() })
       .optional()
@@ -79,6 +83,12 @@ export const plannedResource = z
       .array(z.string())
       .optional()
       .describe('Managed fields that the platform does not show, so that they were compared with memory.'),
+    not_applied: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Fields that were sent and of which the platform kept its own value: neither in sync nor sent again.',
+      ),
     depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
     desired: z
       .record(z.string(), leafValue)
@@ -159,3 +169,8 @@ export type PlannedResource = Immutable<z.infer<typeof plannedResource>>;
 export type PlannedRoute = Immutable<z.infer<typeof plannedRoute>>;
 export type PlanDocument = Immutable<z.infer<typeof planDocument>>;
 export type PlanWarning = PlanDocument['warnings'][number];
+
+/** True where the platform kept its own value of something that was sent. */
+export function isNotApplied({ not_applied: fields = [] }: Pick<PlannedResource, 'not_applied'>): boolean {
+  return fields.length > 0;
+}

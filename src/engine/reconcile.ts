@@ -35,6 +35,8 @@ export interface Reconciling {
   readonly refresh: boolean;
   readonly allowRecreate: boolean;
   readonly allowReplace: readonly Address[];
+  /** Sends again what the platform did not apply. */
+  readonly retryIgnored?: boolean;
   readonly version: string;
   /** What was begun to be read before. Its time counts as when the platform was read. */
   readonly ahead?: ReadAhead | undefined;
@@ -70,9 +72,16 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
   const observing = observeOptions(input);
   const fingerprints = createFingerprints(state.salt);
   const observedAt = input.ahead?.since ?? input.now();
-  const { kinds, workspaceFlag } = input;
+  const { kinds, workspaceFlag, retryIgnored = false } = input;
   const allowReplace = new Set(input.allowReplace);
-  const deciding = new DecidingAhead({ kinds, state, fingerprints, allowReplace, workspaceFlag });
+  const deciding = new DecidingAhead({
+    kinds,
+    state,
+    fingerprints,
+    allowReplace,
+    retryIgnored,
+    workspaceFlag,
+  });
   const [observed] = await Promise.all([
     observe([...bindings.values()], {
       ...observing,
@@ -96,6 +105,7 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     workspaceFlag,
     refreshed: input.refresh,
     allowReplace,
+    retryIgnored,
     decided: deciding.decisions,
     guards: input.guards,
     version: input.version,

@@ -2,7 +2,12 @@ import type { Action, PlanDocument, PlanWarning } from './plan-document.ts';
 
 /** What became of one planned resource. */
 export type ResourceResult =
-  | { readonly status: 'done'; readonly id: string | null }
+  | {
+      readonly status: 'done';
+      readonly id: string | null;
+      /** Fields of which the platform kept its own value; present only where there are any. */
+      readonly notApplied?: readonly string[];
+    }
   | { readonly status: 'failed'; readonly error: string; readonly hint?: string | undefined }
   /** Not reached; `because` names the reason, e.g. `Agent/x failed`. */
   | { readonly status: 'skipped'; readonly because: string };

@@ -13,7 +13,7 @@ import { refuseOddContents } from './saved-plan-contents.ts';
 export interface Resuming
   extends Omit<
     Reconciling,
-    'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'guards'
+    'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'retryIgnored' | 'guards'
   > {
   readonly saved: PlanDocument;
   /** The secret of that name, as it is now. Throws `UserError` where it is not set. */
@@ -46,6 +46,7 @@ export async function resume(input: Resuming): Promise<Planned> {
     refresh: saved.refreshed,
     allowRecreate: true,
     allowReplace: [],
+    retryIgnored: saved.resources.some(({ changes }) => changes.some((change) => change.not_applied)),
     guards: { maxChangedPercent: 100, minResources: 0 },
   });
   const now = new Map(planned.plan.document.resources.map((each) => [each.address, each]));

@@ -1,6 +1,6 @@
 import type { Kind, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { Json, JsonObject } from '../values/json.ts';
-import { rootOf } from '../values/path.ts';
+import { type LeafPath, rootOf } from '../values/path.ts';
 import { Reference } from '../values/value.ts';
 import { type Facts, plainLeaves } from './decision.ts';
 import type { Differences } from './differences.ts';
@@ -8,6 +8,8 @@ import { isConfigObject, leavesOf, shownAt } from './field-rules.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
+  if (!adopting && changes.every((change) => change.not_applied))
+    return 'sent again: the platform kept its own value the last time';
   const causes = new Set(changes.map((change) => change.cause));
   if (adopting) return 'an existing record is taken under management and brought in line';
   if (causes.has('both'))
@@ -41,6 +43,14 @@ function spokenReference({ address }: Reference, id: Json | undefined): string {
 
 function spokenValue(value: Json | undefined): string {
   return value === undefined ? '(secret)' : JSON.stringify(value);
+}
+
+/** What nobody saw right after it was sent, and is another value by now. */
+export function unclearWarnings(paths: readonly LeafPath[]): string[] {
+  return paths.map(
+    (path) =>
+      `Cannot tell whether the platform or somebody else changed ${path}: it could not be read right after the last apply.`,
+  );
 }
 
 export const AHEAD_WARNING =

@@ -7,6 +7,7 @@ import { mask } from '../state/fingerprint.ts';
 import type { Json } from '../values/json.ts';
 import { rootOf } from '../values/path.ts';
 import { fromForms, type Value, withReferences } from '../values/value.ts';
+import { lookAfter } from './after-update.ts';
 import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
@@ -75,7 +76,7 @@ async function create(facts: Writing): Promise<string> {
     ...(replaces !== undefined && { replaces }),
   };
   await session.record({ type: 'creating', address: planned.address, pending });
-  const record = await sent(facts, () => kind.create?.(client, body));
+  const record = await answered(facts, () => kind.create?.(client, body));
   refuseOddId(facts, record.id);
   facts.holders.set(recordKey(planned.kind, record.id), planned.address);
   return keepRecord(facts, {
@@ -112,16 +113,22 @@ async function update(facts: Writing): Promise<string> {
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 
   await session.record({ type: 'updating', address: planned.address, paths: changed });
-  const record = await sent(facts, () => kind.update?.(client, seen.record.id, body));
+  const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
     const problem = `it is about ${JSON.stringify(record.id)}, and ${seen.record.id} was updated`;
     throw new OddAnswer(planned.address, problem, 'Plan again: it shows what became of the record.');
   }
   const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
+  const kept = new Map([...leaves].filter(([path]) => !byHand.has(path)));
+  const sent = new Map(
+    [...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path)),
+  );
+  const after = await lookAfter(facts, { before: seen.record, answer: record, leaves: kept, sent, entry });
   return keepRecord(facts, {
     record,
-    leaves: new Map([...leaves].filter(([path]) => !byHand.has(path))),
-    sent: new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path))),
+    leaves: kept,
+    sent,
+    after,
     foreign,
     previous: entry,
     adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
@@ -141,7 +148,7 @@ async function adopt(facts: Writing): Promise<string> {
 }
 
 /** Sends the one request, and puts down at once when it certainly did not happen. */
-async function sent(
+async function answered(
   { session, planned }: Writing,
   request: () => Promise<ShownRecord> | undefined,
 ): Promise<ShownRecord> {

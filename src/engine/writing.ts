@@ -30,4 +30,6 @@ export interface Writing {
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
   now(): Date;
   warn(message: string): void;
+  /** Told of the fields of which the platform kept its own value. */
+  kept(paths: ReadonlySet<string>): void;
 }

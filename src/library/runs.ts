@@ -28,6 +28,8 @@ export interface PlanOptions extends ReadOptions {
   readonly allowReplace?: readonly string[];
   /** Create everything again although every recorded record is gone. */
   readonly allowRecreate?: boolean;
+  /** Send again what the platform did not apply. */
+  readonly retryIgnored?: boolean;
 }
 
 export interface ApplyOptions extends CallOptions, GuardOptions {

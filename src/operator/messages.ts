@@ -1,5 +1,5 @@
 import { type PlannedResource, writes } from '../engine/plan-document.ts';
-import { actionWords, appliedActions, counts, plural } from '../output/action-words.ts';
+import { actionWords, appliedActions, counts, notAppliedIn, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { visible } from '../output/visible.ts';
@@ -52,7 +52,9 @@ export function invalidLines({ diagnostics, error }: Invalid): string[] {
 /** `3 resources in sync` or `1 to create, 2 to update` */
 export function planWords({ plan }: RunReport): string {
   if (plan === undefined) return 'nothing is known of the platform';
-  return counts(plan.summary, appliedActions) || `${plural(plan.summary.noop, 'resource')} in sync`;
+  const kept = notAppliedIn(plan.resources);
+  const inSync = `${plural(plan.summary.noop - kept, 'resource')} in sync`;
+  return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
 }
 
 /** How many of the resources that would change are named before the rest is counted. */

@@ -1,4 +1,9 @@
-import type { Action, PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import {
+  type Action,
+  isNotApplied,
+  type PlanDocument,
+  type PlannedResource,
+} from '../engine/plan-document.ts';
 
 /** How an action is called and drawn, the same in every rendering. */
 export interface ActionWords {
@@ -70,16 +75,32 @@ export function counts(summary: PlanDocument['summary'], actions: readonly Actio
 export function planSummary(plan: PlanDocument): string[] {
   const { summary, resources } = plan;
   const applied = counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']);
-  const rest = counts(summary, [...pendingActions, 'noop']);
+  const kept = notAppliedIn(resources);
+  const noop = summary.noop - kept;
+  const rest = [
+    counts(summary, pendingActions),
+    ...(kept === 0 ? [] : [`${kept} not applied by the platform`]),
+    counts({ ...summary, noop }, ['noop']),
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
   if (applied !== '') return [`Plan: ${applied}.`, ...(rest === '' ? [] : [`${rest}.`])];
   if (counts(summary, pendingActions) !== '') return ['No changes to apply.', `${rest}.`];
   if (summary.noop === 0) return ['No changes.', 'No resources are declared.'];
   const unverified = resources.reduce((sum, { unverified = [] }) => sum + unverified.length, 0);
-  const inSync = summary.noop === 1 ? '1 resource is in sync' : `${summary.noop} resources are in sync`;
+  const inSync = noop === 1 ? '1 resource is in sync' : `${noop} resources are in sync`;
   return [
     'No changes.',
-    `${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`,
+    ...(kept === 0 ? [] : [`${kept} not applied by the platform.`]),
+    ...(noop === 0
+      ? []
+      : [`${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`]),
   ];
+}
+
+/** Of the resources with nothing to do, those in which the platform kept its own value of something. */
+export function notAppliedIn(resources: readonly PlannedResource[]): number {
+  return resources.filter((each) => each.action === 'noop' && isNotApplied(each)).length;
 }
 
 /** `1 field`, `2 fields`. */

@@ -54,8 +54,13 @@ function withResult(resource: PlannedResource, result: ResourceResult | undefine
   if (result === undefined) return resource;
   const { status } = result;
   switch (status) {
-    case 'done':
-      return { ...resource, id: result.id ?? resource.id, result: status };
+    case 'done': {
+      // What the plan knew of it is over.
+      const { not_applied: _, ...rest } = resource;
+      const { id, notApplied } = result;
+      const kept = notApplied === undefined ? {} : { not_applied: [...notApplied] };
+      return { ...rest, id: id ?? resource.id, result: status, ...kept };
+    }
     case 'failed': {
       const { error, hint } = result;
       return { ...resource, result: status, error, ...(hint === undefined ? {} : { hint }) };

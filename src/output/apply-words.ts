@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import { isNotApplied, type PlannedResource } from '../engine/plan-document.ts';
 import type { ApplyReport, ResourceResult } from '../engine/report.ts';
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 
@@ -49,6 +49,14 @@ export function haltOf({ halted, results }: ApplyReport): string | undefined {
     : undefined;
 }
 
+/** The resources of which the platform keeps its own value of something. */
+export function notAppliedAfter({ plan, results }: ApplyReport): number {
+  return plan.resources.filter((resource) => {
+    const result = results.get(resource.address);
+    return result?.status === 'done' ? result.notApplied !== undefined : isNotApplied(resource);
+  }).length;
+}
+
 /** The closing sentences of an apply, e.g. `Applied: 2 created, 1 failed.` and `1 manual.` */
 export function applySummary(report: ApplyReport): string[] {
   const applied = appliedIn(report);
@@ -70,5 +78,10 @@ export function applySummary(report: ApplyReport): string[] {
     .join(', ');
   const { summary } = report.plan;
   const left = counts({ ...summary, manual: summary.manual + number(isHalfDone) }, pendingActions);
-  return [said === '' ? 'Nothing to apply.' : `Applied: ${said}.`, ...(left === '' ? [] : [`${left}.`])];
+  const kept = notAppliedAfter(report);
+  return [
+    said === '' ? 'Nothing to apply.' : `Applied: ${said}.`,
+    ...(kept === 0 ? [] : [`${kept} not applied by the platform.`]),
+    ...(left === '' ? [] : [`${left}.`]),
+  ];
 }

@@ -1,5 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
-import { plural } from './action-words.ts';
+import { notAppliedIn, plural } from './action-words.ts';
 import type { ResourceGroup } from './resource-text.ts';
 
 /** What drifted, and what is gone. What an apply would do about it is not told: a drift proposes nothing. */
@@ -34,10 +34,13 @@ export function driftSummary(drift: PlanDocument): string[] {
     drifted ? `${plural(drifted, 'resource')} drifted` : '',
     gone ? `${drifted ? gone : plural(gone, 'resource')} gone` : '',
   ].filter((text) => text !== '');
-  const same = drift.summary.noop;
+  const kept = notAppliedIn(drift.resources);
+  const same = drift.summary.noop - kept;
+  const notApplied = kept === 0 ? [] : [`${kept} not applied by the platform.`];
   if (found.length > 0)
-    return [`Drift: ${found.join(', ')}.`, ...(same === 0 ? [] : [`${same} as applied.`])];
-  return ['No drift.', same === 0 ? 'No resources are declared.' : `${plural(same, 'resource')} as applied.`];
+    return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(same === 0 ? [] : [`${same} as applied.`])];
+  if (drift.summary.noop === 0) return ['No drift.', 'No resources are declared.'];
+  return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} as applied.`])];
 }
 
 /** Of a record that is gone nothing can be compared. */

@@ -171,6 +171,7 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
   const said: string[] = [];
   if (change.manual && action !== 'manual') said.push('by hand');
   if (change.cause === 'drift') said.push('drifted');
+  if (change.not_applied) said.push('not applied the last time');
   if (change.cause === 'both') said.push("overwrites someone else's change");
   // A secret is never shown, and a value that nobody knows needs no doubt.
   const isKnown = body.form !== 'value' && !(body.form === 'change' && body.before === '(unknown)');

@@ -1,5 +1,5 @@
 import type { Action, PlanDocument, PlannedResource } from '../engine/plan-document.ts';
-import { actionWords, byAction, planSummary, plural, shownActions } from './action-words.ts';
+import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { renderRemarks } from './remarks-text.ts';
 import { headLine, type ResourceGroup, renderGroup, renderRemark } from './resource-text.ts';
@@ -53,17 +53,24 @@ function renderUnchanged(resources: readonly PlannedResource[], style: Style, ve
   const shown = resources.filter(({ previous_address: previous }) => verbose || previous !== undefined);
   if (shown.length === 0) return '';
   const lines = shown.map((resource) => {
-    const { unverified = [] } = resource;
+    const { unverified = [], not_applied: kept = [] } = resource;
     const head = headLine(resource, { symbol: '', colorOf: 'noop' }, style);
-    if (!verbose || unverified.length === 0) return head;
-    const text = `${plural(unverified.length, 'field')} unverified: ${unverified.join(', ')}`;
-    return `${head}\n${renderRemark(text, style)}`;
+    if (!verbose) return head;
+    const remarks = [
+      ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),
+      ...(unverified.length === 0
+        ? []
+        : [`${plural(unverified.length, 'field')} unverified: ${unverified.join(', ')}`]),
+    ];
+    return [head, ...remarks.map((text) => renderRemark(text, style))].join('\n');
   });
   return [style.bold(`${verbose ? 'Unchanged' : 'Renamed'} (${shown.length})`), ...lines].join('\n');
 }
 
 function closing(plan: PlanDocument, style: Style): string {
-  const inSync = Object.entries(plan.summary).every(([action, count]) => action === 'noop' || count === 0);
+  const inSync =
+    Object.entries(plan.summary).every(([action, count]) => action === 'noop' || count === 0) &&
+    notAppliedIn(plan.resources) === 0;
   const counts = sentences(planSummary(plan), style, { format: inSync ? style.good : style.bold });
   if (plan.refreshed) return counts;
   return `${style.prose('Made without reading the records that the state knows: it says what they were.', { format: style.warn })}\n${counts}`;

@@ -25,6 +25,12 @@ export const resourceEntry = z
     unobserved: z
       .array(z.string())
       .describe('Recorded paths whose value the platform has not shown since the last apply.'),
+    not_applied: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Recorded paths of which the platform kept the value that it had when the recorded one was sent; absent where there are none.',
+      ),
   })
   .describe('A record under management.');
 

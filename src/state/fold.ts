@@ -207,8 +207,11 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
     Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
   // What is there may still be the old secret: that it is one must stay known, so that nothing shows it.
   const secret = Object.keys(entry.recorded).filter((path) => !stays(path) && isMasked(entry.recorded[path]));
+  const { not_applied: notApplied, ...rest } = entry;
+  const kept = notApplied?.filter(stays) ?? [];
   return {
-    ...entry,
+    ...rest,
+    ...(kept.length > 0 && { not_applied: kept }),
     recorded: { ...keep(entry.recorded), ...Object.fromEntries(secret.map((path) => [path, SOME_SECRET])) },
     observed: keep(entry.observed),
     unobserved: [...entry.unobserved.filter(stays), ...secret].sort(),

@@ -1,3 +1,4 @@
+import { isDrift } from '../engine/drift.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
 import { Counter, collect } from '../engine/read.ts';
 import type { Kind, Lookup } from '../kinds/kind.ts';
@@ -35,7 +36,7 @@ export function acceptable(drift: PlanDocument, addresses: readonly Address[]): 
   const wanted: WantedValue[] = [];
   const refused: NotAcceptable[] = [];
   for (const { address, changes, reason } of drifted) {
-    const moved = changes.filter(({ cause }) => cause !== 'manifest');
+    const moved = changes.filter(isDrift);
     if (moved.length === 0) refused.push({ address, path: null, why: reason });
     for (const change of moved) {
       const why = unacceptable(change);

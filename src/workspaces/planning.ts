@@ -128,7 +128,7 @@ export interface Surroundings {
 
 type Common = Omit<
   Reconciling,
-  'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'guards' | 'ahead'
+  'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'retryIgnored' | 'guards' | 'ahead'
 >;
 
 export function commonInput({ opened, state, client, options, now, onProgress }: Surroundings): Common {
@@ -165,6 +165,7 @@ export function planWorkspace(planning: Planning): Promise<Planned> {
     refresh: options.refresh,
     allowRecreate: options.allowRecreate ?? false,
     allowReplace: options.allowReplace ?? [],
+    retryIgnored: options.retryIgnored ?? false,
     guards: opened.project.guards,
     routes: options.routes ?? false,
   });

@@ -18,6 +18,8 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly refresh: boolean;
   readonly allowReplace?: readonly string[];
   readonly allowRecreate?: boolean;
+  /** Sends again what the platform did not apply. */
+  readonly retryIgnored?: boolean;
   /** Says of each record that changes what leads to it. */
   readonly routes?: boolean;
 }

@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import { isNotApplied, type PlannedResource } from '../engine/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
 
 /** How a resource stands. Only the first two need nobody. */
@@ -8,6 +8,8 @@ export type Standing =
   | 'unverified'
   /** Applied, and what callers hear is older: somebody must publish it. */
   | 'unpublished'
+  /** Sent, and the platform kept its own value of some of it. */
+  | 'not applied'
   | 'drifted'
   /** The manifest changed, or was never applied. */
   | 'changed'
@@ -20,6 +22,8 @@ export interface ResourceStatus {
   readonly address: Address;
   readonly id: string | null;
   readonly status: Standing;
+  /** Fields of which the platform kept its own value; present only where there are any. */
+  readonly not_applied?: readonly string[];
   /** True where its draft is newer than its published version, whatever else is to be said of it. */
   readonly unpublished: boolean;
   /** Why, in a clause; empty where all is well. */
@@ -33,6 +37,7 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
     id: resource.id,
     status: standingOf(resource),
     unpublished: resource.notices !== undefined && resource.notices.length > 0,
+    ...(isNotApplied(resource) && { not_applied: [...(resource.not_applied ?? [])] }),
     detail: detailOf(resource),
   }));
 }
@@ -42,9 +47,11 @@ export function isSettled({ status }: ResourceStatus): boolean {
   return status === 'in sync' || status === 'unverified';
 }
 
-function standingOf({ action, changes, notices = [], unverified = [] }: PlannedResource): Standing {
+function standingOf(resource: PlannedResource): Standing {
+  const { action, changes, notices = [], unverified = [] } = resource;
   switch (action) {
     case 'noop':
+      if (isNotApplied(resource)) return 'not applied';
       if (notices.length > 0) return 'unpublished';
       return unverified.length > 0 ? 'unverified' : 'in sync';
     case 'update':
@@ -66,8 +73,12 @@ function standingOf({ action, changes, notices = [], unverified = [] }: PlannedR
 
 function detailOf(resource: PlannedResource): string {
   const { action, notices = [], unverified = [] } = resource;
-  const said = whatDiffers(resource);
-  const parts = said === '' ? notices : [said, ...notices];
+  const { not_applied: kept = [] } = resource;
+  const parts = [
+    whatDiffers(resource),
+    kept.length === 0 ? '' : `kept by the platform: ${kept.join(', ')}`,
+    ...notices,
+  ].filter((part) => part !== '');
   if (action === 'noop' && parts.length === 0 && unverified.length > 0)
     return `not shown by the platform: ${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'}`;
   return parts.join('; ');

@@ -29,6 +29,7 @@ export type PlanOptions = Partial<
     | 'routes'
     | 'allowRecreate'
     | 'allowReplace'
+    | 'retryIgnored'
     | 'guards'
     | 'concurrency'
     | 'workspace'

@@ -131,6 +131,28 @@ const cases: readonly Case[] = [
     },
   },
   {
+    reason: 'during an update nothing is known of what the platform kept of it the last time',
+    events: [
+      {
+        type: 'saved',
+        address,
+        entry: { ...full, not_applied: ['name', 'tts.speed'] },
+      },
+      { type: 'updating', address, paths: ['tts'] },
+    ],
+    expected: {
+      resources: {
+        [address]: {
+          ...full,
+          recorded: { name: 'n', 'tool.a.b': 2 },
+          observed: {},
+          unobserved: [],
+          not_applied: ['name'],
+        },
+      },
+    },
+  },
+  {
     reason: 'an update that certainly did not happen restores what stood before',
     events: [whole, { type: 'updating', address, paths: ['tts', 'name'] }, { type: 'not-done', address }],
     expected: { resources: { [address]: full } },

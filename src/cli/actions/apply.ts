@@ -7,6 +7,7 @@ import { resume } from '../../engine/resume.ts';
 import { parseSavedPlan } from '../../engine/saved-plan.ts';
 import { applyJson } from '../../output/apply-json.ts';
 import { renderApply } from '../../output/apply-text.ts';
+import { notAppliedAfter } from '../../output/apply-words.ts';
 import { applyHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { applyGithub } from '../../output/plan-github.ts';
@@ -121,7 +122,8 @@ async function approveAndApply(
   tell(context, report, options);
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   const isWhole = [...report.results.values()].every(({ status }) => status === 'done');
-  return isWhole ? strictCode(document, options) : ExitCode.error;
+  if (!isWhole || (options.strict && notAppliedAfter(report) > 0)) return ExitCode.error;
+  return strictCode(document, options);
 }
 
 /** The plan before it is carried out: the result itself where results are text, else only for who is asked about it. */
@@ -155,10 +157,10 @@ function renderedReport(report: ApplyReport, output: PlanFormat, style: Style): 
   }
 }
 
-function refuseScopeOf({ target, selector, allowReplace }: ApplyOptions): void {
-  if (target === undefined && selector === undefined && allowReplace === undefined) return;
+function refuseScopeOf({ target, selector, allowReplace, retryIgnored }: ApplyOptions): void {
+  if ([target, selector, allowReplace, retryIgnored].every((flag) => flag === undefined)) return;
   throw new UserError(
-    'a saved plan is applied as it is: --target, --selector and --allow-replace belong to plan',
+    'a saved plan is applied as it is: --target, --selector, --allow-replace and --retry-ignored belong to plan',
     {
       hint: 'Make the plan with them: voxform plan --target ADDRESS --out FILE',
       exitCode: ExitCode.usage,

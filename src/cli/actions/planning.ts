@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../../engine/plan-document.ts';
+import { isNotApplied, type PlanDocument } from '../../engine/plan-document.ts';
 import type { Planned } from '../../engine/reconcile.ts';
 import { planHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -64,5 +64,6 @@ export function rendered(document: PlanDocument, format: PlanFormat, { terminal,
 /** With `--strict`, what is left to a person is an error. */
 export function strictCode(document: PlanDocument, { strict }: PlanFlags): number {
   const { manual, blocked, unknown } = document.summary;
-  return strict && manual + blocked + unknown > 0 ? ExitCode.error : ExitCode.ok;
+  const isLeft = manual + blocked + unknown > 0 || document.resources.some(isNotApplied);
+  return strict && isLeft ? ExitCode.error : ExitCode.ok;
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { agentRequest } from '../../platform/records.ts';
-import { createAgent, updateAgent } from '../agents.ts';
+import { createAgent, updateAgent, withFieldsOf } from '../agents.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { trimmed } from '../normalising.ts';
 import { notFound } from '../refusal.ts';
@@ -24,8 +24,13 @@ export function agentRoutes(emulated: Emulated): Hono<EmulatorEnv> {
       const { world, behaviour } = emulated;
       const agent = agentNamed(emulated, c.req.param('id'));
       const body = checked(agentRequest, trimmed(bodyOf(c), behaviour.normalise));
+      const { fields, answer } = behaviour.ignoredByPut;
       const updated = updateAgent(world, agent, { body, rules: behaviour });
-      return c.json({ data: showAgent(emulated, updated, behaviour.shows.update) });
+      const kept = withFieldsOf(updated, agent, fields);
+      world.agents.set(kept.id, kept);
+      return c.json({
+        data: showAgent(emulated, answer === 'sent' ? updated : kept, behaviour.shows.update),
+      });
     });
 }
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { actions, writes } from '../../engine/plan-document.ts';
+import { actions, isNotApplied, writes } from '../../engine/plan-document.ts';
 import type { RequestEvent } from '../../platform/transport-options.ts';
 import { type RunObserver, type RunReport, runResults } from '../run-report.ts';
 
@@ -15,7 +15,13 @@ export interface Metrics extends RunObserver {
 }
 
 /** How a resource stands: what a plan would still do about it, or what became of an attempt. */
-const statuses = ['in_sync', ...actions.filter((action) => action !== 'noop'), 'failed', 'skipped'] as const;
+const statuses = [
+  'in_sync',
+  'not_applied',
+  ...actions.filter((action) => action !== 'noop'),
+  'failed',
+  'skipped',
+] as const;
 
 type Status = (typeof statuses)[number];
 
@@ -125,11 +131,13 @@ export function countsOf({
   applied,
 }: Pick<RunReport, 'plan' | 'applied'>): ReadonlyMap<Status, number> {
   const counts = new Map<Status, number>(statuses.map((status) => [status, 0]));
-  const results = new Map(applied.map(({ address, result }) => [address, result.status]));
-  for (const { address, action } of plan?.resources ?? []) {
+  const results = new Map(applied.map(({ address, result }) => [address, result]));
+  for (const resource of plan?.resources ?? []) {
+    const { address, action } = resource;
     const result = results.get(address);
-    const isDone = action === 'noop' || result === 'done';
-    const status = isDone ? 'in_sync' : (result ?? action);
+    const isKept = result?.status === 'done' ? result.notApplied !== undefined : isNotApplied(resource);
+    const isDone = action === 'noop' || result?.status === 'done';
+    const status = isDone ? (isKept ? 'not_applied' : 'in_sync') : (result?.status ?? action);
     counts.set(status as Status, (counts.get(status as Status) ?? 0) + 1);
   }
   return counts;

@@ -62,12 +62,20 @@ export function resourceHtml(
 }
 
 function remarks(resource: PlannedResource): string[] {
-  const { reason, notices = [], steps = [], released = [], unverified = [] } = resource;
+  const {
+    reason,
+    notices = [],
+    steps = [],
+    released = [],
+    unverified = [],
+    not_applied: kept = [],
+  } = resource;
   const sentences = [
     ...(reason === '' ? [] : [reason]),
     ...routeRemarks(resource, { verbose: true }),
     ...notices,
     ...(released.length === 0 ? [] : [`no longer managed: ${released.join(', ')}`]),
+    ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),
     ...(unverified.length === 0
       ? []
       : [`not shown by the platform, so compared with memory: ${unverified.join(', ')}`]),

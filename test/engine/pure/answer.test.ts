@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unlikeSent } from '../../../src/engine/answer.ts';
+import { shownBy, unlikeSent } from '../../../src/engine/answer.ts';
 import { leavesOf } from '../../../src/engine/field-rules.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
@@ -8,7 +8,7 @@ import { agentKind, numberKind, userKind } from './facts.ts';
 type Spec = { readonly [key: string]: Value };
 
 function warnings(kind: Kind, spec: Spec, answer: object): string[] {
-  return unlikeSent(kind, leavesOf(kind, spec), { id: 'R1', ...answer });
+  return unlikeSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
 }
 
 describe('the answer to a write', () => {

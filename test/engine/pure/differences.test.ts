@@ -35,6 +35,7 @@ function differences(spec: Spec, { kind = agentKind, record, ...rest }: Case): D
     published: undefined,
     adopting: false,
     ignoreDrift: [],
+    retryIgnored: false,
     fingerprints,
     ...rest,
   });

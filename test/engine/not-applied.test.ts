@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
+import { agent } from './resources.ts';
+import { actionsIn, at, Workspace } from './workspace.ts';
+
+const TEMPERATURE = 'llm_config.temperature';
+const STANDS =
+  'The platform kept llm_config.temperature = 0.7 after the last apply. Change the manifest, or send it again with --retry-ignored.';
+
+const withTemperature = (temperature: number, model = 'm') => [
+  agent('a', { llm_config: { model, temperature } }),
+];
+
+/** An agent with the temperature 0.7, and a platform that answers an update of it with 200 and keeps it. */
+async function refusing(behaviour: BehaviourPatch = {}): Promise<Workspace> {
+  const w = await Workspace.open({ ...behaviour, ignoredByPut: { fields: [TEMPERATURE] } });
+  await w.apply(withTemperature(0.7));
+  w.emulator.clearRequests();
+  return w;
+}
+
+function reads(w: Workspace): number {
+  return w.emulator.requests.filter(({ method, path }) => method === 'GET' && path.includes('/agents/'))
+    .length;
+}
+
+describe('a field that the platform keeps as it was', () => {
+  it('is said by name in apply, plan and drift, and not sent again', async () => {
+    const w = await refusing();
+    const report = await w.apply(withTemperature(0.2));
+    expect(report.warnings).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect((await w.state()).resources.get('Agent/a')).toMatchObject({
+      recorded: { [TEMPERATURE]: 0.2 },
+      observed: { [TEMPERATURE]: 0.7 },
+      not_applied: [TEMPERATURE],
+    });
+
+    const plan = await w.plan(withTemperature(0.2));
+    expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', not_applied: [TEMPERATURE], changes: [] });
+    expect(at(plan, 'Agent/a').reason).not.toBe('in sync');
+    expect(plan.warnings).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect(await w.plan(withTemperature(0.2), { refresh: false })).toMatchObject({
+      warnings: plan.warnings,
+    });
+    const drift = await w.drift(withTemperature(0.2));
+    expect(actionsIn(drift)).toEqual([]);
+    expect(drift.warnings).toEqual(plan.warnings);
+
+    w.emulator.clearRequests();
+    const again = await w.apply(withTemperature(0.2));
+    expect(w.writes, 'the state and the platform are left alone').toEqual([]);
+    expect(again.warnings).toEqual(plan.warnings);
+    expect((await w.state()).resources.get('Agent/a')?.not_applied).toEqual([TEMPERATURE]);
+  });
+
+  it('is sent again when the manifest changes it', async () => {
+    const w = await refusing();
+    await w.apply(withTemperature(0.2));
+    expect(at(await w.plan(withTemperature(0.3)), 'Agent/a')).toMatchObject({
+      action: 'update',
+      changes: [{ path: TEMPERATURE, before: 0.7, after: 0.3, cause: 'manifest' }],
+    });
+    expect(at(await w.plan(withTemperature(0.7)), 'Agent/a'), 'what it kept is what is wanted').toMatchObject(
+      {
+        action: 'noop',
+        reason: 'in sync',
+      },
+    );
+    await w.apply(withTemperature(0.7));
+    expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
+  });
+
+  it('is sent again with --retry-ignored, also by a saved plan, and its mark goes when it is taken', async () => {
+    const w = await refusing();
+    await w.apply(withTemperature(0.2));
+    const saved = await w.plan(withTemperature(0.2), { retryIgnored: true });
+    expect(at(saved, 'Agent/a')).toMatchObject({
+      action: 'update',
+      changes: [{ path: TEMPERATURE, before: 0.7, after: 0.2, cause: 'manifest', not_applied: true }],
+    });
+    expect(at(saved, 'Agent/a')).not.toHaveProperty('not_applied');
+    expect(saved.warnings).toEqual([]);
+    expect((await w.apply(withTemperature(0.2), { retryIgnored: true })).warnings).toEqual([
+      { address: 'Agent/a', message: STANDS },
+    ]);
+
+    const next = await w.plan(withTemperature(0.2), { retryIgnored: true });
+    w.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
+    expect((await w.applySaved(next)).warnings).toEqual([]);
+    const plan = await w.plan(withTemperature(0.2));
+    expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', reason: 'in sync' });
+    expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
+  });
+
+  it('keeps its mark when another field of its object is sent, and loses it when that takes it along', async () => {
+    const w = await refusing();
+    await w.apply(withTemperature(0.2));
+    await w.apply(withTemperature(0.2, 'n'));
+    expect(at(await w.plan(withTemperature(0.2, 'n')), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
+    w.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
+    await w.apply(withTemperature(0.2, 'o'));
+    expect(at(await w.plan(withTemperature(0.2, 'o')), 'Agent/a')).toMatchObject({ reason: 'in sync' });
+  });
+
+  it('is drift once somebody moves it, and in sync once somebody sets what the manifest says', async () => {
+    const w = await refusing();
+    await w.apply(withTemperature(0.2));
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.edit('agents', id, { llm_config: { temperature: 0.9 } });
+    expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
+    w.emulator.dashboard.edit('agents', id, { llm_config: { temperature: 0.2 } });
+    const plan = await w.plan(withTemperature(0.2));
+    expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', reason: 'in sync' });
+    expect(plan.warnings).toEqual([]);
+    await w.apply(withTemperature(0.2));
+    expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
+  });
+
+  it('is seen where the answer hides it', async () => {
+    const w = await refusing({ shows: { update: [] } });
+    expect((await w.apply(withTemperature(0.2))).warnings).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect(reads(w), 'the plan, and once more after the update').toBe(2);
+    expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
+  });
+
+  it('is found out although the answer says that it was taken', async () => {
+    const w = await Workspace.open({ ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
+    await w.apply(withTemperature(0.7));
+    expect((await w.apply(withTemperature(0.2))).warnings).toEqual([]);
+    expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
+    expect((await w.apply(withTemperature(0.2))).warnings).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    w.emulator.clearRequests();
+    await w.apply(withTemperature(0.2));
+    expect(w.writes).toEqual([]);
+  });
+
+  it('is not what an adopted or a rendered value is', async () => {
+    const w = await Workspace.open({ normalise: { trim: true } });
+    const desired = (prompt: string) => [agent('a', { name: ' A ', prompt_config: { prompt } })];
+    await w.apply(desired('x'));
+    await w.apply(desired('y'));
+    expect((await w.plan(desired('y'))).warnings, 'the name was rendered from the start').toEqual([]);
+  });
+});
+
+describe('right after an update', () => {
+  const everything = (seconds: number, prompt = 'p') => [
+    agent('a', { call_config: { max_call_duration_ms: seconds }, prompt_config: { prompt } }),
+  ];
+
+  it('reads once more what the answer hides and reads show, so that a later change is drift', async () => {
+    const w = await Workspace.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
+    await w.apply(everything(60_000));
+    w.emulator.clearRequests();
+    await w.apply(everything(90_000));
+    expect(reads(w)).toBe(2);
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } });
+    expect(at(await w.plan(everything(90_000)), 'Agent/a').changes).toMatchObject([
+      { path: 'call_config.max_call_duration_ms', cause: 'drift', before: 1_000 },
+    ]);
+  });
+
+  it('reads nothing more where the answer shows what was sent, nor after a create', async () => {
+    const w = await Workspace.open({
+      shows: { read: ['call_config', 'prompt_config'], update: ['prompt_config'] },
+    });
+    await w.apply(everything(60_000));
+    expect(reads(w)).toBe(0);
+    await w.apply(everything(60_000, 'q'));
+    expect(reads(w), 'the plan').toBe(1);
+  });
+
+  it('does not take what somebody does to a field that was not sent for how the platform shows it', async () => {
+    const w = await Workspace.open({ shows: { update: ['call_config', 'prompt_config'] } });
+    await w.apply(everything(60_000));
+    const [id = ''] = w.emulator.world.agents.keys();
+    const session = await w.session();
+    const planned = await w.reconcile(everything(60_000, 'q'), {}, session.state);
+    w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } });
+    await w.carryOut(planned, session);
+    await session.close();
+    expect(at(await w.plan(everything(60_000, 'q')), 'Agent/a').changes).toMatchObject([
+      { path: 'call_config.max_call_duration_ms', cause: 'drift', before: 1_000 },
+    ]);
+  });
+
+  it('counts as done where that read fails, and the next plan says that it cannot tell', async () => {
+    const w = await Workspace.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
+    await w.apply(everything(60_000));
+    const session = await w.session();
+    const planned = await w.reconcile(everything(90_000), {}, session.state);
+    w.emulator.faults.add({ match: { method: 'GET' }, times: 99, fault: { status: 500 } });
+    const report = await w.carryOut(planned, session);
+    expect([...report.results.values()]).toMatchObject([{ status: 'done' }]);
+    await session.close();
+    w.emulator.faults.clear();
+
+    expect((await w.plan(everything(90_000))).warnings).toEqual([]);
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } });
+    const plan = await w.plan(everything(90_000));
+    expect(at(plan, 'Agent/a').action).toBe('noop');
+    expect(plan.warnings).toEqual([
+      {
+        address: 'Agent/a',
+        message: expect.stringMatching(/^Cannot tell .* call_config\.max_call_duration_ms:/),
+      },
+    ]);
+  });
+});
