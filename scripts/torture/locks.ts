@@ -85,10 +85,19 @@ async function deadHolder(bench: Bench): Promise<void> {
   holder.child.kill('SIGKILL');
   await holder.ended;
   open();
+  const lock = readFileSync(`${lab.statePath}.lock`, 'utf8');
+  for (const kind of ['tmp', 'claim']) {
+    writeFileSync(`${lab.statePath}.lock.${kind}-00000000-0000-4000-8000-000000000000`, lock);
+  }
+  writeFileSync(`${lab.statePath}.tmp`, '{');
   const next = await lab.run(...APPLY);
   succeeded(
     next,
     /took over the lock of \S+ from a process that died: \S+ \(process \d+\) since \S+ for apply/,
+  );
+  assert.deepEqual(
+    Object.keys(lab.stateFiles()).filter((name) => /lock|tmp/.test(name)),
+    [],
   );
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);

@@ -7,6 +7,9 @@ const MOST_TOKENS = 600_000;
 /** Brackets that stand open at once; the parser itself gives up not much later, but keeps what it has read until then. */
 const MOST_OPEN = 500;
 
+/** Twice as many as the largest projects have resources. */
+const MOST_DOCUMENTS = 20_000;
+
 export interface ParseLimit {
   readonly code: string;
   readonly message: string;
@@ -15,7 +18,10 @@ export interface ParseLimit {
 
 /** Why a text would take too much memory to parse, and where that shows; undefined for every text that a person writes. */
 export function overLimit(text: string): ParseLimit | undefined {
-  if (text.length < ALWAYS_READ) return undefined;
+  if (text.length < ALWAYS_READ && text.split(/^(?:---|\.\.\.)/m, MOST_DOCUMENTS).length < MOST_DOCUMENTS) {
+    return undefined;
+  }
+  let documents = 0;
   let tokens = 0;
   let open = 0;
   let offset = 0;
@@ -23,6 +29,10 @@ export function overLimit(text: string): ParseLimit | undefined {
   for (const token of new Lexer().lex(text)) {
     if (++tokens > MOST_TOKENS) {
       const message = `the file is made of more than ${MOST_TOKENS} marks and words; split it`;
+      return { code: 'file-too-large', message, offset };
+    }
+    if (!isContent && (token === '---' || token === '...') && ++documents > MOST_DOCUMENTS) {
+      const message = `the file has more than ${MOST_DOCUMENTS} documents; split it`;
       return { code: 'file-too-large', message, offset };
     }
     if (!isContent && (token === '[' || token === '{')) open++;

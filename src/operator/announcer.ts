@@ -83,10 +83,11 @@ export class Announcer implements RunObserver {
       this.#say('warning', text, { event: 'manifest-warning' });
   }
 
-  #troubles({ error, result }: RunReport): void {
+  #troubles({ error, result, busy }: RunReport): void {
     if (error === undefined) return;
     const message = messageOf(error);
-    const isNews = this.#said.news('error', [troubleOf(error)]).added.length > 0;
+    const isNews =
+      this.#said.news('error', [`${troubleOf(error)}${busy?.isLong ? ' for long' : ''}`]).added.length > 0;
     if (result === 'interrupted') return;
     if (!isExpected(error) && error instanceof Error && isNews) {
       const stack = error.stack ?? '';
@@ -95,8 +96,10 @@ export class Announcer implements RunObserver {
         stack,
       });
     }
-    if (result === 'busy') this.#say(isNews ? 'info' : 'debug', message, { event: 'busy' });
-    else this.#say(isNews ? 'error' : 'debug', message, { event: 'failed' });
+    if (result === 'busy') {
+      const level = busy?.isLong ? 'warning' : 'info';
+      this.#say(isNews ? level : 'debug', message, { event: 'busy', seconds: busy?.seconds ?? 0 });
+    } else this.#say(isNews ? 'error' : 'debug', message, { event: 'failed' });
   }
 
   #drift({ drift, applied }: RunReport): void {

@@ -20,6 +20,7 @@ export function messageOf(error: unknown): string {
  * whichever request comes first, so the path of that request is left out; a refused request is told apart by its path.
  */
 export function troubleOf(error: unknown): string {
+  if (error instanceof Busy) return error.lock;
   if (!(error instanceof PlatformError) || !concernsAll(error)) return messageOf(error);
   return JSON.stringify([error.reason, error.status ?? null]);
 }

@@ -37,6 +37,8 @@ export interface ReconcilerOptions {
   readonly manifests: ManifestsInForce;
   /** Milliseconds for which a resource must have been missing before it is released; 0 where nothing can be half written. */
   readonly leavingFor: number;
+  /** Milliseconds for which another run may hold the state before that is a failure. */
+  readonly longestBusy: number;
   /** True where files have changed that no run has read yet. */
   hasNews(): boolean;
 }
@@ -46,7 +48,7 @@ export interface RunStart {
   readonly triggers: readonly Trigger[];
 }
 
-type Outcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds'>;
+type Outcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
 
 const NOTHING: Outcome = {
   result: 'failed',
@@ -67,6 +69,7 @@ const NOTHING: Outcome = {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #leaving: Leaving;
+  #busySince: number | undefined;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -82,11 +85,19 @@ export class Reconciler {
     try {
       for await (const step of this.#steps()) outcome = { ...outcome, ...step };
     } catch (error) {
+      if (error instanceof Busy) this.#busySince ??= began;
       const result = ending.stop.aborted ? 'interrupted' : error instanceof Busy ? 'busy' : 'failed';
       outcome = { ...outcome, result, error };
     }
     const seconds = (clock.now() - began) / 1000;
-    return { number, triggers, mode: policy.mode, startedAt, seconds, ...outcome };
+    return { number, triggers, mode: policy.mode, startedAt, seconds, busy: this.#busy(), ...outcome };
+  }
+
+  #busy(): RunReport['busy'] {
+    const { clock, longestBusy } = this.#options;
+    if (this.#busySince === undefined) return undefined;
+    const milliseconds = clock.now() - this.#busySince;
+    return { seconds: milliseconds / 1000, isLong: milliseconds > longestBusy };
   }
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
@@ -107,6 +118,7 @@ export class Reconciler {
       warnings: invalid === undefined ? warnings : [],
     };
     await refuseWhileHeld(opened);
+    this.#busySince = undefined;
     const client = opened.connect(policy);
     try {
       const state = await opened.state();
@@ -196,7 +208,7 @@ interface Applying {
 async function refuseWhileHeld(opened: OpenWorkspace): Promise<void> {
   const holder = await opened.store.holder();
   if (holder === undefined) return;
-  throw new Busy(`${holder.operation} of ${holder.who} is at work on the state since ${holder.since}`);
+  throw new Busy(holder, opened.workspaceFlag);
 }
 
 function isLifted(flag: PlanDocument['guards'][number]['flag'], policy: GuardOptions): boolean {

@@ -52,6 +52,8 @@ export interface RunReport {
   readonly startedAt: Date;
   readonly seconds: number;
   readonly result: RunResult;
+  /** Since another run was first found to hold the state, until the lock is seen free; long after two intervals. */
+  readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
   readonly workspace: { readonly name: string; readonly id: string } | undefined;
   /** That the manifests in force are of. */
   readonly commit: string | undefined;

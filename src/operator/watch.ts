@@ -75,6 +75,7 @@ export class Watch {
       ending: this.#ending,
       clock,
       policy,
+      longestBusy: 2 * timing.pauses.interval,
       leavingFor: source.isAtomic ? 0 : timing.leavingFor,
       hasNews: () => !source.isAtomic && this.#loop.hasNews,
       manifests: new ManifestsInForce({

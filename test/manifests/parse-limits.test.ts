@@ -10,6 +10,19 @@ describe('a file that would take too much memory', () => {
     { reason: 'open brackets on lines', text: fill('- [\n'), code: 'too-deep', place: [501, 3] },
     { reason: 'open and closed ones', text: fill('[[],'), code: 'too-deep', place: [1, 1998] },
     { reason: 'marks', text: `[${fill('\t-')}`, code: 'file-too-large' },
+    { reason: 'empty documents', text: '---\n'.repeat(200_000), code: 'file-too-large', place: [20_001, 1] },
+    {
+      reason: 'short empty documents',
+      text: '---\n'.repeat(24_000),
+      code: 'file-too-large',
+      place: [20_001, 1],
+    },
+    {
+      reason: 'ends of documents',
+      text: '...\n'.repeat(200_000),
+      code: 'file-too-large',
+      place: [20_001, 1],
+    },
     { reason: 'keys without words', text: fill('? '), code: 'file-too-large' },
   ])('is refused before it is parsed: $reason', ({ text, code, place }) => {
     const { documents, problems } = parseDocuments(text);
@@ -18,6 +31,7 @@ describe('a file that would take too much memory', () => {
   });
 
   it.each([
+    { reason: 'many documents', text: '---\na: 1\n'.repeat(12_000), documents: 12_000 },
     { reason: 'a long list of numbers', text: `a: [${'1, '.repeat(30_000)}1]`, documents: 1 },
     { reason: 'brackets in a text', text: `a: |\n${'  [[[[{{{{\n'.repeat(15_000)}`, documents: 1 },
     { reason: 'brackets in quotes', text: `a: "${'['.repeat(200_000)}"`, documents: 1 },

@@ -174,9 +174,19 @@ describe('a watch', () => {
       if (run === 0) watch.trigger('request');
     }
     expect(said).toHaveLength(1);
+    for (const isLong of [false, true, true]) {
+      const run = next();
+      await clock.pass(400_000);
+      expect(await run).toMatchObject({ result: 'busy', busy: { isLong } });
+      await clock.pass(0);
+    }
+    expect(said).toHaveLength(2);
+    expect(said[1]).toMatch(
+      new RegExp(`apply of someone@.* last sign of life \\d+ s ago .*voxform state unlock ${lease.info.id}`),
+    );
     await lease.release();
     const run = next();
-    await clock.pass(7500);
+    await clock.pass(600_000);
     expect(await run).toMatchObject({ result: 'ok', triggers: ['retry'] });
     expect(await store.holder()).toBeUndefined();
   });

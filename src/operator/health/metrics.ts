@@ -63,6 +63,7 @@ export function createMetrics(version: string): Metrics {
   const retries = counter('voxform_api_retries_total', 'Tries after the first, of the same request.', [
     'method',
   ]);
+  const busy = gauge('voxform_busy_seconds', 'How long another run has held the state; 0 while none does.');
   const lastRun = gauge('voxform_last_run_timestamp_seconds', 'When the last run began.');
   const lastSuccess = gauge(
     'voxform_last_success_timestamp_seconds',
@@ -101,6 +102,7 @@ export function createMetrics(version: string): Metrics {
       durations.observe(report.seconds);
       const at = report.startedAt.getTime() / 1000;
       lastRun.set(at);
+      busy.set(report.busy?.seconds ?? 0);
       if (report.result === 'ok') lastSuccess.set(at);
       const isRead = report.invalid !== undefined || report.workspace !== undefined;
       if (isRead) valid.set(report.invalid === undefined ? 1 : 0);

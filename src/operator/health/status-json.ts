@@ -28,6 +28,7 @@ export function statusJson({ status, source, mode }: StatusFacts): Json {
     failures: status.failures,
     next_run_in_seconds:
       status.secondsUntilNext === undefined ? null : Math.round(status.secondsUntilNext * 10) / 10,
+    busy_seconds: last?.busy === undefined ? null : Math.round(last.busy.seconds),
     commit: last?.commit ?? lastOk?.commit ?? null,
     last_success_at: lastOk?.startedAt.toISOString() ?? null,
     last_run: last === undefined ? null : runJson(last),

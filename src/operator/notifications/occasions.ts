@@ -53,9 +53,19 @@ export class Occasions {
     return [[holdMessage(hold, pendingWords(report))], open.map(({ address }) => address)];
   }
 
-  #failures({ result, error, invalid, fetchProblem, applied, hold, plan }: RunReport): [string[], string[]] {
+  #failures({
+    result,
+    busy,
+    error,
+    invalid,
+    fetchProblem,
+    applied,
+    hold,
+    plan,
+  }: RunReport): [string[], string[]] {
     const failed = applied.filter((each) => each.result.status === 'failed');
-    const hasFailed = error !== undefined && result !== 'busy' && result !== 'interrupted';
+    const hasFailed =
+      error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
     const lines = [
       ...(fetchProblem === undefined ? [] : [`the source cannot be fetched: ${messageOf(fetchProblem)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),

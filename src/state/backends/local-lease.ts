@@ -5,6 +5,7 @@ import type { LockInfo, LockRequest, StateLease, StoredState } from '../store.ts
 import { keepCurrent, newerCopy, pruneBackups, readDocument, writeDocument } from './document-file.ts';
 import { type FailPoint, type Files, fileProblem, shellWord, syncFolderOf, unlinkIfThere } from './files.ts';
 import { JournalWriter } from './journal-file.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
 import { setAside } from './local-remains.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
@@ -126,8 +127,14 @@ export class LocalLease implements StateLease {
   }
 
   #whenReady(): Promise<void> {
-    this.#ready ??= this.#clearLeftovers();
+    this.#ready ??= this.#clearLeftovers().finally(() => this.#removeLeftovers());
     return this.#ready;
+  }
+
+  /** Files too many do no harm: not worth failing for. */
+  async #removeLeftovers(): Promise<void> {
+    const { lock, path, info } = this.#parts;
+    await removeLeftovers(lock, { path, lockPath: lock.path, id: info.id }).catch(() => undefined);
   }
 
   /** Cuts off a line that was never finished, and removes entries that the document already has. */

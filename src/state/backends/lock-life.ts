@@ -96,6 +96,16 @@ export async function judge(
   return { death, silence: later };
 }
 
+/** Whether the writer of a file of the lock is dead; one that is not written to its end tells by its age alone. */
+export async function isLeftBehind(
+  judging: Judging,
+  { file, writer, own }: Omit<Case, 'holder'> & { readonly writer: HeldLock | undefined },
+): Promise<boolean> {
+  if (writer !== undefined && isDead(judging, writer, own)) return true;
+  const silence = await silenceOf(judging.files, file, own);
+  return silence !== undefined && silence.milliseconds >= (judging.lockTiming ?? lockTiming).silence;
+}
+
 /** True only where it is certain: process numbers mean the same in one namespace of one running system. */
 function isDead({ host, isAlive: lives = isAlive }: Judging, holder: HeldLock, own: HeldLock): boolean {
   const { boot, namespace, started } = holder.process ?? {};

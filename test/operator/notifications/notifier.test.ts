@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { Busy } from '../../../src/operator/busy.ts';
 import { systemClock } from '../../../src/operator/clock.ts';
 import { Notifier } from '../../../src/operator/notifications/notifier.ts';
 import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions.ts';
@@ -16,6 +17,21 @@ const failed: Partial<RunReport> = {
   error: new Error('no "answer"\n{{x}}'),
   plan: undefined,
 };
+
+/** A run that another one kept from its work, with the age of its sign of life. */
+function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
+  const holder = {
+    id: 'L',
+    operation: 'apply',
+    who: 'ann@here',
+    host: 'here',
+    pid: 1,
+    since: '2026',
+    voxform_version: '1.0.0',
+    silentSeconds: seconds % 60,
+  };
+  return { result: 'busy', error: new Busy(holder, ''), busy: { seconds, isLong }, plan: undefined };
+}
 
 /** The events of a row of reports. */
 function told(...reports: readonly Partial<RunReport>[]): string[] {
@@ -36,6 +52,11 @@ describe('what is worth telling', () => {
     ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
     ['an outage once, at whichever record it is noticed', [outageAt('1'), outageAt('2')], ['failure', '']],
     ['each request that is refused', [outageAt('1', 422), outageAt('2', 422)], ['failure', 'failure']],
+    [
+      'a lock that is held for long, once until it is free',
+      [heldFor(5, false), heldFor(700, true), heldFor(900, true), {}, heldFor(700, true)],
+      ['', 'failure', '', '', 'failure'],
+    ],
     ['no run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
     [
       'no run that was ended',

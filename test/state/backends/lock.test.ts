@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nodeFiles } from '../../../src/state/backends/files.ts';
 import type { LockRequest } from '../../../src/state/store.ts';
@@ -199,6 +200,25 @@ describe('the lock', () => {
     const error = await failureOf(storeAt(path, { workspaceFlag: ' -w live' }).lock(lockRequest()));
     expect(error.hint).toContain(`voxform state unlock ${lease.info.id} -w live`);
     await lease.release();
+  });
+
+  it('is rid of what killed processes left beside it, and of nothing else', async () => {
+    const path = await statePath();
+    await leftBehind(path);
+    const dead = await readFile(`${path}.lock`, 'utf8');
+    const leftovers = ['lock.tmp-', 'lock.claim-'].map((name) => `${path}.${name}${randomUUID()}`);
+    const half = `${path}.lock.tmp-${randomUUID()}`;
+    const inUse = `${path}.lock.tmp-${randomUUID()}`;
+    const kept = [`${path}.lock.tmp-mine`, `${path}.lock.orig`, `${path}.tmp.yaml`, inUse];
+    for (const file of leftovers) await writeFile(file, dead);
+    await writeFile(`${path}.tmp`, '{');
+    for (const file of [half, ...kept]) await writeFile(file, dead.slice(0, 20));
+    await utimes(half, 1, 1);
+    const lease = await storeAt(path).lock(lockRequest());
+    await lease.read();
+    await lease.release();
+    const names = await readdir(dirname(path));
+    expect(names.sort()).toEqual(kept.map((file) => basename(file)).sort());
   });
 
   it('is never held by two, however many find the same dead holder', async () => {
