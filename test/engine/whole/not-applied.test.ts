@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { testBench, writesIn } from './bench.ts';
+import { behaviours, editedWorkspaces, prepare, SECRETS } from './workspaces.ts';
+
+const ignored = fc.record({
+  fields: fc.subarray([
+    'name',
+    'llm_config.model',
+    'llm_config.temperature',
+    'tts_config.speed',
+    'prompt_config.prompt',
+  ]),
+  answer: fc.constantFrom('kept' as const, 'sent' as const),
+});
+
+describe('a platform that leaves fields as they were', () => {
+  it('is not written to again and again, whatever its answers and reads show', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        editedWorkspaces,
+        behaviours,
+        ignored,
+        async ({ before, after }, behaviour, ignoredByPut) => {
+          await using bench = await testBench({ manifests: before.manifests, behaviour, secrets: SECRETS });
+          prepare(bench, before);
+          await bench.apply();
+          bench.emulator.setBehaviour({ ignoredByPut });
+          bench.manifests = after;
+          await bench.apply();
+          // What an answer claimed and reads deny is repaired once.
+          if (ignoredByPut.answer === 'sent') await bench.apply();
+          bench.requests();
+          expect((await bench.apply()).results.size).toBe(0);
+          expect(writesIn(bench.requests())).toEqual([]);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+});
