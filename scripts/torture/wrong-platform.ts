@@ -14,9 +14,9 @@ const GROUP = 'faults on the wire';
 export const wrongPlatformCases: readonly Case[] = [
   { group: GROUP, name: '200 MB to a read and to a create', run: floods },
   { group: GROUP, name: '401 in mid-run', short: true, run: keyRunsOut },
-  { group: GROUP, name: '404 for a recorded id', run: oneGone },
-  { group: GROUP, name: '404 for a record that is there', run: wronglyGone },
-  { group: GROUP, name: '404 for every recorded id', run: allGone },
+  { group: GROUP, name: '404 for a recorded id', run: oneMissing },
+  { group: GROUP, name: '404 for a record that is there', run: wronglyMissing },
+  { group: GROUP, name: '404 for every recorded id', run: allMissing },
   { group: GROUP, name: 'a record of another workspace', run: foreignRecord },
   { group: GROUP, name: 'a users endpoint that refuses the workspace', run: usersRefused },
 ];
@@ -130,29 +130,32 @@ async function keyRunsOut(bench: Bench): Promise<void> {
   await converges(lab);
 }
 
-async function oneGone(bench: Bench): Promise<void> {
+async function oneMissing(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   lab.emulator.dashboard.remove('agents', id);
   const planned = await lab.run('plan', '--output', 'json');
   succeeded(planned);
   const resource = resourcesIn(planned.stdout).get('Agent/b');
-  assert.equal(resource?.action, 'create');
-  assert.match(resource?.reason ?? '', new RegExp(`its record ${id} is gone`));
+  assert.equal(resource?.action, 'blocked');
+  assert.match(resource?.reason ?? '', new RegExp(`its record ${id} is missing`));
+  await writesNothing(lab, () => lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 3);
 }
 
-/** The platform insists, so another is created: the first must not be forgotten. */
-async function wronglyGone(bench: Bench): Promise<void> {
+/** The platform insists: nothing is made of that, and a person who does must not lose the first record. */
+async function wronglyMissing(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   lab.hook = ({ method, path }) =>
     method === 'GET' && path.endsWith(id) ? { status: 404, body: { message: 'not found' } } : undefined;
-  succeeded(await lab.run('apply', '--auto-approve'));
+  await writesNothing(lab, () => lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));
   lab.hook = () => undefined;
   assert.equal(lab.emulator.world.agents.size, 4);
-  await lab.check('after a record was wrongly called gone');
+  await lab.check('after a record was wrongly called missing');
   const { orphans } = await lab.state();
   assert.deepEqual(
     orphans.map((orphan) => [orphan.id, orphan.reason]),
@@ -161,16 +164,17 @@ async function wronglyGone(bench: Bench): Promise<void> {
   await converges(lab);
 }
 
-async function allGone(bench: Bench): Promise<void> {
+async function allMissing(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   const { dashboard, world } = lab.emulator;
   for (const id of [...world.agents.keys()]) dashboard.remove('agents', id);
   for (const id of [...world.webhooks.keys()]) dashboard.remove('webhooks', id);
   for (const id of [...world.numbers.keys()]) dashboard.remove('numbers', id);
-  const says = /none of the 5 recorded records .* exists any more.*wrong API key.*--allow-recreate/;
+  const says = /none of the 5 managed records exists any more.*API key.*--allow-recreate all --even-if-all/;
   refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), says);
-  refused(await lab.run('plan'), says);
-  await converges(lab, '--allow-recreate');
+  refused(await lab.run('plan', '--allow-recreate', 'all'), says);
+  succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'all', '--even-if-all'));
+  await converges(lab);
 }
 
 async function foreignRecord(bench: Bench): Promise<void> {

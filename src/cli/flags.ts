@@ -37,10 +37,12 @@ export function withPlatform(command: Command): Command {
 }
 
 export function withPlanning(command: Command): Command {
-  return withReplacing(
-    withPlatform(withSelection(command)).option(
-      '--no-refresh',
-      'compare with what the state remembers instead of reading recorded records',
+  return withRecreating(
+    withReplacing(
+      withPlatform(withSelection(command)).option(
+        '--no-refresh',
+        'compare with what the state remembers instead of reading recorded records',
+      ),
     ),
   )
     .option('--retry-ignored', 'send again the fields that the platform did not apply')
@@ -48,9 +50,22 @@ export function withPlanning(command: Command): Command {
 }
 
 export function withReplacing(command: Command): Command {
+  return command.option(
+    '--allow-replace <address>',
+    'let this resource be replaced (repeatable)',
+    collectAddress,
+  );
+}
+
+/** The flags that make other records in the place of missing ones: for a person, never for a loop. */
+export function withRecreating(command: Command): Command {
   return command
-    .option('--allow-replace <address>', 'let this resource be replaced (repeatable)', collectAddress)
-    .option('--allow-recreate', 'create everything again although every recorded record is gone');
+    .option(
+      '--allow-recreate <address>',
+      'create this resource again whose record is missing, or all of them (repeatable)',
+      collectAddressOrAll,
+    )
+    .option('--even-if-all', 'with --allow-recreate all: also where every record that was read is missing');
 }
 
 /** The flags of commands that change what the platform has. */
@@ -124,6 +139,10 @@ export function address(text: string): string {
 /** For arguments and flags that may stand there several times. */
 export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), address(text)];
+}
+
+function collectAddressOrAll(text: string, earlier: readonly string[] | undefined): string[] {
+  return text === 'all' ? [...(earlier ?? []), text] : collectAddress(text, earlier);
 }
 
 /** For flags with any text that may stand there several times. */

@@ -54,6 +54,8 @@ export const emulatorBehaviour = z.strictObject({
     .enum(['documented', 'prev_cursor', 'previous_cursor', 'both'])
     .default('documented'),
   errorStyle: z.enum(['message', 'errors', 'detail', 'html']).default('errors'),
+  /** How many reads a new record is hidden from: by its id with a 404, and in the list of numbers. */
+  showsNewAfterReads: z.int().min(0).default(0),
   /** Milliseconds that every answer takes. */
   latencyMs: z.number().min(0).default(0),
   rateLimit: z

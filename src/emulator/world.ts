@@ -24,6 +24,7 @@ export class World {
   readonly records: Records;
   /** Called at the start of every write; the write itself is over before the next turn of the event loop. */
   onWrite: () => void = () => {};
+  readonly #readsBefore = new Map<string, number>();
   #numbersByAgent: ReadonlyMap<string, readonly StoredNumber[]> | undefined;
 
   constructor({ workspaceId, seed, data }: WorldOptions) {
@@ -40,6 +41,18 @@ export class World {
       invoices: byId(records?.invoices),
       'api-keys': byId(records?.['api-keys']),
     };
+  }
+
+  /** Hides a new record from so many reads of it. */
+  showLater(id: string, reads: number): void {
+    if (reads > 0) this.#readsBefore.set(id, reads);
+  }
+
+  /** Counts a read of a record; true where the record is still hidden from it. */
+  isHidden(id: string): boolean {
+    const left = this.#readsBefore.get(id) ?? 0;
+    if (left > 0) this.#readsBefore.set(id, left - 1);
+    return left > 0;
   }
 
   get agents(): Records['agents'] {

@@ -5,9 +5,9 @@ import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Fingerprints } from '../state/fingerprint.ts';
 import type { StateSession } from '../state/session.ts';
-import { jsonEqual } from '../values/json.ts';
 import type { Secret } from '../values/value.ts';
 import { kindNamed } from './kind-named.ts';
+import { learntOf } from './learnt.ts';
 import type { Plan } from './plan.ts';
 import { type Action, type PlannedResource, type PlanWarning, writes } from './plan-document.ts';
 import { createSecondLook, ForeignRecord, type ObserveOptions } from './read.ts';
@@ -84,7 +84,8 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   };
 
   const attempt = async (resource: PlannedResource): Promise<ResourceResult> => {
-    const { address, id } = resource;
+    const { address } = resource;
+    const id = resource.recreates ?? resource.id;
     const kind = kindNamed(input.kinds, resource.kind);
     const observation = plan.observed.records.get(address);
     const isRecent = input.now().getTime() - input.observedAt.getTime() <= TRUSTED_MILLISECONDS;
@@ -173,21 +174,22 @@ function wasHeardFrom({ plan: { observed } }: ApplyInput): boolean {
   return false;
 }
 
-/** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames. */
-async function keepBooks({ plan, session }: ApplyInput): Promise<void> {
+/** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames, what is missing. */
+async function keepBooks({ plan, session, now }: ApplyInput): Promise<void> {
   const notes = plan.document.resources.filter(({ action }) => !writes.has(action));
+  const at = now().toISOString();
   await Promise.all(
-    notes.map(async ({ address, previous_address }) => {
-      const entry = plan.settled.get(address);
-      const { resources, pending } = session.state;
+    notes.map(async (resource) => {
+      const { address, previous_address } = resource;
+      const { state } = session;
+      const entry = learntOf(resource, { plan, state, at });
       if (
         previous_address !== undefined &&
-        (resources.has(previous_address) || pending.has(previous_address))
+        (state.resources.has(previous_address) || state.pending.has(previous_address))
       ) {
         await session.record({ type: 'renamed', from: previous_address, to: address });
       }
-      if (entry === undefined || jsonEqual(entry, session.state.resources.get(address))) return;
-      await session.record({ type: 'saved', address, entry });
+      if (entry !== undefined) await session.record({ type: 'saved', address, entry });
     }),
   );
 }

@@ -55,6 +55,7 @@ export class DecidingAhead {
         contender: undefined,
         holder: undefined,
         candidates: [],
+        returned: [],
       };
       try {
         this.#decisions.set(binding.resource.address, decide(facts));

@@ -29,6 +29,8 @@ export interface Deciding {
   readonly allowReplace: ReadonlySet<Address>;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored?: boolean;
+  /** Addresses, or `all`. */
+  readonly allowRecreate: ReadonlySet<string>;
   /** What could be decided before everything was observed. */
   readonly decided?: ReadonlyMap<Address, Decision>;
   /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
@@ -84,6 +86,10 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
         contender: contender === binding.previousAddress ? undefined : contender,
         holder: holder === resource.address || holder === binding.previousAddress ? undefined : holder,
         candidates: input.observed.candidates.get(resource.address) ?? [],
+        returned: input.observed.returned.filter(
+          ({ kind, address }) =>
+            kind === resource.kind && (address === resource.address || address === binding.previousAddress),
+        ),
       }),
     );
   }
@@ -99,11 +105,22 @@ export function ownFacts(
     state,
     allowReplace,
     retryIgnored = false,
+    allowRecreate,
     workspaceFlag = '',
-  }: Pick<Deciding, 'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'retryIgnored' | 'workspaceFlag'>,
+  }: Pick<
+    Deciding,
+    'kinds' | 'fingerprints' | 'state' | 'allowReplace' | 'retryIgnored' | 'allowRecreate' | 'workspaceFlag'
+  >,
 ): Pick<
   Facts,
-  'binding' | 'kind' | 'mayReplace' | 'retryIgnored' | 'fingerprints' | 'salt' | 'workspaceFlag'
+  | 'binding'
+  | 'kind'
+  | 'mayReplace'
+  | 'retryIgnored'
+  | 'mayRecreate'
+  | 'fingerprints'
+  | 'salt'
+  | 'workspaceFlag'
 > {
   const { address, kind, mayReplace } = binding.resource;
   return {
@@ -111,6 +128,7 @@ export function ownFacts(
     kind: kindNamed(kinds, kind),
     mayReplace: mayReplace || allowReplace.has(address),
     retryIgnored,
+    mayRecreate: allowRecreate.has('all') || allowRecreate.has(address),
     fingerprints,
     salt: state.salt,
     workspaceFlag,
@@ -147,8 +165,9 @@ function resolved(
       missing.add(missingSentence(lookup.addByHand(reference.target), reference, input.observed.lookups));
     }
   }
+  const named = leavesOf(kind, resource.spec);
   const leaves = new Map(
-    [...leavesOf(kind, resource.spec)].map(([path, value]) => [
+    [...named].map(([path, value]) => [
       path,
       withReferences(
         value,
@@ -161,8 +180,16 @@ function resolved(
       ),
     ]),
   );
+  // The id is known, so that it can be compared, but nothing is written with it.
+  const isMissing = (address: Address): boolean =>
+    input.bindings.has(address)
+      ? decisions.get(address)?.planned.missing === true
+      : input.state.resources.get(address)?.missing_since !== undefined;
   for (const [path, value] of leaves) {
     if (ruleOf(kind, path).manual) continue;
+    for (const { address } of references(named.get(path) ?? null)) {
+      if (isMissing(address)) missing.add(`Waits for ${address}, whose record is missing.`);
+    }
     for (const { address } of references(value)) {
       const action = decisions.get(address)?.planned.action;
       if (action !== undefined && !writes.has(action)) {

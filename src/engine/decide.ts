@@ -2,16 +2,32 @@ import type { Binding } from './bind.ts';
 import { decideShown, type Found } from './decide-shown.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
+import { writes } from './plan-document.ts';
 import type { Candidate } from './search.ts';
 import { manualSteps } from './wording.ts';
 
 /** Decides what is to happen to one declared resource. Pure. */
 export function decide(facts: Facts): Decision {
-  const decision = decided(facts);
+  const decision = marked(decided(facts), facts);
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
   const ignored = `metadata.id names ${resource.id}, but the state has ${entry.id} for it, and that is what is managed: remove metadata.id, or release the other with voxform state rm ${resource.address}${facts.workspaceFlag}`;
   return { ...decision, warnings: [...decision.warnings, ignored] };
+}
+
+/** Says of what nothing is written to that its record is missing. */
+function marked(decision: Decision, { binding: { entry }, observation }: Facts): Decision {
+  const isMissing =
+    observation.status === 'missing' ||
+    (observation.status === 'remembered' && entry?.missing_since !== undefined);
+  if (!isMissing || entry === undefined || writes.has(decision.planned.action)) return decision;
+  const { missing_since } = entry;
+  const planned = {
+    ...decision.planned,
+    missing: true as const,
+    ...(missing_since !== undefined && { missing_since }),
+  };
+  return { ...decision, planned };
 }
 
 function decided(facts: Facts): Decision {
@@ -29,15 +45,10 @@ function decided(facts: Facts): Decision {
     case 'shown':
       return decideShown(facts, { ...observation, found: observation.successor && succeeding(binding) });
     case 'remembered':
+      if (binding.entry?.missing_since !== undefined) return missing(facts);
       return decideShown(facts, { record: undefined });
-    case 'gone':
-      return binding.entry === undefined || binding.entry.id !== binding.resource.id
-        ? created(facts, goneReason(binding))
-        : without(
-            facts,
-            'blocked',
-            `its record ${binding.resource.id} is gone from the platform, and metadata.id still names it; remove metadata.id to create a new one`,
-          );
+    case 'missing':
+      return missing(facts);
     case 'absent':
       return created(facts, 'the workspace has no such record yet');
     default:
@@ -46,16 +57,48 @@ function decided(facts: Facts): Decision {
 }
 
 function succeeding({ entry }: Binding): Found {
-  return { how: `its record ${entry?.id} is gone, and this one has its natural key`, isOurs: false };
+  return { how: `its record ${entry?.id} is missing, and this one has its natural key`, isOurs: false };
 }
 
-function goneReason({ entry, released }: Binding): string {
-  return released === undefined
-    ? `its record ${entry?.id} is gone from the platform`
-    : `the record that it had before, ${released.id}, is gone from the platform`;
+/** The platform says that a record which was there is not: late, behind a fault, or deleted. Only a person can tell. */
+function missing(facts: Facts): Decision {
+  const { binding, kind, returned, workspaceFlag } = facts;
+  const { entry, released, resource } = binding;
+  const lost = entry ?? released;
+  if (lost === undefined) return created(facts, 'the workspace has no such record yet');
+  const reason = missingReason(binding);
+  const again = returned[0];
+  const isNamed = entry !== undefined && entry.id === resource.id;
+  const command = `voxform apply --allow-recreate ${resource.address}${workspaceFlag}`;
+  if (kind.create === undefined) return created(facts, reason);
+  if (facts.mayRecreate && !isNamed && again === undefined) return created(facts, reason, lost.id);
+  const steps =
+    again !== undefined
+      ? [
+          `${again.id}, the record that it had before, is on the platform again. To manage it: ${importing(facts, again)}`,
+        ]
+      : [
+          'If the platform is only late or has a fault: wait. The next plan that finds the record is in sync again.',
+          isNamed
+            ? `If it was deleted: remove metadata.id from the manifest, then create it again with ${command}`
+            : `If it was deleted, create it again: ${command}`,
+        ];
+  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
 
-function created(facts: Facts, reason: string): Decision {
+function importing({ binding, workspaceFlag }: Facts, { id }: { readonly id: string }): string {
+  return `voxform import ${binding.resource.address} ${id}${workspaceFlag}`;
+}
+
+function missingReason({ entry, released }: Binding): string {
+  if (entry === undefined)
+    return `the record that it had before, ${released?.id}, is missing from the platform`;
+  const since = entry.missing_since === undefined ? ': found by this run' : ` since ${entry.missing_since}`;
+  return `its record ${entry.id} is missing from the platform${since}`;
+}
+
+/** @param recreates the id of the missing record whose place the new one takes. */
+function created(facts: Facts, reason: string, recreates?: string): Decision {
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
     return without(
@@ -90,6 +133,7 @@ function created(facts: Facts, reason: string): Decision {
     planned: plannedAs(facts, 'create', {
       reason,
       changes,
+      ...(recreates !== undefined && { recreates }),
       ...(steps.length > 0 && { steps }),
       desired: formsOf(leaves),
     }),

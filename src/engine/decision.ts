@@ -1,6 +1,6 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { Address } from '../manifests/resource.ts';
-import type { ResourceEntry } from '../state/document.ts';
+import type { Orphan, ResourceEntry } from '../state/document.ts';
 import type { Fingerprints } from '../state/fingerprint.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import type { Leaves } from '../values/path.ts';
@@ -29,9 +29,13 @@ export interface Facts {
   readonly contender: Address | undefined;
   /** Records that may be the one of an unanswered create. */
   readonly candidates: readonly Candidate[];
+  /** Records that the address had before, and that the platform shows again after it had called them gone. */
+  readonly returned: readonly Orphan[];
   readonly mayReplace: boolean;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored: boolean;
+  /** Another record may take the place of one that is missing. */
+  readonly mayRecreate: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;
   /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
@@ -61,11 +65,10 @@ export function waiting(
 }
 
 export function without(facts: Facts, action: Action, reason: string): Decision {
-  const { binding, observation } = facts;
+  const { binding } = facts;
   return {
     planned: plannedAs(facts, action, { reason }),
-    // Nothing may refer to a record that is gone.
-    id: observation.status === 'gone' ? undefined : binding.entry?.id,
+    id: binding.entry?.id,
     settled: undefined,
     warnings: [],
   };

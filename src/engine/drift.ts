@@ -16,9 +16,9 @@ export function driftOf({ document, observed }: Plan): PlanDocument {
   const resources = applied.map((resource): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
     const seen = observed.records.get(resource.address);
-    const isGone = seen?.status === 'gone';
     if (seen?.status === 'shown' && seen.successor) return resource;
-    if (isGone || changes.length > 0) return { ...resource, changes: isGone ? [] : changes };
+    if (resource.missing) return { ...resource, changes: [] };
+    if (changes.length > 0) return { ...resource, changes };
     return withoutProposal(resource);
   });
   const told = new Set(

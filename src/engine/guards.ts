@@ -25,7 +25,9 @@ function* largeChange(
   if (managed < guards.minResources) return;
   const changed = planned.filter(
     (each) =>
-      (each.action === 'update' || each.action === 'replace' || each.action === 'forget') && isManaged(each),
+      each.recreates !== undefined ||
+      ((each.action === 'update' || each.action === 'replace' || each.action === 'forget') &&
+        isManaged(each)),
   ).length;
   if (changed * 100 <= guards.maxChangedPercent * managed) return;
   yield {

@@ -71,13 +71,13 @@ export async function keepRecord(
   return record.id;
 }
 
-/** The record whose place another takes. One that was seen to be gone is left to the state, which lists it as such. */
+/** The record whose place another takes. One that was missing is left to the state, which lists it as such. */
 export function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
   const pending = session.state.pending.get(planned.address);
   const isSeenGone =
-    observation?.status === 'gone' || (observation?.status === 'shown' && observation.successor);
+    planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
   // An open create says itself whether it was to replace that record, or was sent because it was gone.
   const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
   if (before === undefined || before.id === id || isGone) return {};

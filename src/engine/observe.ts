@@ -1,7 +1,7 @@
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { PendingCreate } from '../state/document.ts';
+import type { Orphan, PendingCreate } from '../state/document.ts';
 import type { State } from '../state/state.ts';
 import { references } from '../values/value.ts';
 import type { Binding } from './bind.ts';
@@ -16,6 +16,7 @@ import {
   type ObserveOptions,
 } from './read.ts';
 import type { ReadAhead } from './read-ahead.ts';
+import { returnedOrphans } from './returned.ts';
 import { type Candidate, searchLost } from './search.ts';
 import { sharingTexts } from './share-texts.ts';
 
@@ -28,6 +29,8 @@ export interface Observed {
   readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
   /** Records that may be those of unanswered creates, the likeliest first. */
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
+  /** Orphans that the platform had called gone and shows again; looked for where a record is missing. */
+  readonly returned: readonly Orphan[];
 }
 
 export interface Observing extends ObserveOptions {
@@ -39,8 +42,8 @@ export interface Observing extends ObserveOptions {
 
 /**
  * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
- * @throws PlatformError when a read fails for another reason than that the record is gone.
- * @throws UserError when a record belongs to another workspace, or when everything that was recorded is gone.
+ * @throws PlatformError when a read fails for another reason than that the record is missing.
+ * @throws UserError when a record belongs to another workspace, or when everything that was recorded is missing.
  */
 export async function observe(
   bindings: readonly Binding[],
@@ -98,8 +101,11 @@ export async function observe(
     }),
   );
   const [candidates] = await Promise.all([searching, reading, ...listing]);
-  if (options.refresh && !options.allowRecreate) refuseWhenAllGone(bindings, records, options.state);
-  return { records, lists, lookups, candidates };
+  if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options.state);
+  const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
+  const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
+  const returned = await returnedOrphans(kindsMissing, lists, options);
+  return { records, lists, lookups, candidates, returned };
 }
 
 /** What was begun before, which nobody counted then, or else what is read now. */
@@ -176,12 +182,13 @@ function* matchList(
       continue;
     }
     if (isRecorded && id === resource.id) {
-      yield [address, { status: 'gone' }];
+      yield [address, { status: 'missing' }];
       continue;
     }
     const key = pending?.natural_key ?? kind.naturalKey?.(resource.spec)?.key;
     const [record, ...more] = key === undefined ? [] : (byKey.get(key) ?? []);
-    if (record === undefined) yield [address, { status: isRecorded ? 'gone' : 'absent' }];
+    const wasKnown = isRecorded || (pending === undefined && released !== undefined);
+    if (record === undefined) yield [address, { status: wasKnown ? 'missing' : 'absent' }];
     else if (more.length > 0) problems.push(ambiguity(resource, [record, ...more]));
     else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
   }
@@ -208,16 +215,17 @@ function* lookupsNeeded(
 
 const FEWEST_TO_SUSPECT = 3;
 
-function refuseWhenAllGone(
+function refuseWhenAllMissing(
   bindings: readonly Binding[],
   records: ReadonlyMap<Address, Observation>,
   state: State,
 ): void {
   const read = bindings.filter((binding) => binding.entry !== undefined);
   if (state.resources.size < FEWEST_TO_SUSPECT || read.length === 0) return;
-  if (read.some(({ resource }) => records.get(resource.address)?.status !== 'gone')) return;
-  throw new UserError(`none of the ${read.length} recorded records that were read exists any more`, {
-    hint: 'That looks like the wrong API key, base URL or state. If they were all deleted, --allow-recreate creates them again.',
+  if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
+  const which = read.length === state.resources.size ? 'managed records' : 'managed records that were read';
+  throw new UserError(`none of the ${read.length} ${which} exists any more`, {
+    hint: 'Check the API key, base_url and the state: one of them is wrong, or the platform has a problem. If the records were deleted: voxform apply --allow-recreate all --even-if-all',
   });
 }
 

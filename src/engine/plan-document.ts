@@ -77,6 +77,20 @@ export const plannedResource = z
       .literal(true)
       .optional()
       .describe('Present when an existing record is taken under management.'),
+    missing: z
+      .literal(true)
+      .optional()
+      .describe('Present when the platform says that it has no such record, and nothing is done about it.'),
+    missing_since: z
+      .string()
+      .optional()
+      .describe('ISO 8601: when a run that keeps the state first found that.'),
+    recreates: z
+      .string()
+      .optional()
+      .describe(
+        'Of a create: id of the missing record whose place the new one takes, as --allow-recreate allows.',
+      ),
     previous_address: z.string().optional().describe('The address it was managed under before a rename.'),
     steps: z.array(z.string()).optional().describe('What a person must do, a sentence each.'),
     unverified: z

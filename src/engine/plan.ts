@@ -1,7 +1,7 @@
 import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import { compareText } from '../problems/compare-text.ts';
 import type { Guards } from '../project/project.ts';
-import type { ResourceEntry } from '../state/document.ts';
+import type { Orphan, ResourceEntry } from '../state/document.ts';
 import { Secret, specials } from '../values/value.ts';
 import { type Deciding, decideAll } from './decide-all.ts';
 import { trippedGuards } from './guards.ts';
@@ -55,6 +55,7 @@ export function makePlan(input: PlanInput): Plan {
     .flatMap(({ planned, warnings }) =>
       warnings.map((message): PlanWarning => ({ address: planned.address, message })),
     )
+    .concat(input.observed.returned.map((orphan) => returnedWarning(orphan, input)))
     .sort((a, b) => compareText(`${a.address} ${a.message}`, `${b.address} ${b.message}`));
 
   return {
@@ -133,6 +134,23 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       ],
     })),
   ];
+}
+
+/** Two records may answer now: the one that was called gone, and what took its place. */
+function returnedWarning(
+  { kind, id, address }: Orphan,
+  { state, workspaceFlag = '' }: PlanInput,
+): PlanWarning {
+  const holder = state.resources.get(address)?.id;
+  const command = `voxform import ${address} ${id}${workspaceFlag}`;
+  const message = `the ${kind} ${id}, which was gone, is on the platform again`;
+  return {
+    address,
+    message:
+      holder === undefined
+        ? `${message}: ${command}`
+        : `${message}. To manage it instead of ${holder}: ${command}`,
+  };
 }
 
 export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {

@@ -16,8 +16,8 @@ export interface ObserveOptions {
   readonly concurrency: number;
   /** False: recorded records are not read; only what is nowhere recorded is looked for. */
   readonly refresh: boolean;
-  /** Do not take it for a wrong key when every recorded record is gone. */
-  readonly allowRecreate: boolean;
+  /** Do not take it for a wrong key when every recorded record is missing. */
+  readonly evenIfAll: boolean;
   onProgress?(progress: ReadProgress): void;
 }
 
@@ -29,8 +29,8 @@ export type Observation =
       /** Present when it was found by its natural key, because the record with the id that is remembered is not there. */
       readonly successor?: true;
     }
-  /** The record with the id that is remembered is not there. */
-  | { readonly status: 'gone' }
+  /** The platform says that it has no record with the id that is remembered. It may be back with the next read. */
+  | { readonly status: 'missing' }
   /** No id is known, and the platform's lists hold nothing of that natural key. */
   | { readonly status: 'absent' }
   /** Not read, because the caller wanted no refresh: memory stands in for it. */
@@ -47,7 +47,7 @@ export async function getRecord(
     refuseForeignRecord(record, kind.name, workspaceId);
     return { status: 'shown', record };
   } catch (error) {
-    if (error instanceof PlatformError && error.saysMissing) return { status: 'gone' };
+    if (error instanceof PlatformError && error.saysMissing) return { status: 'missing' };
     throw error;
   }
 }
@@ -79,7 +79,7 @@ export function createSecondLook(
       if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
       if (kind.list === undefined) return { status: 'absent' };
       const record = (await listOf(kind)).byId.get(id);
-      return record === undefined ? { status: 'gone' } : { status: 'shown', record };
+      return record === undefined ? { status: 'missing' } : { status: 'shown', record };
     },
     holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).keys.has(key),
   };

@@ -33,7 +33,10 @@ export interface Reconciling {
   readonly guards: Guards;
   readonly concurrency: number;
   readonly refresh: boolean;
-  readonly allowRecreate: boolean;
+  /** Addresses whose missing records are created again, or `all`. */
+  readonly allowRecreate: readonly string[];
+  /** Go on where every record that was read is missing. */
+  readonly evenIfAll: boolean;
   readonly allowReplace: readonly Address[];
   /** Sends again what the platform did not apply. */
   readonly retryIgnored?: boolean;
@@ -66,6 +69,9 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(input.selection, { resources: desired, state });
   refuseUnknown(input.allowReplace, { known: declared, option: '--allow-replace' });
+  const allowRecreate = new Set(input.allowRecreate);
+  const named = input.allowRecreate.filter((each) => each !== 'all');
+  refuseUnknown(named, { known: declared, option: '--allow-recreate' });
   const inScope = desired.filter(({ address }) => scope?.has(address) ?? true);
   const bindings = bindResources(inScope, { state, declared });
 
@@ -80,6 +86,7 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     fingerprints,
     allowReplace,
     retryIgnored,
+    allowRecreate,
     workspaceFlag,
   });
   const [observed] = await Promise.all([
@@ -106,6 +113,7 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     refreshed: input.refresh,
     allowReplace,
     retryIgnored,
+    allowRecreate,
     decided: deciding.decisions,
     guards: input.guards,
     version: input.version,
@@ -124,7 +132,7 @@ function observeOptions(input: Reconciling): ObserveOptions {
     state: input.state,
     concurrency: input.concurrency,
     refresh: input.refresh,
-    allowRecreate: input.allowRecreate,
+    evenIfAll: input.evenIfAll,
     ...(input.onProgress !== undefined && { onProgress: input.onProgress }),
   };
 }

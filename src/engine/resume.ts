@@ -13,7 +13,14 @@ import { refuseOddContents } from './saved-plan-contents.ts';
 export interface Resuming
   extends Omit<
     Reconciling,
-    'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'retryIgnored' | 'guards'
+    | 'desired'
+    | 'selection'
+    | 'refresh'
+    | 'allowRecreate'
+    | 'evenIfAll'
+    | 'allowReplace'
+    | 'retryIgnored'
+    | 'guards'
   > {
   readonly saved: PlanDocument;
   /** The secret of that name, as it is now. Throws `UserError` where it is not set. */
@@ -44,7 +51,9 @@ export async function resume(input: Resuming): Promise<Planned> {
     ],
     selection: { targets: written.map(({ address }) => address), labels: {} },
     refresh: saved.refreshed,
-    allowRecreate: true,
+    allowRecreate: written.filter(({ recreates }) => recreates !== undefined).map(({ address }) => address),
+    // The plan asked, of more records than are read now.
+    evenIfAll: true,
     allowReplace: [],
     retryIgnored: saved.resources.some(({ changes }) => changes.some((change) => change.not_applied)),
     guards: { maxChangedPercent: 100, minResources: 0 },
@@ -151,6 +160,7 @@ function isSame(saved: PlannedResource, now: PlannedResource | undefined): boole
     now !== undefined &&
     saved.action === now.action &&
     saved.id === now.id &&
+    saved.recreates === now.recreates &&
     saved.observed_digest === now.observed_digest &&
     jsonEqual(saved.changes, now.changes)
   );

@@ -27,7 +27,10 @@ export interface TakingIn extends Claim {
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
 export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
-  if (isHeldAlready(input.session.state, input)) return 'already';
+  const held = input.session.state.resources.get(input.address)?.id;
+  const isMissing =
+    held !== undefined && held !== input.id && (await lookFor({ ...input, id: held })).status !== 'shown';
+  if (isHeldAlready(input.session.state, input, isMissing)) return 'already';
   const seen = await lookFor(input);
   if (seen.status !== 'shown') throw notThere(input);
   await recordClaim(input, input);
@@ -35,14 +38,14 @@ export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
 }
 
 /**
- * True where the state has the claim already, and nothing is open about it.
+ * True where the state has the claim already, and nothing is open about it. A record that is missing makes way for another.
  * @throws UserError where the address or the record is taken.
  */
-export function isHeldAlready(state: State, { address, id, kind }: Claim): boolean {
+export function isHeldAlready(state: State, { address, id, kind }: Claim, isMissing: boolean): boolean {
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
   if (entry?.id === id && pending === undefined) return true;
-  if (entry !== undefined && pending === undefined) {
+  if (entry !== undefined && pending === undefined && !isMissing) {
     throw new UserError(`${address} is managed already, as ${entry.id}`, {
       hint: 'Import the record under another address, or let this one be forgotten first.',
     });

@@ -54,9 +54,14 @@ export async function write(facts: Writing): Promise<string | null> {
 
 async function create(facts: Writing): Promise<string> {
   const { kind, planned, session, client } = facts;
-  // A record that was gone when the plan looked is looked for once more: one wrong 404 must not make a second one.
+  // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
   if (planned.action === 'create' && (await facts.lookAgain?.())?.status === 'shown') {
-    throw changedSince(planned.address);
+    throw new UserError(
+      `${planned.recreates ?? planned.id}, the record of ${planned.address}, is there again`,
+      {
+        hint: 'Plan again. Nothing was created.',
+      },
+    );
   }
   const leaves = sentAtCreate(kind, desiredOf(facts));
   const body = createBody(leaves);

@@ -26,10 +26,12 @@ export interface PlanOptions extends ReadOptions {
   readonly refresh?: boolean;
   /** Addresses of resources that may be replaced. */
   readonly allowReplace?: readonly string[];
-  /** Create everything again although every recorded record is gone. */
-  readonly allowRecreate?: boolean;
   /** Send again what the platform did not apply. */
   readonly retryIgnored?: boolean;
+  /** Addresses of resources whose missing records are created again, or `all`. */
+  readonly allowRecreate?: readonly string[];
+  /** Go on where every record that was read is missing, which looks like a wrong key; with `allowRecreate: ['all']`. */
+  readonly evenIfAll?: boolean;
 }
 
 export interface ApplyOptions extends CallOptions, GuardOptions {
@@ -131,7 +133,7 @@ export async function apply(
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
-  const document = driftOf(await planned(project, options, { allowRecreate: true }));
+  const document = driftOf(await planned(project, options, { evenIfAll: true }));
   return { document, drifted: hasDrift(document) };
 }
 

@@ -38,7 +38,7 @@ export function isExpected(error: unknown): boolean {
 /** `Agent/x: llm_config.temperature, name` */
 export function driftMessage({ address, fields }: DriftedResource): string {
   return fields.length === 0
-    ? `drift: the platform no longer has ${address}`
+    ? `drift: the record of ${address} is missing from the platform`
     : `drift: ${address}: ${fields.join(', ')}`;
 }
 

@@ -1,9 +1,9 @@
 import { driftOf } from '../engine/drift.ts';
+import { learntOf } from '../engine/learnt.ts';
 import { type PlanDocument, writes } from '../engine/plan-document.ts';
 import type { Planned } from '../engine/reconcile.ts';
 import { openSession } from '../state/session.ts';
 import type { State } from '../state/state.ts';
-import { jsonEqual } from '../values/json.ts';
 import { carryOut } from '../workspaces/carry-out.ts';
 import type { OpenWorkspace } from '../workspaces/open-workspace.ts';
 import { changesIn, planWorkspace } from '../workspaces/planning.ts';
@@ -24,7 +24,6 @@ import { windowState } from './windows.ts';
 export interface WatchPolicy extends GuardOptions, PlatformOptions {
   readonly mode: WatchMode;
   readonly allowReplace?: readonly string[];
-  readonly allowRecreate?: boolean;
   /** Seconds to wait for another run that holds the state. */
   readonly lockTimeout: number;
 }
@@ -221,14 +220,11 @@ function withHold(hold: Hold | undefined): Partial<Outcome> {
 
 /** Whether the state has something to learn of resources that need no write. */
 function hasNotes({ plan }: Planned, state: State): boolean {
-  return plan.document.resources.some(({ address, action, previous_address }) => {
-    if (writes.has(action)) return false;
-    const entry = plan.settled.get(address);
-    if (entry !== undefined && !jsonEqual(entry, state.resources.get(address))) return true;
-    return (
-      previous_address !== undefined &&
-      (state.resources.has(previous_address) || state.pending.has(previous_address))
-    );
+  return plan.document.resources.some((resource) => {
+    if (writes.has(resource.action)) return false;
+    if (learntOf(resource, { plan, state, at: '' }) !== undefined) return true;
+    const { previous_address: before } = resource;
+    return before !== undefined && (state.resources.has(before) || state.pending.has(before));
   });
 }
 

@@ -27,7 +27,7 @@ export type Hold =
 /** What of one record changed on the platform since the last apply. */
 export interface DriftedResource {
   readonly address: string;
-  /** Empty where the record is gone. */
+  /** Empty where the record is missing. */
   readonly fields: readonly string[];
 }
 

@@ -2,10 +2,10 @@ import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
 import { notAppliedIn, plural } from './action-words.ts';
 import type { ResourceGroup } from './resource-text.ts';
 
-/** What drifted, and what is gone. What an apply would do about it is not told: a drift proposes nothing. */
+/** What drifted, and what is missing. What an apply would do about it is not told: a drift proposes nothing. */
 export function driftGroups(
   resources: readonly PlannedResource[],
-): readonly [drifted: ResourceGroup, gone: ResourceGroup] {
+): readonly [drifted: ResourceGroup, missing: ResourceGroup] {
   const told = resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
   return [
     {
@@ -13,26 +13,26 @@ export function driftGroups(
       explanation: 'from the manifest to what the platform has now',
       symbol: '~',
       colorOf: 'update',
-      resources: told.filter((resource) => !isGone(resource)),
+      resources: told.filter(({ missing }) => missing === undefined),
       isPlain: () => true,
     },
     {
-      heading: 'Gone',
-      explanation: 'the platform has no such record any more',
+      heading: 'Missing',
+      explanation: 'the platform says that it has no such record',
       symbol: '-',
       colorOf: 'forget',
-      resources: told.filter(isGone),
+      resources: told.filter(({ missing }) => missing === true),
       isPlain: () => true,
     },
   ];
 }
 
-/** The closing sentences of a drift, e.g. `Drift: 2 resources drifted, 1 is gone.` */
+/** The closing sentences of a drift, e.g. `Drift: 2 resources drifted, 1 missing.` */
 export function driftSummary(drift: PlanDocument): string[] {
-  const [drifted, gone] = driftGroups(drift.resources).map(({ resources }) => resources.length);
+  const [drifted, missing] = driftGroups(drift.resources).map(({ resources }) => resources.length);
   const found = [
     drifted ? `${plural(drifted, 'resource')} drifted` : '',
-    gone ? `${drifted ? gone : plural(gone, 'resource')} gone` : '',
+    missing ? `${drifted ? missing : plural(missing, 'resource')} missing` : '',
   ].filter((text) => text !== '');
   const kept = notAppliedIn(drift.resources);
   const same = drift.summary.noop - kept;
@@ -41,11 +41,6 @@ export function driftSummary(drift: PlanDocument): string[] {
     return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(same === 0 ? [] : [`${same} as applied.`])];
   if (drift.summary.noop === 0) return ['No drift.', 'No resources are declared.'];
   return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} as applied.`])];
-}
-
-/** Of a record that is gone nothing can be compared. */
-function isGone({ changes }: PlannedResource): boolean {
-  return changes.length === 0;
 }
 
 function withoutProposal({ steps: _, adopted: __, ...resource }: PlannedResource): PlannedResource {

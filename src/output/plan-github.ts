@@ -41,7 +41,7 @@ export function planGithub(plan: PlanDocument, { workspace }: GithubOptions = {}
   ].join('');
 }
 
-/** The same for what `driftOf` found: a warning for each resource that drifted or is gone. */
+/** The same for what `driftOf` found: a warning for each resource that drifted or is missing. */
 export function driftGithub(drift: PlanDocument, { workspace }: GithubOptions = {}): string {
   const titleOf = titles(workspace);
   return driftGroups(drift.resources)

@@ -37,7 +37,7 @@ function statusHint(error: PlatformError): string | undefined {
   if (status === 403)
     return 'the API key may not do this; a key belongs to one workspace, so check that workspace_id is that of the key';
   if (status === 404)
-    return "the platform knows nothing at this path; check the workspace's base_url and workspace_id, and whether the record was deleted";
+    return "the platform knows nothing at this path; check the workspace's base_url and workspace_id, and whether the record exists";
   if (status === 408) return `try again later${lost(error)}`;
   if (status === 429)
     return 'the platform limits how fast it may be asked; lower limits.concurrency or set limits.requests_per_second in voxform.yaml, or try again later';

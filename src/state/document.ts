@@ -31,6 +31,10 @@ export const resourceEntry = z
       .describe(
         'Recorded paths of which the platform kept the value that it had when the recorded one was sent; absent where there are none.',
       ),
+    missing_since: z
+      .string()
+      .optional()
+      .describe('ISO 8601. Present while the platform says that it has no such record.'),
   })
   .describe('A record under management.');
 

@@ -128,7 +128,15 @@ export interface Surroundings {
 
 type Common = Omit<
   Reconciling,
-  'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'retryIgnored' | 'guards' | 'ahead'
+  | 'desired'
+  | 'selection'
+  | 'refresh'
+  | 'allowRecreate'
+  | 'evenIfAll'
+  | 'allowReplace'
+  | 'retryIgnored'
+  | 'guards'
+  | 'ahead'
 >;
 
 export function commonInput({ opened, state, client, options, now, onProgress }: Surroundings): Common {
@@ -163,7 +171,8 @@ export function planWorkspace(planning: Planning): Promise<Planned> {
     desired,
     selection: { targets: options.target ?? [], labels: options.selector ?? {} },
     refresh: options.refresh,
-    allowRecreate: options.allowRecreate ?? false,
+    allowRecreate: options.allowRecreate ?? [],
+    evenIfAll: options.evenIfAll ?? false,
     allowReplace: options.allowReplace ?? [],
     retryIgnored: options.retryIgnored ?? false,
     guards: opened.project.guards,

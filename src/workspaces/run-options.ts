@@ -17,9 +17,12 @@ export interface PlatformOptions {
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly refresh: boolean;
   readonly allowReplace?: readonly string[];
-  readonly allowRecreate?: boolean;
   /** Sends again what the platform did not apply. */
   readonly retryIgnored?: boolean;
+  /** Addresses, or `all`. */
+  readonly allowRecreate?: readonly string[];
+  /** Go on where every record that was read is missing. */
+  readonly evenIfAll?: boolean;
   /** Says of each record that changes what leads to it. */
   readonly routes?: boolean;
 }

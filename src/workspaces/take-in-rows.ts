@@ -31,7 +31,12 @@ export async function checkRows(rows: readonly ImportRow[], input: TakingRows): 
   await eachConcurrently(rows, concurrency, async (row) => {
     const claim = claimOf(row, input);
     try {
-      if (isHeldAlready(session.state, claim)) {
+      const managed = session.state.resources.get(row.address)?.id;
+      const isMissing =
+        managed !== undefined &&
+        managed !== row.id &&
+        (await look.at(claim.kind, managed)).status !== 'shown';
+      if (isHeldAlready(session.state, claim, isMissing)) {
         held.add(row);
         return;
       }

@@ -182,7 +182,7 @@ describe('accept', () => {
     expect(resources.flatMap(({ changes }) => changes.map((change) => change.path))).toEqual(['name']);
   });
 
-  it('is about the resources that are named, writes nothing without approval, and says what is gone', async () => {
+  it('is about the resources that are named, writes nothing without approval, and says what is missing', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit, ids } = await applied(workspace);
     edit('Agent/day', { name: 'Day shift' });
@@ -206,7 +206,7 @@ describe('accept', () => {
     workspace.emulator.dashboard.remove('agents', ids['Agent/night'] ?? '');
     const gone = await run('accept', '--dry-run');
     expect(gone.code).toBe(1);
-    expect(gone.stdout).toMatch(/Agent\/night: .*(?:gone|exist|not there)/);
+    expect(gone.stdout).toMatch(/Agent\/night: .*missing/);
   });
 
   it('keeps modes and links, and follows no link out of the project', async () => {

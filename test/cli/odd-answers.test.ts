@@ -79,22 +79,64 @@ describe('an answer that cannot be believed', () => {
     expect(workspace.writes()).toBe(written);
   });
 
-  it('that a record is gone, given again and again, does not lose its id', async () => {
+  it('that a record is missing creates another only where that is allowed, and does not lose its id', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.run('apply', '--auto-approve');
     const [old] = workspace.emulator.world.agents.keys();
-    workspace.emulator.faults.add({
-      match: { method: 'GET', path: `/api/v1/agents/${old}` },
-      times: 2,
-      fault: { status: 404, body: {} },
-    });
-    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
-    expect(workspace.emulator.world.agents.size).toBe(2);
+    const says404 = (times: number) =>
+      workspace.emulator.faults.add({
+        match: { method: 'GET', path: `/api/v1/agents/${old}` },
+        times,
+        fault: { status: 404, body: {} },
+      });
+    says404(1);
+    const blocked = await workspace.run('apply', '--auto-approve');
+    expect(blocked.code).toBe(0);
+    expect(blocked.stdout.replaceAll(/\s+/g, ' ')).toContain('voxform apply --allow-recreate Agent/day');
+    says404(1);
+    const late = await workspace.run('apply', '--auto-approve', '--allow-recreate', 'Agent/day');
+    expect(late.stdout.replaceAll(/\s+/g, ' ')).toContain('the record of Agent/day, is there again');
+    expect([late.code, workspace.emulator.world.agents.size]).toEqual([1, 1]);
+    says404(2);
+    const again = await workspace.run('apply', '--auto-approve', '--allow-recreate', 'Agent/day');
+    expect([again.code, workspace.emulator.world.agents.size]).toEqual([0, 2]);
     const { stdout } = await workspace.run('orphans', '--check', '--output', 'json');
     expect(JSON.parse(stdout)).toMatchObject([
       { kind: 'Agent', id: old, address: 'Agent/day', reason: 'gone', exists: true },
     ]);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
+  it('about another record than the one that was asked for is not written over', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const stranger = workspace.emulator.world.agents.values().next().value;
+    await workspace.folder.write('manifests/agents.yaml', agentManifest('night', 'New.'));
+    const written = workspace.writes();
+    for (const id of workspace.emulator.world.agents.keys()) {
+      if (id === stranger?.id) continue;
+      workspace.emulator.faults.add({
+        match: { method: 'GET', path: `/api/v1/agents/${id}` },
+        times: 4,
+        fault: { status: 200, body: { data: { id: stranger?.id ?? '', name: 'day' } } },
+      });
+    }
+    const { code, stderr } = await workspace.run('apply', '--auto-approve', '--target', 'Agent/night');
+    workspace.emulator.faults.clear();
+    expect(code).toBe(1);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('the answer is about another record');
+    expect(workspace.writes()).toBe(written);
+  });
+
+  it.each([
+    [['plan', '--even-if-all'], 64],
+    [['plan', '--allow-recreate', 'Agent/day', '--even-if-all'], 64],
+    [['plan', '--allow-recreate', 'day'], 64],
+    [['plan', '--allow-recreate', 'Agent/dya'], 1],
+    [['watch', '--allow-recreate', 'all'], 64],
+  ])('%j is refused', async (args, code) => {
+    await using workspace = await testWorkspace(FILES);
+    expect((await workspace.run(...args)).code).toBe(code);
   });
 });
 

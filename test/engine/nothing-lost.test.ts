@@ -165,15 +165,16 @@ async function run(w: Workspace, steps: readonly Step[]): Promise<void> {
       if (id !== undefined) w.emulator.dashboard.remove('agents', id);
     }
     w.emulator.clearRequests();
-    const plan = await w.plan(desired, { allowRecreate: true });
-    expect(await w.plan(desired, { allowRecreate: true })).toEqual(plan);
+    const plan = await w.plan(desired, { allowRecreate: ['all'], evenIfAll: true });
+    expect(await w.plan(desired, { allowRecreate: ['all'], evenIfAll: true })).toEqual(plan);
     expect(w.writes).toEqual([]);
 
     for (const each of faults) w.emulator.faults.add(each);
     const stop = new AbortController();
     let finished = 0;
     await w.apply(desired, {
-      allowRecreate: true,
+      allowRecreate: ['all'],
+      evenIfAll: true,
       stop: stop.signal,
       onEvent: ({ type }) => {
         if (type === 'finished' && ++finished === interruptAfter) stop.abort('SIGINT');
@@ -188,7 +189,7 @@ async function run(w: Workspace, steps: readonly Step[]): Promise<void> {
   await settle(w, others);
   const last = steps.at(-1)?.desired ?? [];
   // A second time for what had to wait for the first.
-  for (let times = 0; times < 2; times++) await w.apply(last, { allowRecreate: true });
+  for (let times = 0; times < 2; times++) await w.apply(last, { allowRecreate: ['all'], evenIfAll: true });
   await checkNothingIsLost(w, others);
   const rest = (await w.plan(last)).resources.filter(({ action }) => action !== 'noop');
   expect(rest.filter(({ action }) => action !== 'blocked')).toEqual([]);

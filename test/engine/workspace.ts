@@ -28,6 +28,7 @@ export type PlanOptions = Partial<
     | 'refresh'
     | 'routes'
     | 'allowRecreate'
+    | 'evenIfAll'
     | 'allowReplace'
     | 'retryIgnored'
     | 'guards'
@@ -85,7 +86,7 @@ export class Workspace {
 
   get #input(): Omit<
     Reconciling,
-    'desired' | 'state' | 'selection' | 'refresh' | 'allowRecreate' | 'allowReplace' | 'guards'
+    'desired' | 'state' | 'selection' | 'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'guards'
   > {
     const { emulator, client, now } = this;
     return {
@@ -110,7 +111,8 @@ export class Workspace {
       state: state ?? (await this.state()),
       selection: { targets: [], labels: {} },
       refresh: true,
-      allowRecreate: false,
+      allowRecreate: [],
+      evenIfAll: false,
       allowReplace: [],
       guards: { maxChangedPercent: 50, minResources: 10 },
       ...options,
@@ -122,7 +124,7 @@ export class Workspace {
   }
 
   async drift(desired: readonly Resource[]): Promise<PlanDocument> {
-    return driftOf((await this.reconcile(desired, { allowRecreate: true })).plan);
+    return driftOf((await this.reconcile(desired, { evenIfAll: true })).plan);
   }
 
   /** Plans and applies, as the command line does: under the lock, whether or not there is something to write. */

@@ -22,7 +22,11 @@ const drift = plan([
     steps: ['In the dashboard, rename number +4930999999 to "Main".'],
     changes: [change('nickname', { before: 'Mine', after: 'Main', cause: 'drift', manual: true })],
   }),
-  resource('Agent/lost', { action: 'create', reason: 'its record 01J is gone from the platform' }),
+  resource('Agent/lost', {
+    action: 'blocked',
+    missing: true,
+    reason: 'its record 01J is missing from the platform',
+  }),
 ]);
 
 describe('drift', () => {
@@ -42,10 +46,10 @@ describe('drift', () => {
         ~ PhoneNumber/main  01JAGENT000000000000000001  manifests/agents.yaml:3
             nickname: Main -> Mine
 
-      Gone (1): the platform has no such record any more
+      Missing (1): the platform says that it has no such record
         - Agent/lost  01JAGENT000000000000000001  manifests/agents.yaml:3
 
-      Drift: 2 resources drifted, 1 gone. 1 as applied.
+      Drift: 2 resources drifted, 1 missing. 1 as applied.
       "
     `);
   });
@@ -60,13 +64,13 @@ describe('drift', () => {
     expect(driftMarkdown(drift)).toMatchInlineSnapshot(`
       "### voxform drift for <code>staging</code>
 
-      **Drift: 2 resources drifted, 1 gone. 1 as applied.**
+      **Drift: 2 resources drifted, 1 missing. 1 as applied.**
 
       | | Resource | Action | Source |
       | --- | --- | --- | --- |
       | <code>&#126;</code> | <code>Agent/support-line</code> | drifted | <code>manifests/agents.yaml:3</code> |
       | <code>&#126;</code> | <code>PhoneNumber/main</code> | drifted | <code>manifests/agents.yaml:3</code> |
-      | <code>-</code> | <code>Agent/lost</code> | gone | <code>manifests/agents.yaml:3</code> |
+      | <code>-</code> | <code>Agent/lost</code> | missing | <code>manifests/agents.yaml:3</code> |
 
       <details>
       <summary><code>Agent/support-line</code>: drifted, 3 fields</summary>
@@ -99,9 +103,9 @@ describe('drift', () => {
       </details>
 
       <details>
-      <summary><code>Agent/lost</code>: gone</summary>
+      <summary><code>Agent/lost</code>: missing</summary>
 
-      its record 01J is gone from the platform; id 01JAGENT000000000000000001
+      its record 01J is missing from the platform; id 01JAGENT000000000000000001
 
       </details>
       "
@@ -112,7 +116,7 @@ describe('drift', () => {
     expect(driftGithub(drift)).toMatchInlineSnapshot(`
       "::warning file=manifests/agents.yaml,line=3,title=voxform%3A drifted Agent/support-line::3 fields: llm_config.temperature, prompt_config.prompt, tts_config.speed
       ::warning file=manifests/agents.yaml,line=3,title=voxform%3A drifted PhoneNumber/main::1 field: nickname
-      ::warning file=manifests/agents.yaml,line=3,title=voxform%3A gone Agent/lost::the platform has no such record any more
+      ::warning file=manifests/agents.yaml,line=3,title=voxform%3A missing Agent/lost::the platform says that it has no such record
       "
     `);
   });

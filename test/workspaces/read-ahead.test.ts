@@ -172,12 +172,12 @@ describe('a plan that begins to read before the manifests are read', () => {
     expect(error.message).toContain('belongs to the workspace 01OTHER');
   });
 
-  it('counts a record that is gone as gone', async () => {
+  it('counts a record that is missing as missing', async () => {
     await using given = await applied();
     const [id = ''] = given.emulator.world.agents.keys();
     given.hook = ({ path: asked }) => (asked.endsWith(id) ? { status: 404, body: {} } : undefined);
     const { document } = await plan(given.project);
-    expect(document.summary).toMatchObject({ create: 1 });
+    expect(document.summary).toMatchObject({ blocked: 1 });
   });
 });
 

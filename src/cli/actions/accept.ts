@@ -45,7 +45,7 @@ async function acceptanceFor(
   const client = opened.connect(options);
   try {
     const progress = progressFor(context);
-    const flags = { ...options, target: addresses, refresh: true, allowRecreate: true, retryIgnored: true };
+    const flags = { ...options, target: addresses, refresh: true, evenIfAll: true, retryIgnored: true };
     const { plan } = await planAll(context, { opened, state, client, progress, desired: resources, flags });
     const { wanted, refused, unmoved } = acceptable(driftOf(plan), addresses);
     const declared = new Set(resources.map(({ address }) => address));

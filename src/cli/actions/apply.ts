@@ -33,7 +33,7 @@ import { type SessionWanted, withSession } from '../../workspaces/with-session.t
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';
-import { type PlanFormat, progressFor, rendered, strictCode } from './planning.ts';
+import { type PlanFormat, progressFor, refuseLooseEvenIfAll, rendered, strictCode } from './planning.ts';
 import { refuseSeveral } from './several.ts';
 
 export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags {
@@ -48,6 +48,7 @@ export async function applyChanges(
   options: ApplyOptions,
 ): Promise<number> {
   refuseSeveral(context, options);
+  refuseLooseEvenIfAll(options);
   if (file !== undefined) refuseScopeOf(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
@@ -157,10 +158,12 @@ function renderedReport(report: ApplyReport, output: PlanFormat, style: Style): 
   }
 }
 
-function refuseScopeOf({ target, selector, allowReplace, retryIgnored }: ApplyOptions): void {
-  if ([target, selector, allowReplace, retryIgnored].every((flag) => flag === undefined)) return;
+function refuseScopeOf(options: ApplyOptions): void {
+  const { target, selector, allowReplace, allowRecreate, retryIgnored } = options;
+  if ([target, selector, allowReplace, allowRecreate, retryIgnored].every((flag) => flag === undefined))
+    return;
   throw new UserError(
-    'a saved plan is applied as it is: --target, --selector, --allow-replace and --retry-ignored belong to plan',
+    'a saved plan is applied as it is: --target, --selector, --allow-replace, --allow-recreate and --retry-ignored belong to plan',
     {
       hint: 'Make the plan with them: voxform plan --target ADDRESS --out FILE',
       exitCode: ExitCode.usage,

@@ -47,7 +47,7 @@ async function look(context: Context, opened: OpenWorkspace, options: DiffOption
   const state = await stateToRead(context, opened);
   const client = opened.connect(options);
   try {
-    const flags = { ...options, refresh: true, allowRecreate: true };
+    const flags = { ...options, refresh: true, evenIfAll: true };
     const progress = progressFor(context);
     const planned = await planAll(context, { opened, state, client, progress, desired, flags });
     return { planned, desired, state };

@@ -40,7 +40,7 @@ async function driftIn(
   options: DriftOptions,
 ): Promise<PlanDocument> {
   return preparedToPlan(context, { opened, options }, async (prepared) => {
-    const flags = { ...options, refresh: true, allowRecreate: true };
+    const flags = { ...options, refresh: true, evenIfAll: true };
     const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
     return driftOf(plan);
   });

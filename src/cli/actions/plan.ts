@@ -7,7 +7,14 @@ import { changesIn, preparedToPlan } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { writePrivateFile } from '../private-file.ts';
-import { type PlanFormat, planAll, progressFor, rendered, strictCode } from './planning.ts';
+import {
+  type PlanFormat,
+  planAll,
+  progressFor,
+  refuseLooseEvenIfAll,
+  rendered,
+  strictCode,
+} from './planning.ts';
 import { inEach, renderedSeveral, severalCode, severalNamed } from './several.ts';
 
 export interface PlanOptions extends PlanFlags, WorkspacesFlags {
@@ -17,6 +24,7 @@ export interface PlanOptions extends PlanFlags, WorkspacesFlags {
 }
 
 export async function plan(context: Context, options: PlanOptions): Promise<number> {
+  refuseLooseEvenIfAll(options);
   const several = severalNamed(context, options);
   if (several !== undefined) return planSeveral(context, several, options);
   const opened = await openWorkspace(context, { requireKey: true });

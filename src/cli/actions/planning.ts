@@ -6,7 +6,7 @@ import { planGithub } from '../../output/plan-github.ts';
 import { planMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
 import { type Prepared, planWorkspace } from '../../workspaces/planning.ts';
 import type { PlanningOptions } from '../../workspaces/run-options.ts';
@@ -59,6 +59,12 @@ export function rendered(document: PlanDocument, format: PlanFormat, { terminal,
     default:
       return format satisfies never;
   }
+}
+
+/** @throws UserError where `--even-if-all` has nothing that it goes with. */
+export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
+  if (!evenIfAll || allowRecreate.includes('all')) return;
+  throw new UserError('--even-if-all goes with --allow-recreate all', { exitCode: ExitCode.usage });
 }
 
 /** With `--strict`, what is left to a person is an error. */

@@ -59,7 +59,7 @@ async function statusIn(
 ): Promise<WorkspaceStatus> {
   const { log, interrupts, now } = context;
   return preparedToPlan(context, { opened, options }, async (prepared) => {
-    const flags = { ...options, refresh: true, allowRecreate: true };
+    const flags = { ...options, refresh: true, evenIfAll: true };
     const look = async (given: Prepared): Promise<ResourceStatus[]> => {
       const progress = progressFor(context);
       const { plan } = await planAll(context, { ...given, opened, progress, flags });

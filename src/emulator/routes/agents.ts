@@ -14,10 +14,12 @@ export function agentRoutes(emulated: Emulated): Hono<EmulatorEnv> {
       const { world, behaviour } = emulated;
       const body = checked(agentRequest, trimmed(bodyOf(c), behaviour.normalise));
       const agent = createAgent(world, body, behaviour);
+      world.showLater(agent.id, behaviour.showsNewAfterReads);
       return c.json({ data: showAgent(emulated, agent) }, behaviour.agentCreateStatus);
     })
     .get('/agents/:id', (c) => {
       const agent = agentNamed(emulated, c.req.param('id'));
+      if (emulated.world.isHidden(agent.id)) throw notFound('Agent');
       return c.json({ data: showAgent(emulated, agent, emulated.behaviour.shows.read) });
     })
     .put('/agents/:id', (c) => {

@@ -15,10 +15,14 @@ export function numberRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/numbers', (c) => {
       const { world, behaviour } = emulated;
-      const { data, meta } = pageOf(world.numbers.values(), listing, {
-        request: pageRequestOf(c),
-        spelling: behaviour.previousCursorSpelling,
-      });
+      const { data, meta } = pageOf(
+        world.numbers.values().filter(({ id }) => !world.isHidden(id)),
+        listing,
+        {
+          request: pageRequestOf(c),
+          spelling: behaviour.previousCursorSpelling,
+        },
+      );
       return c.json({ data: data.map((number) => showNumber(number, behaviour)), meta });
     })
     .post('/numbers', (c) => {
@@ -41,6 +45,7 @@ export function numberRoutes(emulated: Emulated): Hono<EmulatorEnv> {
         updated_at: now,
       };
       world.numbers.set(number.id, number);
+      world.showLater(number.id, behaviour.showsNewAfterReads);
       return c.json({ data: showNumber(number, behaviour) }, 201);
     });
 }

@@ -26,11 +26,12 @@ export function webhookRoutes(emulated: Emulated): Hono<EmulatorEnv> {
         updated_at: now,
       };
       world.webhooks.set(webhook.id, webhook);
+      world.showLater(webhook.id, behaviour.showsNewAfterReads);
       return c.json({ data: webhook }, 201);
     })
     .get('/webhooks/:id', (c) => {
       const webhook = emulated.world.webhooks.get(c.req.param('id'));
-      if (webhook === undefined) throw notFound('Webhook');
+      if (webhook === undefined || emulated.world.isHidden(webhook.id)) throw notFound('Webhook');
       return c.json({ data: webhook });
     });
 }

@@ -15,7 +15,7 @@ export const graphStyle = `
 ${marks('good', ['create', 'done'])}
 ${marks('change', ['update', 'drifted', 'skipped'])}
 ${marks('odd', ['replace', 'unknown'])}
-${marks('bad', ['forget', 'blocked', 'gone', 'failed'])}
+${marks('bad', ['forget', 'blocked', 'missing', 'failed'])}
 ${marks('ask', ['manual', 'adopt'])}
 .graph .shade-0 .bar{fill:var(--ask)}.graph .shade-1 .bar{fill:var(--good)}.graph .shade-2 .bar{fill:var(--change)}.graph .shade-3 .bar{fill:var(--odd)}.graph .shade-4 .bar{fill:var(--bad)}
 @media (prefers-color-scheme:dark){.graph{--paper:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#4b535d;--box:#161b22;--good:#3fb950;--change:#d29922;--bad:#f85149;--ask:#4493f8;--odd:#ab7df8}}

@@ -127,7 +127,7 @@ export async function keepLive(
       id,
       kind: kindNamed(kinds, kindOf(address)),
     }));
-    const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim));
+    const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
     // At once, so that one sync of the journal keeps many of them.
     await Promise.all(fresh.map((claim) => recordClaim(claim, { session, now })));
   });

@@ -91,7 +91,8 @@ function planMigration(
     // What nothing declares any more is not the business of a migration: it would be forgotten.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
     refresh: true,
-    allowRecreate: false,
+    allowRecreate: [],
+    evenIfAll: false,
     allowReplace: [],
     guards: ends.to.project.guards,
   });

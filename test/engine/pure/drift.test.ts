@@ -19,7 +19,7 @@ function drift(resources: readonly PlannedResource[], gone: readonly string[] = 
       guards: [{ flag: '--allow-large-change', message: 'many' }],
     }),
     settled: new Map(),
-    observed: observedOf(Object.fromEntries(gone.map((address) => [address, 'gone']))),
+    observed: observedOf(Object.fromEntries(gone.map((address) => [address, 'missing']))),
   };
   return driftOf(found);
 }
@@ -46,9 +46,9 @@ describe('drift', () => {
     expect(hasDrift(found)).toBe(true);
   });
 
-  it('is a record that is gone', () => {
-    const found = drift([resource('Agent/a', { action: 'create', changes: [edited] })], ['Agent/a']);
-    expect(found.resources[0]).toMatchObject({ action: 'create', changes: [] });
+  it('is a record that is missing', () => {
+    const found = drift([resource('Agent/a', { action: 'manual', changes: [edited], missing: true })]);
+    expect(found.resources[0]).toMatchObject({ action: 'manual', changes: [] });
     expect(hasDrift(found)).toBe(true);
   });
 

@@ -44,7 +44,7 @@ export function stateOf(resources: Record<string, ResourceEntry>, rest: Partial<
 }
 
 export function observedOf(
-  records: Record<string, ShownRecord | 'gone' | 'absent' | 'remembered'>,
+  records: Record<string, ShownRecord | 'missing' | 'absent' | 'remembered'>,
 ): Observed {
   return {
     records: new Map(
@@ -56,5 +56,6 @@ export function observedOf(
     lists: new Map(),
     lookups: new Map(),
     candidates: new Map(),
+    returned: [],
   };
 }

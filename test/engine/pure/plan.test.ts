@@ -33,14 +33,37 @@ describe('one resource', () => {
       planned: { action: 'noop', id: 'R1', changes: [] },
     },
     {
-      reason: 'its record is gone',
+      reason: 'its record is missing',
       world: {
         resources: [agent('a')],
         state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
-        observed: observedOf({ 'Agent/a': 'gone' }),
+        observed: observedOf({ 'Agent/a': 'missing' }),
       },
       address: 'Agent/a',
-      planned: { action: 'create', id: 'R1' },
+      planned: { action: 'blocked', id: 'R1', missing: true },
+    },
+    {
+      reason: 'its record is missing and may be created again',
+      world: {
+        resources: [agent('a')],
+        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, { missing_since: '2030-01-01T00:00:00.000Z' }) }),
+        observed: observedOf({ 'Agent/a': 'missing' }),
+        allowRecreate: ['all'],
+      },
+      address: 'Agent/a',
+      planned: { action: 'create', id: 'R1', recreates: 'R1' },
+    },
+    {
+      reason: 'nobody looked, and its record was missing the last time',
+      world: {
+        resources: [agent('a')],
+        state: stateOf({
+          'Agent/a': entryOf({ name: 'old' }, { missing_since: '2030-01-01T00:00:00.000Z' }),
+        }),
+        observed: observedOf({ 'Agent/a': 'remembered' }),
+      },
+      address: 'Agent/a',
+      planned: { action: 'blocked', missing_since: '2030-01-01T00:00:00.000Z' },
     },
     {
       reason: 'nobody looked',
@@ -56,7 +79,7 @@ describe('one resource', () => {
       reason: 'metadata.id names what is not there',
       world: {
         resources: [agent('a', {}, { id: 'X1' })],
-        observed: observedOf({ 'Agent/a': 'gone' }),
+        observed: observedOf({ 'Agent/a': 'missing' }),
       },
       address: 'Agent/a',
       planned: { action: 'blocked', id: null },
@@ -446,14 +469,14 @@ const pendings: fc.Arbitrary<[string, PendingCreate][]> = fc.uniqueArray(
 function look(resources: readonly Resource[], state: State, shown: readonly ShownRecord[]): Observed {
   const declared = new Set(resources.map(({ address }) => address));
   const found = [...bindResources(resources, { state, declared })].map(
-    ([address, { resource, id, pending }]): [string, ShownRecord | 'gone' | 'absent'] => {
+    ([address, { resource, id, pending }]): [string, ShownRecord | 'missing' | 'absent'] => {
       const kind = kinds.get(resource.kind);
       const key = pending?.natural_key ?? kind?.naturalKey?.(resource.spec)?.key;
       const isRecorded = id !== undefined && pending === undefined;
       const record = shown.find((each) =>
         isRecorded ? each.id === id : key !== undefined && kind?.recordKey?.(each) === key,
       );
-      return [address, record ?? (isRecorded ? 'gone' : 'absent')];
+      return [address, record ?? (isRecorded ? 'missing' : 'absent')];
     },
   );
   return {
@@ -555,7 +578,7 @@ describe('deciding before everything is observed', () => {
     { reason: 'the record is new', world: { resources: [agent('c')], state, observed }, early: [] },
     {
       reason: 'the record is gone',
-      world: { resources: [agent('a')], state, observed: observedOf({ 'Agent/a': 'gone' }) },
+      world: { resources: [agent('a')], state, observed: observedOf({ 'Agent/a': 'missing' }) },
       early: [],
     },
     {

@@ -16,6 +16,7 @@ export interface World {
   readonly scope?: ReadonlySet<string>;
   /** Addresses that manifests out of scope declare. */
   readonly alsoDeclared?: readonly string[];
+  readonly allowRecreate?: readonly string[];
 }
 
 /** The plan of a world, which is the same where some of it is decided ahead. */
@@ -44,6 +45,7 @@ function inputOf({
   observed = observedOf({}),
   scope,
   alsoDeclared,
+  allowRecreate = [],
 }: World): PlanInput {
   const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
   return {
@@ -58,6 +60,7 @@ function inputOf({
     workspace: { name: 'staging', id: 'W1', baseUrl: 'https://example.com' },
     refreshed: true,
     allowReplace: new Set(),
+    allowRecreate: new Set(allowRecreate),
     guards: { maxChangedPercent: 50, minResources: 10 },
     version: '1.2.3',
   };

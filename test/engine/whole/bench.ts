@@ -56,7 +56,10 @@ export interface BenchOptions {
 }
 
 export type PlanOptions = Partial<
-  Pick<Reconciling, 'refresh' | 'allowRecreate' | 'allowReplace' | 'guards' | 'selection' | 'workspace'>
+  Pick<
+    Reconciling,
+    'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'guards' | 'selection' | 'workspace'
+  >
 >;
 
 export interface ApplyOptions extends PlanOptions {
@@ -224,7 +227,8 @@ export class Bench implements AsyncDisposable {
       guards: options.guards ?? NO_GUARDS,
       concurrency: 8,
       refresh: options.refresh ?? true,
-      allowRecreate: options.allowRecreate ?? false,
+      allowRecreate: options.allowRecreate ?? [],
+      evenIfAll: options.evenIfAll ?? false,
       allowReplace: options.allowReplace ?? [],
       version: '1.0.0',
       now: () => this.now,

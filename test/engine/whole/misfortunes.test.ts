@@ -83,12 +83,14 @@ async function take(each: Step, { bench, before, after }: Project): Promise<void
       });
       return;
     case 'apply':
-      await attempt(() => bench.apply({ allowRecreate: true, concurrency: each.concurrency }));
+      await attempt(() =>
+        bench.apply({ allowRecreate: ['all'], evenIfAll: true, concurrency: each.concurrency }),
+      );
       faults.clear();
       return;
     case 'apply a saved plan':
       await attempt(async () => {
-        const saved = await bench.plan({ allowRecreate: true, refresh: each.refresh });
+        const saved = await bench.plan({ allowRecreate: ['all'], evenIfAll: true, refresh: each.refresh });
         return bench.apply({ saved });
       });
       faults.clear();
@@ -167,7 +169,7 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
       bench.emulator.faults.clear();
       bench.manifests = after;
       await settle(bench);
-      for (let run = 0; run < 3; run += 1) await bench.apply({ allowRecreate: true });
+      for (let run = 0; run < 3; run += 1) await bench.apply({ allowRecreate: ['all'], evenIfAll: true });
       const facts = { bench, workspace: { ...workspace, manifests: after }, state: await bench.state() };
       const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
       expect(actionsOf(await bench.plan())).toEqual(left);

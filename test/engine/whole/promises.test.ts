@@ -87,7 +87,7 @@ describe('what only the dashboard can do', () => {
     expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop', 'Agent/b': 'noop' });
   });
 
-  it('holds a user back whose agent is gone and waits for a knowledge base itself', async () => {
+  it('holds a user back whose agent is missing and waits for a knowledge base itself', async () => {
     const user = manifest('WorkspaceUser/ann', {
       email: 'ann@example.com',
       role: 'member',
@@ -99,11 +99,18 @@ describe('what only the dashboard can do', () => {
     bench.emulator.dashboard.remove('agents', (await bench.state()).resources.get('Agent/a')?.id ?? '');
     const knowledge_base_ids = [{ $ref: 'KnowledgeBase/FAQ' }];
     bench.manifests = [manifest('Agent/a', { name: 'A', llm_config: { knowledge_base_ids } }), user];
-    expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'manual', 'WorkspaceUser/ann': 'manual' });
-    expect((await bench.apply()).results.size).toBe(0);
+    const allowed = { allowRecreate: ['Agent/a'] };
+    expect(actionsOf(await bench.plan(allowed))).toEqual({
+      'Agent/a': 'manual',
+      'WorkspaceUser/ann': 'manual',
+    });
+    expect((await bench.apply(allowed)).results.size).toBe(0);
     bench.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
-    expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'create', 'WorkspaceUser/ann': 'update' });
-    await bench.apply();
+    expect(actionsOf(await bench.plan(allowed))).toEqual({
+      'Agent/a': 'create',
+      'WorkspaceUser/ann': 'update',
+    });
+    await bench.apply(allowed);
     expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop', 'WorkspaceUser/ann': 'noop' });
   });
 

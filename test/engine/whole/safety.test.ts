@@ -28,27 +28,34 @@ describe('before the first write', () => {
     expect(writesIn(bench.requests())).toEqual([]);
   });
 
-  it('stops when every record of a state of three or more is gone, until that is said to be right', async () => {
+  it('stops when every record of a state of three or more is missing, until that is said to be right', async () => {
     const manifests = [agent('a'), agent('b'), agent('c')];
     await using bench = await testBench({ manifests });
     await bench.apply();
     bench.emulator.world.agents.clear();
     bench.requests();
-    expect((await failureOf(bench.apply())).message).toContain('none of the 3 recorded records');
+    expect((await failureOf(bench.apply())).message).toContain(
+      'none of the 3 managed records exists any more',
+    );
     expect(writesIn(bench.requests())).toEqual([]);
-    await bench.apply({ allowRecreate: true });
+    expect((await failureOf(bench.apply({ allowRecreate: ['all'] }))).message).toContain('none of the 3');
+    expect(writesIn(bench.requests())).toEqual([]);
+    await bench.apply({ allowRecreate: ['all'], evenIfAll: true });
     expect(new Set(Object.values(actionsOf(await bench.plan())))).toEqual(new Set(['noop']));
   });
 
-  it('creates a single record again that somebody deleted', async () => {
+  it('creates a single record again that somebody deleted only where that is allowed', async () => {
     await using bench = await testBench({ manifests: [agent('a'), agent('b'), agent('c')] });
     await bench.apply();
     const id = await idOf(bench, 'Agent/b');
     bench.emulator.dashboard.remove('agents', id);
     const planned = plannedAt(await bench.plan(), 'Agent/b');
-    expect(planned).toMatchObject({ action: 'create', reason: expect.stringContaining('gone') });
+    expect(planned).toMatchObject({ action: 'blocked', reason: expect.stringContaining('missing') });
     expect(plannedAt(await bench.drift(), 'Agent/b').action).not.toBe('noop');
+    bench.requests();
     await bench.apply();
+    expect(writesIn(bench.requests())).toEqual([]);
+    await bench.apply({ allowRecreate: ['Agent/b'] });
     expect(new Set(Object.values(actionsOf(await bench.plan())))).toEqual(new Set(['noop']));
     expect((await bench.state()).orphans).toMatchObject([{ id, address: 'Agent/b', reason: 'gone' }]);
   });

@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import type { Resource } from '../../src/manifests/resource.ts';
+import { agent, number, ref, user, webhook } from './resources.ts';
+import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
+
+const desired = [agent('a'), agent('b'), agent('c')];
+
+async function idOf(w: Workspace, address: string): Promise<string> {
+  return (await w.state()).resources.get(address)?.id ?? '';
+}
+
+/** What was applied, with one record that somebody deletes. */
+async function without(address: string, resources: readonly Resource[] = desired) {
+  const w = await Workspace.open();
+  await w.apply(resources);
+  const id = await idOf(w, address);
+  const collection = address.startsWith('Webhook')
+    ? 'webhooks'
+    : address.startsWith('Phone')
+      ? 'numbers'
+      : 'agents';
+  w.emulator.dashboard.remove(collection, id);
+  w.emulator.clearRequests();
+  return { w, id };
+}
+
+describe('a record that is missing', () => {
+  it.each([
+    { address: 'Agent/b', resources: desired },
+    { address: 'Webhook/h', resources: [webhook('h'), agent('a')] },
+    { address: 'PhoneNumber/n', resources: [number('n', { number: '+49301' }), agent('a')] },
+  ])('blocks $address however often one applies, with since when', async ({ address, resources }) => {
+    const { w, id } = await without(address, resources);
+    expect(at(await w.plan(resources), address)).toMatchObject({
+      action: 'blocked',
+      id,
+      missing: true,
+      reason: `its record ${id} is missing from the platform: found by this run`,
+    });
+    await w.apply(resources);
+    w.time += 60_000;
+    await w.apply(resources);
+    expect(w.writes).toEqual([]);
+    const since = '2030-01-01T00:00:00.000Z';
+    const planned = at(await w.plan(resources), address);
+    expect(planned).toMatchObject({
+      missing_since: since,
+      reason: expect.stringContaining(`since ${since}`),
+    });
+    expect(planned.steps?.join(' ')).toContain(`voxform apply --allow-recreate ${address}`);
+    expect(actionsIn(await w.drift(resources))).toEqual([`blocked ${address}`]);
+  });
+
+  it('is in sync again once it is shown, and no longer counts as missing', async () => {
+    const { w, id } = await without('Agent/b');
+    await w.apply(desired);
+    expect((await w.state()).resources.get('Agent/b')?.missing_since).toBeDefined();
+    const shown = [...w.emulator.world.agents.values()][0];
+    if (shown !== undefined) w.emulator.world.agents.set(id, { ...shown, id, name: 'b' });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    await w.apply(desired);
+    expect((await w.state()).resources.get('Agent/b')).not.toHaveProperty('missing_since');
+    expect(w.writes).toEqual([]);
+  });
+
+  it.each([1, 3, 7])('because the platform shows it %i reads late is not made twice', async (reads) => {
+    const w = await Workspace.open({ showsNewAfterReads: reads });
+    const resources = [agent('a'), webhook('h'), number('n', { number: '+49301' })];
+    const stood = [agent('s1')];
+    await w.apply(stood);
+    for (let run = 0; run < reads; run += 1) await w.plan(stood, { evenIfAll: true });
+    for (let run = 0; run < reads + 2; run += 1) await w.apply([...stood, ...resources]);
+    const { agents, webhooks, numbers } = w.emulator.world;
+    expect([agents.size, webhooks.size, numbers.size]).toEqual([2, 1, 1]);
+    expect(actionsIn(await w.plan([...stood, ...resources]))).toEqual([]);
+  });
+
+  it.each([
+    { type: 'text/plain', body: 'default backend - 404' },
+    { type: 'text/html', body: '<html><title>404</title></html>' },
+  ])('only for a gateway ($type) is a failed read, and creates nothing', async ({ type, body }) => {
+    const w = await Workspace.open();
+    await w.apply(desired);
+    w.emulator.clearRequests();
+    const fault = { status: 404, body, headers: { 'content-type': type } };
+    w.emulator.faults.add({ match: {}, times: 1000, fault });
+    await expect(w.apply(desired, { allowRecreate: ['all'], evenIfAll: true })).rejects.toMatchObject({
+      reason: 'gateway',
+    });
+    w.emulator.faults.clear();
+    expect(w.writes).toEqual([]);
+    w.emulator.faults.add({ match: {}, times: 4, fault });
+    await w.apply(desired);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    expect(w.writes).toEqual([]);
+  });
+
+  it('is created again only where it is named, and only that one', async () => {
+    const { w, id } = await without('Agent/b');
+    w.emulator.dashboard.remove('agents', await idOf(w, 'Agent/c'));
+    const plan = await w.plan(desired, { allowRecreate: ['Agent/b'] });
+    expect(actionsIn(plan)).toEqual(['create Agent/b', 'blocked Agent/c']);
+    expect(at(plan, 'Agent/b')).toMatchObject({ id, recreates: id });
+    expect(outcomes(await w.applySaved(plan))).toEqual({ 'Agent/b': 'done' });
+    expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/c']);
+    expect((await w.state()).orphans).toMatchObject([{ id, address: 'Agent/b', reason: 'gone' }]);
+  });
+
+  it('is looked for once more before another is created', async () => {
+    const { w, id } = await without('Agent/b');
+    const plan = await w.plan(desired, { allowRecreate: ['all'] });
+    const shown = [...w.emulator.world.agents.values()][0];
+    if (shown !== undefined) w.emulator.world.agents.set(id, { ...shown, id, name: 'b' });
+    await expect(w.applySaved(plan)).rejects.toThrow('out of date');
+    expect(w.writes).toEqual([]);
+  });
+
+  it('counts in the guard on large changes', async () => {
+    const many = Array.from({ length: 12 }, (_, index) => agent(`a${index}`));
+    const { w } = await without('Agent/a0', many);
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
+      w.emulator.dashboard.remove('agents', await idOf(w, `Agent/${name}`));
+    const { guards } = await w.plan(many, { allowRecreate: ['all'] });
+    expect(guards).toMatchObject([{ flag: '--allow-large-change' }]);
+    expect((await w.plan(many)).guards).toEqual([]);
+  });
+
+  it('after it was released blocks too', async () => {
+    const w = await Workspace.open();
+    await w.apply(desired);
+    const id = await idOf(w, 'Agent/b');
+    await w.apply([agent('a'), agent('c')]);
+    w.emulator.dashboard.remove('agents', id);
+    const plan = await w.plan(desired);
+    expect(at(plan, 'Agent/b')).toMatchObject({ action: 'blocked', reason: expect.stringContaining(id) });
+    const allowed = await w.plan(desired, { allowRecreate: ['Agent/b'] });
+    expect(at(allowed, 'Agent/b')).toMatchObject({ action: 'create', recreates: id });
+    expect(outcomes(await w.applySaved(allowed))).toEqual({ 'Agent/b': 'done' });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('keeps what refers to it in sync, and what must be written with it waiting', async () => {
+    const ann = (role: string) => user('ann', { role, agent_ids: [ref('Agent/b')] });
+    const w = await Workspace.open();
+    w.emulator.dashboard.inviteUser({ email: 'ann@example.com' });
+    await w.apply([...desired, ann('member')]);
+    // The user still shows its id, as behind a lag.
+    w.emulator.world.agents.delete(await idOf(w, 'Agent/b'));
+    w.emulator.clearRequests();
+    expect(actionsIn(await w.plan([...desired, ann('member')]))).toEqual(['blocked Agent/b']);
+    const plan = await w.plan([...desired, ann('admin')]);
+    expect(at(plan, 'WorkspaceUser/ann')).toMatchObject({
+      action: 'manual',
+      steps: ['Waits for Agent/b, whose record is missing.'],
+    });
+    await w.apply([...desired, ann('admin')]);
+    expect(w.writes).toEqual([]);
+    await w.apply([...desired, ann('admin')], { allowRecreate: ['Agent/b'] });
+    expect(actionsIn(await w.plan([...desired, ann('admin')]))).toEqual([]);
+  });
+
+  it('is not created again while an earlier one is back, and import takes that', async () => {
+    const { w, id: old } = await without('Agent/b');
+    const kept = [...w.emulator.world.agents.values()][0];
+    await w.apply(desired, { allowRecreate: ['Agent/b'] });
+    const id = await idOf(w, 'Agent/b');
+    w.emulator.dashboard.remove('agents', id);
+    if (kept !== undefined) w.emulator.world.agents.set(old, { ...kept, id: old, name: 'b' });
+    w.emulator.clearRequests();
+    const plan = await w.plan(desired, { allowRecreate: ['all'] });
+    expect(at(plan, 'Agent/b').action).toBe('blocked');
+    expect(plan.warnings.map(({ message }) => message).join()).toContain(`voxform import Agent/b ${old}`);
+    expect(await w.import('Agent/b', old)).toBe('taken');
+    await w.apply(desired);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    expect((await w.state()).orphans).toMatchObject([{ id, reason: 'gone' }]);
+    expect(w.writes.filter((line) => line.startsWith('POST'))).toEqual([]);
+  });
+
+  it('does not end the question of a create that had no answer', async () => {
+    const { w } = await without('Agent/b');
+    w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });
+    await w.apply(desired, { allowRecreate: ['Agent/b'] });
+    expect((await w.state()).pending.size).toBe(1);
+    await w.apply(desired, { allowRecreate: ['all'] });
+    await w.apply(desired, { allowRecreate: ['all'] });
+    expect((await w.state()).pending.size).toBe(1);
+    expect(w.emulator.world.agents.size).toBe(2);
+  });
+});
