@@ -123,7 +123,7 @@ describe('a resource that leaves the manifests', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('has its record again when it comes back, and a new one only when that is gone', async () => {
+  it('has its record again when it comes back, and a new one only where that is missing and it is allowed', async () => {
     const w = await Workspace.open();
     const desired = [agent('a'), webhook('h'), number('n', { number: '+12025550120' })];
     await w.apply(desired);
@@ -141,7 +141,9 @@ describe('a resource that leaves the manifests', () => {
 
     await w.apply([]);
     w.emulator.dashboard.remove('agents', before.get('Agent/a')?.id ?? '');
-    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({ action: 'create' });
+    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({ action: 'blocked' });
+    const allowed = await w.plan(desired, { allowRecreate: ['Agent/a'] });
+    expect(at(allowed, 'Agent/a')).toMatchObject({ action: 'create' });
   });
 });
 
