@@ -28,4 +28,6 @@ export interface Takes {
   readonly severalWorkspaces?: true;
   /** It has many runs, and says itself when one begins and ends. */
   readonly ownRuns?: true;
+  /** It needs no project: none is looked for above, and no `.env` is read. */
+  readonly withoutProject?: boolean;
 }

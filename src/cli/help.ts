@@ -58,8 +58,8 @@ function globalFlags(command: Command, helper: Help): string[] {
     .visibleGlobalOptions(command)
     .filter(({ long }) => long !== '--version')
     .map(({ short, long }) => short ?? long);
-  const text = `${names.join(', ')} (see voxform --help)`;
-  return [helper.styleTitle('Global flags:'), helper.boxWrap(`  ${text}`, helper.helpWidth ?? 80), ''];
+  const title = helper.styleTitle('Global flags:');
+  return [title, `  ${names.join(', ')}`, '  voxform --help says what they do.', ''];
 }
 
 /** The names of the commands that lead to one, without our own: `state list`. */

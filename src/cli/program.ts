@@ -35,6 +35,7 @@ export interface GlobalFlags {
   readonly workspace?: readonly string[];
   readonly color: boolean;
   readonly cache?: boolean;
+  readonly envFile?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   /** Absent where the command may choose. */
@@ -56,7 +57,7 @@ export function createProgram(start: Start): Command {
     .description('Manage voice-agent workspaces from YAML in Git.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .option('-C, --chdir <dir>', 'run in this folder')
+    .option('-C, --chdir <dir>', 'run in this folder (default: the nearest project, upwards)')
     .option(
       '-w, --workspace <name>',
       'the workspace, or several where a command takes them (default: VOXFORM_WORKSPACE, default_workspace)',
@@ -64,6 +65,7 @@ export function createProgram(start: Start): Command {
     )
     .option('--no-color', 'no colours; NO_COLOR does the same')
     .option('--no-cache', 'parse every manifest, also those that are unchanged')
+    .option('--no-env-file', 'do not read the .env beside voxform.yaml')
     .option('-q, --quiet', 'no progress, no notes')
     .option('-v, --verbose', 'also what is unchanged, and every request')
     .addOption(

@@ -9,10 +9,11 @@ import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/local.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
-import type { Action, Context } from './context.ts';
+import type { Action, Context, Takes } from './context.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
+import { type Around, inProject, seenFromHere } from './project-around.ts';
 import { spelledOut } from './spelling.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
@@ -48,7 +49,8 @@ export async function run(host: Host): Promise<number> {
     };
     if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
     const performed = takes?.severalWorkspaces ? action : forOneWorkspace(action);
-    exitCode = await perform(performed, { host, context, wantsJson });
+    const flags = program.optsWithGlobals<GlobalFlags>();
+    exitCode = await perform(performed, { host, context, wantsJson, around: aroundFor(flags, takes) });
     if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   });
@@ -104,19 +106,35 @@ function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
 
+function aroundFor(flags: GlobalFlags, takes: Takes = {}): Around | undefined {
+  if (takes.withoutProject === true) return undefined;
+  return {
+    isNamed: flags.chdir !== undefined,
+    usesEnvFile: flags.envFile ?? true,
+    isSilent: takes.ownRuns === true,
+  };
+}
+
 interface Performing {
   readonly host: Host;
   readonly context: Context;
   /** True where a program reads the result, or why there is none. */
   readonly wantsJson: boolean;
+  /** Where its project is; undefined where it needs none. */
+  readonly around: Around | undefined;
 }
 
-async function perform(action: Action, { host, context, wantsJson }: Performing): Promise<number> {
+async function perform(
+  action: Action,
+  { host, context: outer, wantsJson, around }: Performing,
+): Promise<number> {
+  let context = outer;
   const { log, terminal, redactor } = context;
   let exitCode: number;
   let failure: unknown;
   await log.begin('text');
   try {
+    if (around !== undefined) context = inProject(context, around);
     exitCode = await action(context);
     const lost = await terminal.lost();
     if (lost !== undefined) {
@@ -188,7 +206,7 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
   }
   const diagnostics = diagnosticsOf(error);
   if (diagnostics !== undefined) {
-    log.block('error', renderDiagnostics(diagnostics, terminal.errorStyle));
+    log.block('error', renderDiagnostics(seenFromHere(context, diagnostics), terminal.errorStyle));
     return ExitCode.error;
   }
   const command = `voxform ${args[0] ?? ''}`.trim();

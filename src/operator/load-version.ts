@@ -6,6 +6,7 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { fileUses } from '../project/file-uses.ts';
+import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
@@ -54,7 +55,7 @@ export async function loadVersion(
   const { env } = context;
   let inputs: InputFiles = {
     folders: [],
-    files: [path.join(version.folder, 'voxform.yaml')],
+    files: projectFilesOf(version.folder),
     secretsDir: undefined,
   };
   try {
@@ -90,7 +91,11 @@ function inputsOf({ project, workspace: { secretsDir }, read }: Parts): InputFil
     .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
   return {
     folders: [...new Set(bases)],
-    files: [path.join(root, 'voxform.yaml'), ...fileUses(project, read.declarations).keys()],
+    files: [...projectFilesOf(root), ...fileUses(project, read.declarations).keys()],
     secretsDir,
   };
+}
+
+function projectFilesOf(folder: string): string[] {
+  return PROJECT_FILES.map((name) => path.join(folder, name));
 }

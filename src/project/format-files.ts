@@ -6,8 +6,8 @@ import type { KindSchema } from '../manifests/kind-schema.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import type { FileEdit } from './edit-plan.ts';
 import { editableFile } from './editable-file.ts';
+import { PROJECT_FILES } from './find-project.ts';
 import { manifestOrder, projectOrder } from './format-order.ts';
-import { PROJECT_FILE } from './load-project.ts';
 import type { Project } from './project.ts';
 
 export interface FormattedFiles {
@@ -43,7 +43,7 @@ export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFil
   for (const file of files) {
     try {
       const { mark, text } = editableFile(root, path.join(root, file));
-      const isProject = file === PROJECT_FILE;
+      const isProject = PROJECT_FILES.includes(file);
       const formatted = formatText(
         text,
         isProject ? () => projectOrder(kinds) : (value) => manifestOrder(value, kinds),

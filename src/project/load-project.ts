@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { DocumentFile } from '../manifests/document-file.ts';
 import type { Finding } from '../manifests/finding.ts';
@@ -10,12 +10,11 @@ import { UserError } from '../problems/user-error.ts';
 import type { Json } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
+import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
 import { overrides } from './overrides.ts';
 import type { Project } from './project.ts';
 import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
-
-export const PROJECT_FILE = 'voxform.yaml';
 
 export interface LoadProjectOptions {
   /** The project folder. */
@@ -35,11 +34,11 @@ export interface LoadProjectOptions {
 export async function loadProject({ cwd, env, localRoot, mayCache }: LoadProjectOptions): Promise<Project> {
   const root = realFolder(cwd);
   const documents = mayCache === true ? new DocumentFile(root) : undefined;
-  const file = path.join(root, PROJECT_FILE);
-  const read = readTextFile(file, root);
-  if ('text' in read) return parseProject(read.text, { root, env, localRoot, documents });
-  if (existsSync(file)) {
-    throw new InvalidProject([{ severity: 'error', file: PROJECT_FILE, ...read.problem }]);
+  const file = projectFileIn(root);
+  if (file !== undefined) {
+    const read = readTextFile(path.join(root, file), root);
+    if ('text' in read) return parseProject(read.text, { root, file, env, localRoot, documents });
+    throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
   if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProject(root);
@@ -81,11 +80,6 @@ function realFolder(cwd: string): string {
 }
 
 function noProject(root: string): UserError {
-  if (existsSync(path.join(root, 'voxform.yml'))) {
-    return new UserError(`${root} has a voxform.yml, but the project file is called ${PROJECT_FILE}`, {
-      hint: `Rename it to ${PROJECT_FILE}.`,
-    });
-  }
   return new UserError(`there is no ${PROJECT_FILE} in ${root}`, {
     hint: 'Make one with `voxform init`, name the folder of another with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
   });
@@ -96,6 +90,8 @@ export interface ProjectPlace
     Pick<Project, 'documents'> {
   /** The project folder, a real path. */
   readonly root: string;
+  /** Name of its project file. */
+  readonly file: string | undefined;
 }
 
 /**
@@ -103,26 +99,25 @@ export interface ProjectPlace
  * @throws InvalidProject
  */
 export function parseProject(text: string, place: ProjectPlace): Project {
-  const { root, env, localRoot = root, documents } = place;
-  const { value, findings } = onlyDocument(text);
-  const checked =
-    value === undefined ? undefined : checkProject(value, { root, localRoot, env, file: PROJECT_FILE });
+  const { root, file = PROJECT_FILE, env, localRoot = root, documents } = place;
+  const { value, findings } = onlyDocument(text, file);
+  const checked = value === undefined ? undefined : checkProject(value, { root, localRoot, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents };
   if (project === undefined || all.length > 0) {
     throw new InvalidProject(
-      locate(all, (file) => path.join(root, file)),
+      locate(all, (each) => path.join(root, each)),
       project,
     );
   }
   return project;
 }
 
-function onlyDocument(text: string): { value: Json | undefined; findings: Finding[] } {
+function onlyDocument(text: string, file: string): { value: Json | undefined; findings: Finding[] } {
   const { documents, problems } = parseDocuments(text);
   const findings: Finding[] = problems.map((problem) => ({
     severity: 'error',
-    file: PROJECT_FILE,
+    file,
     ...problem,
   }));
   const [first, second] = documents;
@@ -131,7 +126,7 @@ function onlyDocument(text: string): { value: Json | undefined; findings: Findin
       severity: 'error',
       code: 'empty-file',
       message: 'the file is empty',
-      file: PROJECT_FILE,
+      file,
     });
   }
   if (second !== undefined) {
@@ -140,7 +135,7 @@ function onlyDocument(text: string): { value: Json | undefined; findings: Findin
       severity: 'error',
       code: 'extra-document',
       message,
-      file: PROJECT_FILE,
+      file,
       line: second.line,
       column: 1,
     });

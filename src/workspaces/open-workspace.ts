@@ -8,10 +8,11 @@ import { createClient } from '../platform/http-client.ts';
 import { createTransport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
 import { everythingWrong } from '../project/everything-wrong.ts';
+import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadListener, loadDesired } from '../project/load-desired.ts';
-import { loadProject, PROJECT_FILE } from '../project/load-project.ts';
+import { loadProject } from '../project/load-project.ts';
 import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
 import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
@@ -211,8 +212,8 @@ export async function openWorkspace(
  * @throws InvalidProject with all that is wrong in its file.
  */
 export function openProject(context: RunContext): Promise<Project> {
-  const { cwd, env, mayCache } = context;
-  return loadProject({ cwd, env, mayCache }).catch(async (error: unknown) => {
+  const { cwd, projectFolder = cwd, env, mayCache } = context;
+  return loadProject({ cwd: projectFolder, env, mayCache }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
   });
 }
@@ -224,7 +225,7 @@ async function withTheRest(
 ): Promise<InvalidProject> {
   const diagnostics = await everythingWrong(error, { kinds, lookups, env, name });
   return new InvalidProject(
-    diagnostics.filter(({ file, severity }) => file === PROJECT_FILE && severity === 'error'),
+    diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),
   );
 }
 

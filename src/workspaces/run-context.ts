@@ -21,6 +21,8 @@ export interface RunSignals {
 export interface RunContext {
   /** Absolute path of the folder to work in. */
   readonly cwd: string;
+  /** Absolute path of the project folder, where it is another one. */
+  readonly projectFolder?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The workspace asked for; the environment's or the project's own choice where absent. */
   readonly workspace: string | undefined;

@@ -321,10 +321,10 @@ describe('a folder without project file', () => {
     await expect(loading).rejects.toMatchObject({ hint: expect.stringContaining('voxform init') });
   });
 
-  it('points at a project file with the other ending', async () => {
+  it('takes a project file with the other ending', async () => {
     using folder = new TemporaryProject({ 'x/voxform.yml': PLAIN_PROJECT });
     const loading = loadProject({ cwd: `${folder.root}/x`, env: {} });
-    await expect(loading).rejects.toThrow('voxform.yml');
+    await expect(loading).resolves.toMatchObject({ file: 'voxform.yml' });
   });
 
   it('is no project when the folder is not there', async () => {

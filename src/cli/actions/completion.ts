@@ -7,6 +7,7 @@ import type { Cursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
 import { scripts } from '../completion/scripts.ts';
 import type { Context } from '../context.ts';
+import { inProject } from '../project-around.ts';
 
 export interface CompletionOptions {
   /** The words of a command line, each with an = before it; the last one is being typed. */
@@ -41,13 +42,14 @@ async function answerTo(
 ): Promise<string> {
   const cwdOf = ({ flags }: Cursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
   const silent = { warn() {}, info() {}, debug() {} };
-  const completed = await complete(program, words, (cursor) =>
-    projectSources({
-      ...context,
+  const completed = await complete(program, words, (cursor) => {
+    const here = { ...context, cwd: cwdOf(cursor) };
+    const around = { isNamed: cursor.flags.has('--chdir'), usesEnvFile: false, isSilent: true };
+    return projectSources({
+      ...inProject(here, around),
       log: silent,
-      cwd: cwdOf(cursor),
       workspace: cursor.flags.get('--workspace'),
-    }),
-  );
+    });
+  });
   return answerFor(shell, completed, cwdOf(completed.cursor));
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { PROJECT_FILE } from '../../project/load-project.ts';
+import { PROJECT_FILE } from '../../project/find-project.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { discoverEach, idsInState } from '../../workspaces/discover.ts';
 import { Drafter } from '../../workspaces/export/drafts.ts';

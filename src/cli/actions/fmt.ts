@@ -12,6 +12,7 @@ import { formatFiles, projectFiles } from '../../project/format-files.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { writeFiles } from '../../project/write-files.ts';
 import type { Context } from '../context.ts';
+import { seenFromHere } from '../project-around.ts';
 
 export interface FmtOptions {
   readonly check?: boolean;
@@ -20,15 +21,22 @@ export interface FmtOptions {
 
 /** Puts files into canonical form. With `check` or `diff` nothing is written. */
 export async function fmt(context: Context, names: readonly string[], options: FmtOptions): Promise<number> {
-  const { terminal, log, env, cwd } = context;
-  const { root, files } = names.length > 0 ? named(cwd, names) : await ofProject(cwd, env);
+  const { terminal, log, env, cwd, projectFolder = cwd } = context;
+  const { root, files } =
+    names.length > 0 ? named(projectFolder, cwd, names) : await ofProject(projectFolder, env);
   const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
   const isWriting = options.check !== true && options.diff !== true;
   // First, so that no file is named as changed that was not.
   if (isWriting) await writeFiles(root, edits);
-  if (options.diff) terminal.out(renderFileDiffs(edits, terminal.style));
-  else terminal.out(edits.map(({ file }) => `${visible(file)}\n`).join(''));
-  if (diagnostics.length > 0) log.block('error', renderDiagnostics(diagnostics, terminal.errorStyle));
+  if (options.diff) terminal.out(renderFileDiffs(seenFromHere(context, edits), terminal.style));
+  else
+    terminal.out(
+      seenFromHere(context, edits)
+        .map(({ file }) => `${visible(file)}\n`)
+        .join(''),
+    );
+  if (diagnostics.length > 0)
+    log.block('error', renderDiagnostics(seenFromHere(context, diagnostics), terminal.errorStyle));
   log.info(told(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
   return isWrong ? ExitCode.error : ExitCode.ok;
@@ -52,10 +60,11 @@ async function ofProject(cwd: string, env: Context['env']): Promise<Files> {
 }
 
 /** Files, and those in folders, that a person names. */
-function named(cwd: string, names: readonly string[]): Files {
-  const root = real(cwd);
+function named(folder: string, cwd: string, names: readonly string[]): Files {
+  const root = real(folder);
+  const here = real(cwd);
   const files = names.flatMap((name) => {
-    const absolute = path.resolve(root, name);
+    const absolute = path.resolve(here, name);
     const relative = path.relative(root, absolute).replaceAll(path.sep, '/');
     if (!isInside(real(absolute), root) || !isInside(absolute, root)) {
       throw new UserError(`${name} lies outside the project folder`, {

@@ -14,8 +14,8 @@ secrets/
 
 export const editorSettings = `{
   "yaml.schemas": {
-    "./schemas/manifest.schema.json": ["manifests/**/*.yaml", "manifests/**/*.yml"],
-    "./schemas/project.schema.json": ["voxform.yaml"]
+    "./schemas/manifest.schema.json": ["manifests/**/*.yaml", "manifests/**/*.yml", "manifests/**/*.json"],
+    "./schemas/project.schema.json": ["voxform.yaml", "voxform.yml"]
   }
 }
 `;

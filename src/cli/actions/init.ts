@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { PROJECT_FILE } from '../../project/load-project.ts';
+import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { makeFolders } from '../../state/backends/make-folders.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -13,8 +13,9 @@ import { ciWorkflow, editorSettings, gitIgnore } from './init-settings.ts';
 export async function init(context: Context, folder: string): Promise<number> {
   const target = path.resolve(context.cwd, folder);
   const files = await projectFiles();
-  if (await exists(path.join(target, PROJECT_FILE))) {
-    throw new UserError(`${path.join(folder, PROJECT_FILE)} is there already: nothing was written`, {
+  const known = projectFileIn(target);
+  if (known !== undefined) {
+    throw new UserError(`${path.join(folder, known)} is there already: nothing was written`, {
       hint: 'Choose another folder: voxform init DIR',
     });
   }

@@ -14,6 +14,7 @@ import { selectWorkspace } from '../../project/select-workspace.ts';
 import { validateWorkspaces } from '../../project/validate-workspaces.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
+import { seenFromHere } from '../project-around.ts';
 import { severalNamed } from './several.ts';
 
 export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
@@ -44,7 +45,7 @@ async function validateSeveral(
   names: readonly string[] | 'all',
   { output, secrets }: ValidateOptions,
 ): Promise<number> {
-  const { cwd, env, mayCache, terminal, interrupts } = context;
+  const { cwd: here, projectFolder: cwd = here, env, mayCache, terminal, interrupts } = context;
   const mode = secrets ? 'offline-with-secrets' : 'offline';
   const validating = { cwd, env, mayCache, names, kinds, lookups, mode, signal: interrupts.stop } as const;
   const { workspaces, diagnostics } = await validateWorkspaces(validating);
@@ -72,7 +73,7 @@ async function validateSeveral(
 
 /** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
 async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
-  const { cwd, env, mayCache, workspace: name, interrupts } = context;
+  const { cwd: here, projectFolder: cwd = here, env, mayCache, workspace: name, interrupts } = context;
   try {
     const project = await loadProject({ cwd, env, mayCache });
     const workspace = selectWorkspace(project, { name, env, requireKey: false });
@@ -85,14 +86,10 @@ async function check(context: Context, { secrets }: ValidateOptions): Promise<De
   }
 }
 
-function rendered(
-  diagnostics: readonly Diagnostic[],
-  output: DiagnosticFormat,
-  { terminal }: Context,
-): string {
+function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {
   switch (output) {
     case 'text':
-      return renderDiagnostics(diagnostics, terminal.style);
+      return renderDiagnostics(seenFromHere(context, diagnostics), context.terminal.style);
     case 'json':
       return jsonText(diagnosticsJson(diagnostics));
     case 'junit':

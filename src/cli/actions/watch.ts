@@ -104,10 +104,10 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
 }
 
 function sourceOf(
-  { cwd, env, workspace, redactor }: Context,
+  { cwd, projectFolder = cwd, env, workspace, redactor }: Context,
   { git, ref = 'main', path = '.' }: WatchFlags,
 ): Source {
-  if (git === undefined) return folderSource(cwd);
+  if (git === undefined) return folderSource(projectFolder);
   return gitSource({
     url: git,
     ref,
@@ -131,10 +131,14 @@ function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): Wa
 }
 
 /** Of a checkout only the secrets may change: nobody writes to it again. */
-function filesOf({ cwd, log }: Context, { isAtomic }: Source, changed: () => void): FileWatch {
+function filesOf(
+  { cwd, projectFolder = cwd, log }: Context,
+  { isAtomic }: Source,
+  changed: () => void,
+): FileWatch {
   const said = new Set<string>();
   const files = watchFiles({
-    folder: cwd,
+    folder: projectFolder,
     changed,
     onError: (error) => {
       const message = `not all files can be watched; the interval remains: ${messageOf(error)}`;

@@ -13,8 +13,10 @@ export function defineCompletion(program: Command, start: Start): void {
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
     .action((shell: Shell, options: CompletionOptions) =>
-      start(async (context) =>
-        (await import('../actions/completion.ts')).completion(context, { shell, program }, options),
+      start(
+        async (context) =>
+          (await import('../actions/completion.ts')).completion(context, { shell, program }, options),
+        { withoutProject: true },
       ),
     );
 }

@@ -18,6 +18,8 @@ export function defineEmulator(program: Command, start: Start): void {
     .option('--workspace-id <id>', 'id of the workspace')
     .option('--behaviour <json>', 'what the API leaves open, e.g. {"put":"replace"}', jsonObject)
     .action((flags: EmulatorFlags) =>
-      start(async (context) => (await import('../actions/emulator.ts')).emulator(context, flags)),
+      start(async (context) => (await import('../actions/emulator.ts')).emulator(context, flags), {
+        withoutProject: true,
+      }),
     );
 }

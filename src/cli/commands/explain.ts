@@ -13,6 +13,11 @@ export function defineExplain(program: Command, start: Start): void {
     .argument('[topic]', 'e.g. Agent.llm_config.temperature, metadata.labels, secret or project.guards')
     .addOption(outputOption(['text', 'json']))
     .action((topic: string | undefined, options: ExplainOptions) =>
-      start(async (context) => (await import('../actions/explain.ts')).explainTopic(context, topic, options)),
+      start(
+        async (context) => (await import('../actions/explain.ts')).explainTopic(context, topic, options),
+        {
+          withoutProject: true,
+        },
+      ),
     );
 }

@@ -10,6 +10,8 @@ export function defineInit(program: Command, start: Start): void {
     )
     .argument('[dir]', 'the folder', '.')
     .action((folder: string) =>
-      start(async (context) => (await import('../actions/init.ts')).init(context, folder)),
+      start(async (context) => (await import('../actions/init.ts')).init(context, folder), {
+        withoutProject: true,
+      }),
     );
 }

@@ -10,6 +10,8 @@ export function defineSchema(program: Command, start: Start): void {
     )
     .argument('[name]', 'manifest, project, state, plan, apply, drift, or a kind such as Agent', 'manifest')
     .action((name: string) =>
-      start(async (context) => (await import('../actions/schema.ts')).schema(context, name)),
+      start(async (context) => (await import('../actions/schema.ts')).schema(context, name), {
+        withoutProject: true,
+      }),
     );
 }

@@ -43,6 +43,8 @@ export function defineWatch(program: Command, start: Start): void {
     .action((flags: WatchFlags) =>
       start(async (context) => (await import('../actions/watch.ts')).watch(context, flags), {
         ownRuns: true,
+        // What comes from a repository must not change what the operator set.
+        withoutProject: flags.git !== undefined,
       }),
     );
 }

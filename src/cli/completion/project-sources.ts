@@ -28,7 +28,7 @@ export function projectSources(context: RunContext): Sources {
     addresses,
     managed,
     pending: async () => [...(await stateOf(context)).pending.keys()].map(plain),
-    workspaces: () => workspacesIn(context.cwd),
+    workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
     async readables() {
       const { readables } = await import('../../workspaces/readable.ts');
       return Object.entries(readables).map(([value, { description }]) => ({ value, description }));
@@ -60,11 +60,11 @@ function plain(value: string): Candidate {
 
 /** By name, as they stand in the file: what else is wrong in it does not matter here. */
 async function workspacesIn(folder: string): Promise<Candidate[]> {
-  const [{ PROJECT_FILE }, { parseDocuments }] = await Promise.all([
-    import('../../project/load-project.ts'),
+  const [{ projectFileIn }, { parseDocuments }] = await Promise.all([
+    import('../../project/find-project.ts'),
     import('../../manifests/parse-documents.ts'),
   ]);
-  const read = readTextFile(path.join(folder, PROJECT_FILE));
+  const read = readTextFile(path.join(folder, projectFileIn(folder) ?? ''));
   const [document] = 'text' in read ? parseDocuments(read.text).documents : [];
   const value: unknown = document?.value;
   const workspaces = isObject(value) && isObject(value.workspaces) ? Object.keys(value.workspaces) : [];
@@ -72,7 +72,13 @@ async function workspacesIn(folder: string): Promise<Candidate[]> {
 }
 
 /** The state on this machine. Throws where there is no project, and for a state that is kept elsewhere. */
-async function stateOf({ cwd, env, workspace: name, now }: RunContext): Promise<State> {
+async function stateOf({
+  cwd: here,
+  projectFolder: cwd = here,
+  env,
+  workspace: name,
+  now,
+}: RunContext): Promise<State> {
   const [{ createStore }, { readState }, { loadProject }, { selectWorkspace }] = await Promise.all([
     import('../../state/create-store.ts'),
     import('../../state/session.ts'),
@@ -87,7 +93,7 @@ async function stateOf({ cwd, env, workspace: name, now }: RunContext): Promise<
   return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
 }
 
-async function declared({ cwd, env }: RunContext): Promise<Candidate[]> {
+async function declared({ cwd: here, projectFolder: cwd = here, env }: RunContext): Promise<Candidate[]> {
   const [{ loadProject }, { findFiles }] = await Promise.all([
     import('../../project/load-project.ts'),
     import('../../manifests/find-files.ts'),

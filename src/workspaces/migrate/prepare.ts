@@ -180,6 +180,7 @@ async function withNames(
   const edit = withPatches(to.project.root, to.workspace, patches);
   const project = parseProject(edit.after.replace(/^\uFEFF/, ''), {
     root: to.project.root,
+    file: to.project.file,
     env: context.env,
   });
   const { name } = to.workspace;

@@ -6,7 +6,7 @@ import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FileEdit } from '../../project/edit-plan.ts';
 import { editableFile } from '../../project/editable-file.ts';
-import { PROJECT_FILE } from '../../project/load-project.ts';
+import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import type { JsonObject } from '../../values/json.ts';
 
@@ -20,17 +20,18 @@ export function withPatches(
   for (const [address, patch] of added) {
     all[address] = mergePatch(patches[address] ?? {}, patch) as JsonObject;
   }
+  const file = projectFileIn(root) ?? PROJECT_FILE;
   try {
-    const { mark, text } = editableFile(root, path.join(root, PROJECT_FILE));
+    const { mark, text } = editableFile(root, path.join(root, file));
     const edit = { document: 0, path: ['workspaces', name, 'patches'], value: all };
     const edited = editText(text, [edit], { json: false });
     const [refused] = edited.refused;
     if (refused !== undefined) throw new CannotEdit(refused.why);
-    return { file: PROJECT_FILE, before: mark + text, after: mark + edited.text };
+    return { file, before: mark + text, after: mark + edited.text };
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error;
     throw new UserError(`the patches of the workspace ${name} cannot be written: ${error.message}`, {
-      hint: `The map of names becomes patches of that workspace in ${PROJECT_FILE}: write them by hand, and leave --map out.`,
+      hint: `The map of names becomes patches of that workspace in ${file}: write them by hand, and leave --map out.`,
       cause: error,
     });
   }

@@ -1,0 +1,41 @@
+import path from 'node:path';
+import { withEnvFile } from '../project/env-file.ts';
+import { findProjectFolder, projectFileIn } from '../project/find-project.ts';
+import type { Context } from './context.ts';
+
+export interface Around {
+  /** True where the person names the folder: nothing above it is looked at. */
+  readonly isNamed: boolean;
+  readonly usesEnvFile: boolean;
+  /** True for a command that says itself where it works. */
+  readonly isSilent: boolean;
+}
+
+/**
+ * The context in its project: the folder that has the project file, here or above, and the environment with the `.env` beside that file.
+ * @throws UserError
+ */
+export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile, isSilent }: Around): C {
+  const { cwd, env, log } = context;
+  const home = env.HOME ?? env.USERPROFILE;
+  const found = isNamed ? named(cwd) : findProjectFolder({ from: cwd, home, user: process.getuid?.() });
+  if (found === undefined) return context;
+  if (found !== cwd && !isSilent) log.info(`Using project ${found}`);
+  return { ...context, projectFolder: found, env: usesEnvFile ? withEnvFile(found, env) : env };
+}
+
+function named(folder: string): string | undefined {
+  return projectFileIn(folder) === undefined ? undefined : folder;
+}
+
+/** Files of the project under the names that they have from where the person stands, as compilers show them. */
+export function seenFromHere<T extends { readonly file: string }>(
+  { cwd, projectFolder = cwd }: Pick<Context, 'cwd' | 'projectFolder'>,
+  items: readonly T[],
+): readonly T[] {
+  if (projectFolder === cwd) return items;
+  return items.map((item) => ({
+    ...item,
+    file: path.relative(cwd, path.join(projectFolder, item.file)).replaceAll(path.sep, '/'),
+  }));
+}

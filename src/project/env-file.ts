@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { parseEnv } from 'node:util';
+import type { Environment } from '../manifests/inputs.ts';
+import { readTextFile } from '../manifests/read-file.ts';
+import { UserError } from '../problems/user-error.ts';
+
+export const ENV_FILE = '.env';
+
+/** Variables that steer programs rather than hold values: a file that comes with a project does not set them. */
+const STEERING =
+  /^(PATH|HOME|USERPROFILE|SHELL|TMPDIR|(NODE|GIT|SSH|LD|DYLD|XDG|OTEL|NPM_CONFIG)_.*|((ALL|NO|HTTP|HTTPS)_PROXY))$/i;
+
+const ASSIGNMENT =
+  /^[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n'"`]?[^\n]*)[^\n]*$/gm;
+
+/**
+ * The environment with what the `.env` of a folder adds. It never changes a variable that is set, be it to nothing.
+ * @throws UserError where the file cannot be read, or a line of it is no assignment.
+ */
+export function withEnvFile(folder: string, env: Environment): Environment {
+  const text = textOf(path.join(folder, ENV_FILE));
+  if (text === undefined) return env;
+  const added = Object.entries(parseEnv(text)).filter(([name]) => !STEERING.test(name));
+  return Object.assign(
+    Object.create(null) as Record<string, string | undefined>,
+    Object.fromEntries(added),
+    set(env),
+  );
+}
+
+function set(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+}
+
+/** Undefined where there is none. A folder of that name belongs to some other tool. */
+function textOf(file: string): string | undefined {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return undefined;
+  const read = readTextFile(file);
+  if ('problem' in read) throw broken(file, read.problem.message, read.problem.line);
+  const odd = read.text
+    .replaceAll('\r\n', '\n')
+    .replace(ASSIGNMENT, (found) => found.replace(/[^\n]/g, ''))
+    .split('\n')
+    .findIndex((line) => line.trim() !== '' && !line.trim().startsWith('#'));
+  if (odd !== -1) throw broken(file, 'expected NAME=value', odd + 1);
+  return read.text;
+}
+
+/** Without the line itself, which may be a secret. */
+function broken(file: string, problem: string, line: number | undefined): UserError {
+  return new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, {
+    hint: 'Correct the file, or run with --no-env-file.',
+  });
+}

@@ -1,0 +1,165 @@
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { withEnvFile } from '../../src/project/env-file.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { API_KEY, agentManifest, projectFile, testWorkspace } from './workspace.ts';
+
+async function belowIn(root: string): Promise<string> {
+  const below = path.join(await realpath(root), 'manifests', 'deep');
+  await mkdir(below, { recursive: true });
+  return below;
+}
+
+describe('a command run below the project', () => {
+  it('uses the project above, says so once, and keeps its state there', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const cwd = await belowIn(workspace.folder.root);
+    await mkdir(path.join(cwd, '.git'));
+    const env = { VOXFORM_API_KEY: API_KEY };
+    const applied = await command(['apply', '-y'], { cwd, env });
+    expect(applied.code).toBe(0);
+    const root = await realpath(workspace.folder.root);
+    expect(applied.stderr.split(`Using project ${root}`)).toHaveLength(2);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
+  it('is silent with -q, and where the project is here', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const cwd = await belowIn(workspace.folder.root);
+    expect((await command(['validate', '-q'], { cwd })).stderr).toBe('');
+    expect((await workspace.run('validate')).stderr).toBe('');
+  });
+
+  it('takes paths of the command line, and shows those of manifests, from where the person stands', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const cwd = await belowIn(workspace.folder.root);
+    const env = { VOXFORM_API_KEY: API_KEY };
+    expect((await command(['plan', '-out', 'a.plan'], { cwd, env })).code).toBe(0);
+    expect((await workspace.run('apply', 'manifests/deep/a.plan', '-y')).code).toBe(0);
+    await workspace.folder.write('manifests/b.yaml', agentManifest('b').replace('prompt:', 'promt:'));
+    expect((await command(['validate'], { cwd })).stdout).toMatch(/^\.\.\/b\.yaml:8:5 /);
+    expect((await command(['plan'], { cwd, env })).stderr).toMatch(/^\.\.\/b\.yaml:8:5 /m);
+    const json = await command(['validate', '--json'], { cwd });
+    expect(JSON.parse(json.stdout).diagnostics[0].file).toBe('manifests/b.yaml');
+  });
+
+  it('looks nowhere else with -C', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const cwd = await belowIn(workspace.folder.root);
+    const { code, stderr } = await command(['validate', '-C', '.'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain('there is no voxform.yaml');
+  });
+
+  it('looks no higher than the home folder', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const cwd = await belowIn(workspace.folder.root);
+    const from = (HOME: string) => command(['validate'], { cwd, env: { HOME } });
+    expect((await from(path.dirname(cwd))).code).toBe(1);
+    expect((await from(workspace.folder.root)).code).toBe(0);
+  });
+
+  it('makes a project of the folder with init, whatever is above', async () => {
+    await using workspace = await testWorkspace({});
+    const cwd = await belowIn(workspace.folder.root);
+    const { code, stdout, stderr } = await command(['init'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('created  voxform.yaml');
+  });
+});
+
+describe('voxform.yml', () => {
+  it('is a project file', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yml': agentManifest('a') });
+    await using folder = await temporaryFolder({
+      'voxform.yml': projectFile(workspace.emulator),
+      'manifests/a.yml': agentManifest('a'),
+    });
+    const { code, stdout } = await command(['validate'], { cwd: folder.root });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Valid: 1 Agent in 1 file.\n' });
+    await folder.write('voxform.yml', 'version: 1\nworkspace: {}\n');
+    expect((await command(['validate'], { cwd: folder.root })).stdout).toMatch(/^voxform\.yml:\d/);
+  });
+
+  it('is refused beside a voxform.yaml', async () => {
+    await using workspace = await testWorkspace({ 'voxform.yml': 'version: 1\n' });
+    const { code, stderr } = await workspace.run('validate');
+    expect(code).toBe(1);
+    expect(stderr.replace(/\s+/g, ' ')).toContain('two project files, voxform.yaml and voxform.yml');
+  });
+});
+
+describe('.env', () => {
+  it('holds what is not set, and is left alone with --no-env-file', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('a'),
+      '.env': `# the key\nexport VOXFORM_API_KEY='${API_KEY}'\n\nOTHER="two\nlines"\n`,
+    });
+    const cwd = await belowIn(workspace.folder.root);
+    const { code, stdout, stderr } = await command(['plan'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toContain(API_KEY);
+    const without = await command(['plan', '--no-env-file'], { cwd });
+    expect(without.code).toBe(1);
+    expect(without.stderr).toContain('VOXFORM_API_KEY');
+  });
+
+  it('never changes what is set, be it to nothing', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('a'),
+      '.env': 'VOXFORM_API_KEY=of the file\nVOXFORM_BASE_URL=http://127.0.0.1:1\n',
+    });
+    const { url } = workspace.emulator;
+    expect((await workspace.runWith({ VOXFORM_BASE_URL: url }, 'plan')).code).toBe(0);
+    const empty = await workspace.runWith({ VOXFORM_BASE_URL: url, VOXFORM_API_KEY: '' }, 'plan');
+    expect(empty.stderr).toContain('VOXFORM_API_KEY');
+  });
+
+  it.each([
+    ['GOOD=1\nsecret-without-a-name\n', '.env:2: expected NAME=value', 'a line that is no assignment'],
+    [Buffer.from('A=1\nB=\xff', 'latin1'), '.env:2: the file is not valid UTF-8', 'bytes that are no text'],
+    ['A'.repeat(1_100_000), 'more than 1 MiB', 'more than anyone writes'],
+  ])('says where it is broken, and not what it holds', async (text, message, _reason) => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    await writeFile(path.join(workspace.folder.root, '.env'), text);
+    const { code, stderr } = await workspace.run('plan');
+    expect(code).toBe(1);
+    expect(stderr.replace(/\s+/g, ' ')).toContain(message);
+    expect(stderr.replace(/\s+/g, ' ')).toContain('--no-env-file');
+    expect(stderr).not.toContain('secret-without-a-name');
+    expect((await workspace.run('plan', '--no-env-file')).code).toBe(0);
+  });
+
+  it('does not steer programs', async () => {
+    const read = withEnvFile(
+      await envFolder('GIT_SSH_COMMAND=x\nhttps_proxy=x\nNODE_OPTIONS=x\nGOOD=1\n'),
+      {},
+    );
+    expect({ ...read }).toEqual({ GOOD: '1' });
+  });
+});
+
+async function envFolder(text: string): Promise<string> {
+  const folder = await temporaryFolder({ '.env': text });
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return folder.root;
+}
+
+describe('validate --secrets', () => {
+  it('names what a webhook of notify needs', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const notify = `notify:
+  - url: { $secret: CHAT_HOOK }
+    secret_header: { name: X-Token, value: { $env: HOOK_TOKEN } }
+`;
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, notify));
+    expect((await workspace.run('validate')).code).toBe(0);
+    const { code, stdout } = await workspace.run('validate', '--secrets');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/voxform\.yaml:8:10 .*CHAT_HOOK[\s\S]*voxform\.yaml:9:\d+ .*HOOK_TOKEN/);
+    const env = { CHAT_HOOK: 'http://127.0.0.1:1/x', HOOK_TOKEN: 't' };
+    expect((await workspace.runWith(env, 'validate', '--secrets')).code).toBe(0);
+  });
+});
