@@ -221,6 +221,7 @@ describe('the address of a repository', () => {
     ['file:///srv/a.git', 'file:///srv/a.git'],
     ['../a.git', '/a.git'],
     ['/srv/a.git', '/srv/a.git'],
+    ['my voices/a.git', '/here/my voices/a.git'],
   ])('%s', (text, url) => {
     expect(parseGitAddress(text, '/here')).toMatchObject({ url, shown: url });
   });

@@ -20,11 +20,13 @@ const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
  * @throws UserError for what git would take for an option or for a command to run.
  */
 export function parseGitAddress(text: string, cwd: string): GitAddress {
-  if (text === '' || text.startsWith('-') || /[\p{Cc}\s]/u.test(text))
+  if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
     throw refused('is not the address of a repository');
   if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text)) throw refused('names a helper program, which is not run');
-  if (URL.canParse(text) && text.includes('://')) return fromUrl(new URL(text));
-  if (text.includes('://')) throw refused('is not a URL');
+  if (text.includes('://')) {
+    if (!URL.canParse(text) || /\s/u.test(text)) throw refused('is not a URL');
+    return fromUrl(new URL(text));
+  }
   const isRemote = /^([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^:]/.test(text) && !path.isAbsolute(text);
   if (isRemote) return { url: text, shown: text, credentials: undefined };
   const absolute = path.resolve(cwd, text);

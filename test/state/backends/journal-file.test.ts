@@ -135,7 +135,7 @@ describe('the journal', () => {
     const lock = lockRequest({ notice: (text) => notices.push(text) });
     await (await openSession(storeAt(path), sessionOptions({ lock }))).close();
     expect(notices.join()).toMatch(/belonged to another state.*Agent\/a \(id-a\)/);
-    const aside = /kept as (\S+) /.exec(notices.join())?.[1] ?? '';
+    const aside = /kept as (.+?\.aside-\S+) /.exec(notices.join())?.[1] ?? '';
     expect(parseJournal(await readFile(aside), aside).entries).toEqual(stranger);
   });
 

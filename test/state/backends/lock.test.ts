@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nodeFiles } from '../../../src/state/backends/files.ts';
+import { nodeFiles, shellWord } from '../../../src/state/backends/files.ts';
 import type { LockRequest } from '../../../src/state/store.ts';
 import { failureOf, lockRequest, saved, statePath, storeAt } from '../temporary-state.ts';
 
@@ -255,7 +255,7 @@ describe('the lock', () => {
     const error = await failureOf(storeAt(path).lock(lockRequest()));
     expect([error.message, error.hint]).toEqual([
       expect.stringContaining('is damaged'),
-      expect.stringContaining(`rm ${path}.lock`),
+      expect.stringContaining(`rm ${shellWord(`${path}.lock`)}`),
     ]);
   });
 });
