@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import type { PlatformClient } from './client.ts';
 import { type Query, queryText } from './connection.ts';
-import { PER_PAGE, pages } from './pages.ts';
+import { heldList, PER_PAGE, pages, passingList } from './pages.ts';
 import { type Asked, readItems, readPage, readRecord, refuseOther } from './read-answer.ts';
 import {
   agentRecord,
@@ -34,22 +34,26 @@ export function createClient({ transport, workspaceId }: ClientOptions): Platfor
       get: async (id) => named(agentRecord, id, agent(id)),
       create: async (body) => write(agentRecord, { method: 'POST', path: '/api/v1/agents' }, body),
       update: async (id, body) => write(agentRecord, { method: 'PUT', path: agent(id) }, body),
-      versions: (id) => list(versionSummary, `${agent(id)}/versions`),
+      versions: (id) => list(versionSummary, `${agent(id)}/versions`, ({ version }) => version),
       version: async (id, version) => get(agentRecord, `${agent(id)}/versions/${segment(String(version))}`),
       latestVersion: async (id) => get(agentRecord, `${agent(id)}/versions/latest`),
     },
     numbers: {
-      list: () => list(numberRecord, '/api/v1/numbers'),
+      list: () => list(numberRecord, '/api/v1/numbers', byId),
       create: async (body) => write(numberRecord, { method: 'POST', path: '/api/v1/numbers' }, body),
     },
-    knowledgeBases: { list: () => list(knowledgeBaseRecord, '/api/v1/knowledge-bases') },
+    knowledgeBases: { list: () => list(knowledgeBaseRecord, '/api/v1/knowledge-bases', byId) },
     calls: {
       list: (filter = {}) =>
-        pages(async (cursor) => {
-          const asked: Asked = { method: 'GET', path: '/api/v1/call-histories' };
-          const body = { ...filter, per_page: PER_PAGE, cursor };
-          return readPage(callRecord, asked, await transport.send({ ...asked, body }));
-        }),
+        pages(
+          async (cursor) => {
+            const asked: Asked = { method: 'GET', path: '/api/v1/call-histories' };
+            const body = { ...filter, per_page: PER_PAGE, cursor };
+            return readPage(callRecord, asked, await transport.send({ ...asked, body }));
+          },
+          byId,
+          passingList,
+        ),
       get: async (id) => named(callRecord, id, `/api/v1/call-histories/${segment(id)}`),
     },
     webhooks: {
@@ -57,14 +61,18 @@ export function createClient({ transport, workspaceId }: ClientOptions): Platfor
       create: async (body) => write(webhookRecord, { method: 'POST', path: '/api/v1/webhooks' }, body),
     },
     users: {
-      list: () => list(userRecord, `${workspace()}/users`),
+      list: () => list(userRecord, `${workspace()}/users`, byId),
       update: async (id, body) =>
         write(userRecord, { method: 'PUT', path: `${workspace()}/users/${segment(id)}` }, body),
     },
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
-    apiKeys: { list: () => list(apiKeyRecord, '/api/v1/api-keys') },
+    apiKeys: { list: () => list(apiKeyRecord, '/api/v1/api-keys', byId) },
     close: () => transport.close(),
   };
+}
+
+function byId({ id }: { readonly id: string | number }): string | number {
+  return id;
 }
 
 function requestsOver(transport: Transport) {
@@ -89,21 +97,29 @@ function requestsOver(transport: Transport) {
     async write<T>(schema: z.ZodType<T>, asked: Asked, body: unknown): Promise<T> {
       return readRecord(schema, asked, await transport.send({ ...asked, body }));
     },
-    list: <T>(schema: z.ZodType<T>, path: string) =>
-      pages(async (cursor) => {
-        const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
-        return readPage(schema, asked, answer);
-      }),
+    list: <T>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
+      pages(
+        async (cursor) => {
+          const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
+          return readPage(schema, asked, answer);
+        },
+        keyOf,
+        heldList,
+      ),
     /**
      * The cursor is the id of the last invoice. Nothing tells the last page, and the platform may give fewer than it was
      * asked for, so only an empty page ends the list.
      */
     invoices: (path: string) =>
-      pages(async (cursor) => {
-        const { asked, answer } = await ask(path, { limit: PER_PAGE, starting_after: cursor });
-        const items = readItems(invoiceRecord, asked, answer);
-        return { items, next: items.at(-1)?.id, path: asked.path };
-      }),
+      pages(
+        async (cursor) => {
+          const { asked, answer } = await ask(path, { limit: PER_PAGE, starting_after: cursor });
+          const items = readItems(invoiceRecord, asked, answer);
+          return { items, next: items.at(-1)?.id, path: asked.path };
+        },
+        byId,
+        heldList,
+      ),
   };
 }
 

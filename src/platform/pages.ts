@@ -11,29 +11,91 @@ export interface Page<T> {
   readonly path: string;
 }
 
+export interface ListBounds {
+  /** More pages than a real list has: what goes on after them would never end. */
+  readonly mostPages: number;
+  /** How many keys and cursors are remembered, the latest ones: all of those that a list has which is held anyway. */
+  readonly remembers: number;
+}
+
+/** 100,000 records even where the platform gives 20 a page, and half a million at 100: what memory holds, and no workspace has. */
+const HELD_PAGES = 5_000;
+
+/** For a list whose records are all held: each is given once, wherever it comes again. */
+export const heldList: ListBounds = {
+  mostPages: HELD_PAGES,
+  remembers: HELD_PAGES * PER_PAGE,
+};
+
 /**
- * The records of a list, in the platform's order. A page is asked for when the one before it has been used up.
+ * For a list that passes by, such as calls, of which there may be millions. New records push earlier ones from a page to the
+ * next, so that what comes twice comes soon.
+ */
+export const passingList: ListBounds = {
+  mostPages: 100_000,
+  remembers: 10 * PER_PAGE,
+};
+
+/**
+ * The records of a list, in the platform's order, each once: where a record stands on two pages, the first one counts, because it
+ * has been given away by then. A page is asked for when the one before it has been used up.
  *
  * @param read gives the page at a cursor; the first one without.
- * @throws PlatformError `cursor-loop` where a cursor comes a second time, which would never end.
+ * @param keyOf tells one record from another.
+ * @throws PlatformError `cursor-loop` where a cursor comes a second time, or the list does not end.
  */
-export async function* pages<T>(read: (cursor: string | undefined) => Promise<Page<T>>): AsyncGenerator<T> {
-  const seen = new Set<string>();
+export async function* pages<T>(
+  read: (cursor: string | undefined) => Promise<Page<T>>,
+  keyOf: (item: T) => string | number,
+  { mostPages, remembers }: ListBounds,
+): AsyncGenerator<T> {
+  const cursors = new Latest<string>(remembers);
+  const keys = new Latest<string | number>(remembers);
   let cursor: string | undefined;
-  do {
+  for (let count = 1; ; count++) {
     const page = await read(cursor);
     // Before the records: a page that comes again would give them twice.
-    if (page.next !== undefined && seen.has(page.next)) throw cursorLoop(page.path);
-    yield* page.items;
+    if (page.next !== undefined && !cursors.add(page.next)) throw cursorLoop(page.path);
+    for (const item of page.items) if (keys.add(keyOf(item))) yield item;
     cursor = page.next;
-    if (cursor !== undefined) seen.add(cursor);
-  } while (cursor !== undefined);
+    if (cursor === undefined) return;
+    if (count >= mostPages) throw endless(page.path, mostPages);
+  }
+}
+
+/** Remembers what was added last, up to a number of things. */
+class Latest<T> {
+  readonly #seen = new Set<T>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** False where it is remembered already. */
+  add(value: T): boolean {
+    if (this.#seen.has(value)) return false;
+    this.#seen.add(value);
+    if (this.#seen.size > this.#most) {
+      // A set keeps the order in which things came.
+      this.#seen.delete(this.#seen.values().next().value as T);
+    }
+    return true;
+  }
 }
 
 function cursorLoop(path: string): PlatformError {
+  return neverEnding(path, 'the platform gives the same cursor a second time, so the list would never end');
+}
+
+function endless(path: string, count: number): PlatformError {
+  return neverEnding(path, `the list has more than ${count} pages, so it seems to have no end`);
+}
+
+function neverEnding(path: string, problem: string): PlatformError {
   return new PlatformError(
     'cursor-loop',
     { method: 'GET', path, outcome: 'not-done' },
-    `GET ${path}: the platform gives the same cursor a second time, so the list would never end`,
+    `GET ${path}: ${problem}`,
   );
 }

@@ -72,13 +72,18 @@ describe('a list', () => {
     { path: '/api/v1/api-keys', list: (client) => client.apiKeys.list() },
   ])('of $path is read a hundred a page, to its end', async ({ path, list }) => {
     const item = { id: '01A', number: '1', name: 'n', email: 'e', version: 1 };
-    const data = [path.endsWith('/api-keys') ? { ...item, id: 7 } : item];
+    const numbered = (index: number) => ({
+      ...item,
+      id: path.endsWith('/api-keys') ? index : `01A${index}`,
+      version: index,
+    });
+    // The second record stands on two pages.
     const { client, seen } = await clientFor(
-      { data, meta: { per_page: 100, next_cursor: 'a+b/c=', prev_cursor: null } },
-      { data, meta: { per_page: 100, next_cursor: 'z', previous_cursor: 'a' } },
-      { data, meta: { per_page: 100, next_cursor: null, previous_cursor: 'y' } },
+      { data: [numbered(1), numbered(2)], meta: { per_page: 100, next_cursor: 'a+b/c=', prev_cursor: null } },
+      { data: [numbered(2)], meta: { per_page: 100, next_cursor: 'z', previous_cursor: 'a' } },
+      { data: [numbered(3)], meta: { per_page: 100, next_cursor: null, previous_cursor: 'y' } },
     );
-    expect(await collect(list(client))).toHaveLength(3);
+    expect(await collect(list(client))).toEqual([numbered(1), numbered(2), numbered(3)]);
     expect(lines(seen)).toEqual([
       `GET ${path}?per_page=100`,
       `GET ${path}?per_page=100&cursor=a%2Bb%2Fc%3D`,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Page, pages } from '../../src/platform/pages.ts';
+import { heldList, type Page, pages, passingList } from '../../src/platform/pages.ts';
 import { collect } from './collect.ts';
 
 function reading(list: readonly Page<number>[]) {
@@ -14,24 +14,30 @@ function reading(list: readonly Page<number>[]) {
   return { asked, read };
 }
 
+const itself = (item: number): number => item;
+const byId = ({ id }: { readonly id: string }): string => id;
+
 const page = (items: number[], next?: string): Page<number> => ({ items, next, path: '/list' });
 
 describe('a list', () => {
   it('gives every record once, in order, however it is cut into pages', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(fc.integer(), { maxLength: 4 }), { minLength: 1 }), async (cut) => {
-        const { read, asked } = reading(
-          cut.map((items, index) => page(items, index + 1 < cut.length ? String(index + 1) : undefined)),
-        );
-        expect(await collect(pages(read))).toEqual(cut.flat());
-        expect(asked).toHaveLength(cut.length);
-      }),
+      fc.asyncProperty(
+        fc.array(fc.array(fc.nat({ max: 9 }), { maxLength: 4 }), { minLength: 1 }),
+        async (cut) => {
+          const { read, asked } = reading(
+            cut.map((items, index) => page(items, index + 1 < cut.length ? String(index + 1) : undefined)),
+          );
+          expect(await collect(pages(read, itself, heldList))).toEqual([...new Set(cut.flat())]);
+          expect(asked).toHaveLength(cut.length);
+        },
+      ),
     );
   });
 
   it('that is left early asks for no further page', async () => {
     const { read, asked } = reading([page([1, 2], '1'), page([3])]);
-    for await (const item of pages(read)) if (item === 2) break;
+    for await (const item of pages(read, itself, heldList)) if (item === 2) break;
     expect(asked).toEqual([undefined]);
   });
 
@@ -39,10 +45,55 @@ describe('a list', () => {
     { reason: 'at once', list: [page([1], '1'), page([2], '1')] },
     { reason: 'after a round', list: [page([1], '1'), page([2], '2'), page([3], '1')] },
   ])('whose cursor repeats $reason is an error, not a loop', async ({ list }) => {
-    await expect(collect(pages(reading(list).read))).rejects.toMatchObject({
+    await expect(collect(pages(reading(list).read, itself, heldList))).rejects.toMatchObject({
       reason: 'cursor-loop',
       outcome: 'not-done',
       message: 'GET /list: the platform gives the same cursor a second time, so the list would never end',
     });
+  });
+
+  it.each([
+    { reason: 'on the next page', list: [page([1, 2], '1'), page([2, 3])] },
+    { reason: 'on a later page', list: [page([1, 2], '1'), page([3], '2'), page([1, 2])] },
+    { reason: 'on the same page', list: [page([1, 1, 2, 3])] },
+  ])('gives a record that comes again $reason once', async ({ list }) => {
+    expect(await collect(pages(reading(list).read, itself, heldList))).toEqual([1, 2, 3]);
+  });
+
+  it('keeps what a record was when it came first', async () => {
+    const list = [
+      { items: [{ id: 'a', at: 1 }], next: '1', path: '/list' },
+      { items: [{ id: 'a', at: 2 }], next: undefined, path: '/list' },
+    ];
+    const read = async (cursor: string | undefined) =>
+      list[Number(cursor ?? 0)] as Page<{ id: string; at: number }>;
+    expect(await collect(pages(read, byId, passingList))).toEqual([{ id: 'a', at: 1 }]);
+  });
+
+  it.each([
+    { reason: 'that passes by', bounds: passingList, most: 100_000 },
+    { reason: 'that is held', bounds: heldList, most: 5_000 },
+  ])('$reason ends at a bound, however many new cursors and records there are', async ({ bounds, most }) => {
+    let asked = 0;
+    const read = async (): Promise<Page<{ id: string }>> => {
+      asked += 1;
+      return { items: [{ id: `record-${asked}` }], next: `cursor-${asked}`, path: '/list' };
+    };
+    let given = 0;
+    const all = (async () => {
+      for await (const _ of pages(read, byId, bounds)) given += 1;
+    })();
+    await expect(all).rejects.toMatchObject({
+      reason: 'cursor-loop',
+      outcome: 'not-done',
+      message: `GET /list: the list has more than ${most} pages, so it seems to have no end`,
+    });
+    expect([asked, given]).toEqual([most, most]);
+  });
+
+  it('remembers no more than it is told to', async () => {
+    const list = [page([1], '1'), page([2], '2'), page([3], '3'), page([3, 1])];
+    const two = { ...heldList, remembers: 2 };
+    expect(await collect(pages(reading(list).read, itself, two))).toEqual([1, 2, 3, 1]);
   });
 });
