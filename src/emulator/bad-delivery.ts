@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import type { EmulatorBehaviour } from './behaviour.ts';
 
 const PIECE = 16;
 
@@ -43,4 +45,20 @@ async function writeHead(answer: Response, outgoing: ServerResponse): Promise<Bu
     'content-length': String(body.length),
   });
   return body;
+}
+
+const COMPRESSING = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
+
+/** The answer with its body compressed; as it is without an encoding. */
+export async function compressed(
+  answer: Response,
+  encoding: EmulatorBehaviour['compresses'],
+): Promise<Response> {
+  if (encoding === null) return answer;
+  const body = COMPRESSING[encoding](Buffer.from(await answer.arrayBuffer()));
+  const { status } = answer;
+  const headers = new Headers(answer.headers);
+  headers.delete('content-length');
+  headers.set('content-encoding', encoding);
+  return new Response(new Uint8Array(body), { status, headers });
 }

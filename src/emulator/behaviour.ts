@@ -56,6 +56,8 @@ export const emulatorBehaviour = z.strictObject({
   errorStyle: z.enum(['message', 'errors', 'detail', 'html']).default('errors'),
   /** How many reads a new record is hidden from: by its id with a 404, and in the list of numbers. */
   showsNewAfterReads: z.int().min(0).default(0),
+  /** Compresses answers although nothing asks for it. */
+  compresses: z.enum(['gzip', 'deflate', 'br', 'zstd']).nullable().default(null),
   /** Milliseconds that every answer takes. */
   latencyMs: z.number().min(0).default(0),
   rateLimit: z

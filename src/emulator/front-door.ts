@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
-import { breakConnection, sendDripping, sendTruncated } from './bad-delivery.ts';
+import { breakConnection, compressed, sendDripping, sendTruncated } from './bad-delivery.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import type { EmulatorEnv } from './emulated.ts';
 import type { Fault, Faults } from './faults.ts';
@@ -31,9 +31,10 @@ export function frontDoor(
 ): (request: Request, bindings: HttpBindings) => Promise<Response> {
   return async (request, bindings) => {
     const body = await readBody(bindings.incoming);
-    const carryOut = async (): Promise<Response> => await parts.app.fetch(request, { ...bindings, body });
+    const carryOut = async (): Promise<Response> =>
+      compressed(await parts.app.fetch(request, { ...bindings, body }), parts.behaviour().compresses);
     const path = bindings.incoming.url ?? '/';
-    if (path.startsWith('/__emulator')) return carryOut();
+    if (path.startsWith('/__emulator')) return parts.app.fetch(request, { ...bindings, body });
     const received = writtenDown(request.method, path, body);
     parts.log.add(received);
     const latency = parts.behaviour().latencyMs;

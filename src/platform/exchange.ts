@@ -27,7 +27,7 @@ export interface ExchangeLimits {
 }
 
 /** No more is read of an answer that is not a success. */
-const REFUSAL_BYTES = 64 * 1024;
+export const REFUSAL_BYTES = 64 * 1024;
 
 /**
  * One request on its way. It hears from undici directly, because `onRequestStart` is the one moment that tells a request

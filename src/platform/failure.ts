@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { readErrorBody } from './error-body.ts';
 import { type Outcome, PlatformError } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
+import { DAMAGED } from './inflate.ts';
 import { oneLine } from './plain-text.ts';
 import { errorCode, isGateways404, isNobodyHere, type Method } from './retry.ts';
 
@@ -194,6 +195,7 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
   EPIPE: 'broke the connection',
   UND_ERR_SOCKET: 'broke the connection',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'broke the connection in the middle of the answer',
+  [DAMAGED]: 'sent a compressed answer that cannot be read',
   UND_ERR_DESTROYED: 'was disconnected from',
 };
 

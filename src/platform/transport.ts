@@ -8,6 +8,7 @@ import { bearer, parseBaseUrl, poolFor } from './connection.ts';
 import type { Outcome, PlatformError } from './errors.ts';
 import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
 import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
+import { inflated } from './inflate.ts';
 import { Pace } from './pace.ts';
 import { oneLine } from './plain-text.ts';
 import {
@@ -207,7 +208,7 @@ class PoolTransport implements Transport {
       // A signal may have come between the turn and here.
       if (this.#stop.signal.aborted) exchange.abort();
       else this.#dispatch(this.#pool, call, exchange);
-      const result = await exchange.result;
+      const result = await inflated(await exchange.result, this.#limits.maxBodyBytes);
       this.#pace.hear(result, burst);
       this.#options.onRequest?.({
         method: call.method,

@@ -20,6 +20,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   numericNumbers: fc.boolean(),
   normalise: fc.record({ trim: fc.boolean(), reorderSets: fc.boolean(), defaults: fc.boolean() }),
   uniqueNumbers: fc.boolean(),
+  compresses: fc.constantFrom(null, null, 'gzip', 'deflate', 'br', 'zstd'),
   users: fc.constantFrom('paged', 'whole'),
 });
 

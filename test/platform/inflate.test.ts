@@ -1,0 +1,87 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { listenHttp } from './listen.ts';
+import { failureFrom, openTransport } from './open-transport.ts';
+
+const POST = { method: 'POST', path: '/api/v1/agents', body: { name: 'a' } } as const;
+const GET = { method: 'GET', path: '/api/v1/agents/01A' } as const;
+const RECORD = Buffer.from(JSON.stringify({ data: { id: '01A', name: 'x'.repeat(5_000) } }));
+
+interface Sent {
+  readonly status?: number;
+  readonly encoding: string;
+  readonly body: Buffer;
+}
+
+/** Answers each request with the next of these, and with the last from then on. */
+async function answering(...answers: readonly [Sent, ...Sent[]]) {
+  const { url } = await listenHttp((_request, response, count) => {
+    const { status = 200, encoding, body } = answers[Math.min(count, answers.length) - 1] as Sent;
+    response
+      .writeHead(status, { 'content-type': 'application/json', 'content-encoding': encoding })
+      .end(body);
+  });
+  return openTransport({ baseUrl: url, maxBodyBytes: 100_000 });
+}
+
+describe('an answer that is compressed unasked', () => {
+  it.each([
+    ['gzip', gzipSync(RECORD)],
+    ['X-GZIP', gzipSync(RECORD)],
+    ['deflate', deflateSync(RECORD)],
+    ['deflate', deflateRawSync(RECORD)],
+    ['br', brotliCompressSync(RECORD)],
+    ['zstd', zstdCompressSync(RECORD)],
+    ['gzip, br', brotliCompressSync(gzipSync(RECORD))],
+    ['identity', RECORD],
+  ])('with %s delivers its id', async (encoding, body) => {
+    const { transport, events } = await answering({ encoding, body });
+    expect((await transport.send(POST)).body).toEqual(JSON.parse(RECORD.toString()));
+    expect(events).toHaveLength(1);
+  });
+
+  it.each([
+    ['cut short', 'gzip', gzipSync(RECORD).subarray(0, 40)],
+    ['cut short', 'deflate', deflateSync(RECORD).subarray(0, 20)],
+    ['cut short', 'br', brotliCompressSync(RECORD).subarray(0, 20)],
+    ['cut short', 'zstd', zstdCompressSync(RECORD).subarray(0, 20)],
+    ['not what it says', 'gzip', RECORD],
+    ['of a kind that nobody knows', 'compress', RECORD],
+    ['compressed too often', 'gzip, gzip, gzip, gzip', gzipSync(gzipSync(gzipSync(gzipSync(RECORD))))],
+  ])('and %s (%s) loses a POST, and has a GET sent again', async (_, encoding, body) => {
+    const { transport } = await answering({ encoding, body });
+    const error = await failureFrom(transport.send(POST));
+    expect(error).toMatchObject({ reason: 'network', outcome: 'lost', status: 200 });
+    expect(error.message).toMatch(
+      /sent a compressed answer that cannot be read; whether it was carried out is not known$/,
+    );
+    const good = { encoding: 'gzip', body: gzipSync(RECORD) };
+    const again = await answering({ encoding, body }, good);
+    expect((await again.transport.send(GET)).body).toEqual(JSON.parse(RECORD.toString()));
+    expect(again.events.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('with %s is measured after it is inflated', async (encoding, compress) => {
+    const bomb = compress(Buffer.alloc(50_000_000, ' '));
+    expect(bomb.length).toBeLessThan(100_000);
+    const { transport, events } = await answering({ encoding, body: bomb });
+    expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'too-large', outcome: 'lost' });
+    expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'too-large' });
+    expect(events).toHaveLength(2);
+  });
+
+  it('as a refusal says why, also where it is cut short or huge', async () => {
+    const refusal = (more = '') => gzipSync(JSON.stringify({ message: 'no such model', more }));
+    for (const body of [refusal(), gzipSync('x'.repeat(5_000_000)), refusal().subarray(0, 15)]) {
+      const { transport, events } = await answering({ status: 422, encoding: 'gzip', body });
+      expect(await failureFrom(transport.send(POST))).toMatchObject({ status: 422, outcome: 'not-done' });
+      expect(events).toHaveLength(1);
+    }
+    const { transport } = await answering({ status: 422, encoding: 'gzip', body: refusal() });
+    expect((await failureFrom(transport.send(POST))).message).toBe('POST /api/v1/agents: 422 no such model');
+  });
+});
