@@ -107,6 +107,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         secret: input.secret,
         lookAgain: mustLook && id !== null ? () => secondLook.at(kind, id) : undefined,
         isTaken: waited ? (key) => secondLook.holdsKey(kind, key) : undefined,
+        findByKey: (key) => secondLook.withKey(kind, key),
         now: input.now,
         kept: (paths) => {
           notApplied = [...paths].sort();

@@ -58,6 +58,8 @@ export interface SecondLook {
   at(kind: Kind, id: string): Promise<Observation>;
   /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
   holdsKey(kind: Kind, key: string): Promise<boolean>;
+  /** The records with this natural key, as a list shows them now. None for kinds that cannot be listed. */
+  withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]>;
 }
 
 /** A kind that can only be listed is listed once for all that ask within `maxAgeMilliseconds`. */
@@ -81,13 +83,17 @@ export function createSecondLook(
       const record = (await listOf(kind)).byId.get(id);
       return record === undefined ? { status: 'missing' } : { status: 'shown', record };
     },
-    holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).keys.has(key),
+    holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).byKey.has(key),
+    async withKey(kind, key) {
+      if (kind.list === undefined) return [];
+      return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];
+    },
   };
 }
 
 interface Listed {
   readonly byId: ReadonlyMap<string, ShownRecord>;
-  readonly keys: ReadonlySet<string | undefined>;
+  readonly byKey: ReadonlyMap<string | undefined, readonly ShownRecord[]>;
 }
 
 async function listAll(
@@ -101,7 +107,7 @@ async function listAll(
   });
   return {
     byId: new Map(shown.map((record) => [record.id, record])),
-    keys: new Set(shown.map((record) => kind.recordKey?.(record))),
+    byKey: Map.groupBy(shown, (record) => kind.recordKey?.(record)),
   };
 }
 

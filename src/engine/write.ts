@@ -5,9 +5,10 @@ import { UserError } from '../problems/user-error.ts';
 import type { PendingCreate } from '../state/document.ts';
 import { mask } from '../state/fingerprint.ts';
 import type { Json } from '../values/json.ts';
-import { rootOf } from '../values/path.ts';
+import { type Leaves, rootOf } from '../values/path.ts';
 import { fromForms, type Value, withReferences } from '../values/value.ts';
 import { lookAfter } from './after-update.ts';
+import { shownBy, unlikeSent } from './answer.ts';
 import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
@@ -81,7 +82,11 @@ async function create(facts: Writing): Promise<string> {
     ...(replaces !== undefined && { replaces }),
   };
   await session.record({ type: 'creating', address: planned.address, pending });
-  const record = await answered(facts, () => kind.create?.(client, body));
+  const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
+    const made = isConflict(error) ? await madeBefore(facts, naturalKey, leaves) : undefined;
+    if (made === undefined) throw error;
+    return made;
+  });
   refuseOddId(facts, record.id);
   facts.holders.set(recordKey(planned.kind, record.id), planned.address);
   return keepRecord(facts, {
@@ -167,6 +172,26 @@ async function answered(
     }
     throw error;
   }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof PlatformError && error.status === 409;
+}
+
+/**
+ * The record that an earlier copy of the request made, which the platform now says it conflicts with: the only one with its natural
+ * key, nobody's yet, and as it was sent. Anything else is left to the next plan, which compares it and says so.
+ */
+async function madeBefore(
+  { kind, planned, holders, findByKey }: Writing,
+  naturalKey: string | undefined,
+  leaves: Leaves,
+): Promise<ShownRecord | undefined> {
+  if (naturalKey === undefined) return undefined;
+  const [found, ...more] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
+  if (found === undefined || more.length > 0 || holders.has(recordKey(planned.kind, found.id)))
+    return undefined;
+  return unlikeSent(kind, leaves, shownBy(kind, found)).length === 0 ? found : undefined;
 }
 
 /**

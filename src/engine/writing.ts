@@ -1,4 +1,4 @@
-import type { Kind } from '../kinds/kind.ts';
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { ResourceEntry } from '../state/document.ts';
@@ -28,6 +28,8 @@ export interface Writing {
   readonly lookAgain: (() => Promise<Observation>) | undefined;
   /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
+  /** The records with that natural key, read now. */
+  findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
   now(): Date;
   warn(message: string): void;
   /** Told of the fields of which the platform kept its own value. */

@@ -15,6 +15,8 @@ const LONGEST_BACKOFF = 30_000;
 export function mayHaveHappened(method: Method, result: AttemptResult): boolean {
   if (method === 'GET') return false;
   if (result.type === 'failure') return result.sent;
+  // It may conflict with what an earlier copy of itself did, which somebody on the way sent twice.
+  if (result.status === 409) return method === 'POST';
   return (
     !DECLINES.has(result.status) && !(result.status >= 400 && result.status < 500 && result.status !== 408)
   );

@@ -148,7 +148,7 @@ describe('a POST', () => {
     { status: 307, outcome: 'not-done' },
     { status: 308, outcome: 'not-done' },
     { status: 400, outcome: 'not-done' },
-    { status: 409, outcome: 'not-done' },
+    { status: 409, outcome: 'lost' },
     { status: 422, outcome: 'not-done' },
   ])('answered with $status is $outcome and not repeated', async ({ status, outcome }) => {
     nock(BASE_URL).post('/api/v1/agents').reply(status, { message: 'no' }, { 'retry-after': '1' });
