@@ -3,6 +3,7 @@ export { badInputCases } from './bad-inputs.ts';
 export { badStateCases } from './bad-states.ts';
 export { diskCases } from './disk.ts';
 export { guardCases } from './guards.ts';
+export { ignoredUpdateCases } from './ignored-updates.ts';
 export { interruptCases } from './interrupts.ts';
 export { lockCases } from './locks.ts';
 export { migrationCases } from './migrations.ts';

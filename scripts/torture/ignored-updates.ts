@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import type { Case } from './cases.ts';
+import { succeeded, unwrapped, writesNothing } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent } from './manifests.ts';
+
+const GROUP = 'ignored updates';
+const APPLY = ['apply', '--auto-approve'];
+const FIELD = 'prompt_config.prompt';
+
+export const ignoredUpdateCases: readonly Case[] = [
+  {
+    group: GROUP,
+    name: 'an answer that shows what it kept',
+    short: true,
+    run: (bench) => ignored(bench, 'kept'),
+  },
+  { group: GROUP, name: 'an answer as if it were done', run: (bench) => ignored(bench, 'sent') },
+];
+
+/** The platform answers 200 and changes nothing: that is said in every command, and ends in no loop. */
+async function ignored(bench: Bench, answer: 'kept' | 'sent'): Promise<void> {
+  const behaviour = { ignoredByPut: { fields: [FIELD], answer } };
+  await using lab = await Lab.open(bench, { manifests: agent('a', 'Be kind.'), behaviour });
+  succeeded(await lab.run(...APPLY));
+  lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
+  succeeded(await lab.run(...APPLY));
+  // A lie shows as drift once, and its repair is looked at.
+  if (answer === 'sent') succeeded(await lab.run(...APPLY));
+  for (const command of ['plan', 'drift', 'apply']) {
+    const ended = await writesNothing(lab, () => lab.run(...(command === 'apply' ? APPLY : [command])));
+    succeeded(ended);
+    const said = unwrapped(ended.stdout);
+    assert.match(said, /The platform kept prompt_config\.prompt = "Be kind\."/);
+    assert.doesNotMatch(said, /in sync|as applied/);
+  }
+  lab.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
+  succeeded(await lab.run(...APPLY, '--retry-ignored'));
+  succeeded(await lab.run('plan'), /1 resource is in sync/);
+}
