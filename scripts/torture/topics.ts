@@ -5,6 +5,7 @@ export { diskCases } from './disk.ts';
 export { guardCases } from './guards.ts';
 export { ignoredUpdateCases } from './ignored-updates.ts';
 export { interruptCases } from './interrupts.ts';
+export { lateAndGatewayCases } from './late-and-gateways.ts';
 export { lockCases } from './locks.ts';
 export { migrationCases } from './migrations.ts';
 export { outageCases } from './outages.ts';

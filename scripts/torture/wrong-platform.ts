@@ -139,7 +139,8 @@ async function oneMissing(bench: Bench): Promise<void> {
   const resource = resourcesIn(planned.stdout).get('Agent/b');
   assert.equal(resource?.action, 'blocked');
   assert.match(resource?.reason ?? '', new RegExp(`its record ${id} is missing`));
-  await writesNothing(lab, () => lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run('apply', '--auto-approve'));
+  assert.equal(lab.emulator.world.agents.size, 2);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 3);
@@ -151,7 +152,8 @@ async function wronglyMissing(bench: Bench): Promise<void> {
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   lab.hook = ({ method, path }) =>
     method === 'GET' && path.endsWith(id) ? { status: 404, body: { message: 'not found' } } : undefined;
-  await writesNothing(lab, () => lab.run('apply', '--auto-approve'));
+  succeeded(await lab.run('apply', '--auto-approve'));
+  assert.equal(lab.emulator.world.agents.size, 3);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));
   lab.hook = () => undefined;
   assert.equal(lab.emulator.world.agents.size, 4);
