@@ -119,6 +119,7 @@ function environment(): NodeJS.ProcessEnv {
   const { VOXFORM_WORKSPACE: _workspace, VOXFORM_WORKSPACE_ID: _id, ...env } = process.env;
   return {
     ...env,
+    XDG_STATE_HOME: path.join(project, '.state-home'),
     VOXFORM_BASE_URL: platform?.url,
     VOXFORM_API_KEY: 'key-of-the-demo',
     OPENAI_API_KEY: 'key-of-the-model',

@@ -13,6 +13,8 @@ declare module 'vitest' {
 /** Builds the command once, before all tests, for those that start it. Types are checked elsewhere. */
 export default function provideCommand({ provide }: TestProject): () => void {
   const { folder, remove } = buildCommand();
+  // Tests leave nothing in the home of whoever runs them.
+  process.env.XDG_STATE_HOME = path.join(folder, 'states');
   provide('built', folder);
   return remove;
 }

@@ -4,6 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+/** Runs that are measured leave nothing in the home of whoever measures. */
+const STATES = path.join(tmpdir(), `voxform-bench-${process.pid}`);
+
 export interface Run {
   /** From the start of the process to its end. */
   readonly seconds: number;
@@ -34,7 +37,12 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
     [...(report === undefined ? [] : ['--import', REPORT_MEMORY]), ...args],
     {
       cwd: options.cwd,
-      env: { ...process.env, ...options.env, ...(report !== undefined && { BENCH_MEMORY_REPORT: report }) },
+      env: {
+        ...process.env,
+        XDG_STATE_HOME: STATES,
+        ...options.env,
+        ...(report !== undefined && { BENCH_MEMORY_REPORT: report }),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );

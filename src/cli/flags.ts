@@ -87,12 +87,22 @@ export function withApplying(command: Command): Command {
   );
 }
 
-export function withLock(command: Command): Command {
+/** For commands that write the state. */
+export function withOlderState(command: Command): Command {
   return command.option(
-    '--lock-timeout <duration>',
-    'how long to wait for another run that holds the state',
-    parseSeconds,
-    0,
+    '--allow-older-state',
+    'write although a newer copy of the state, or a later write of it on this machine, is known',
+  );
+}
+
+export function withLock(command: Command): Command {
+  return withOlderState(
+    command.option(
+      '--lock-timeout <duration>',
+      'how long to wait for another run that holds the state',
+      parseSeconds,
+      0,
+    ),
   );
 }
 

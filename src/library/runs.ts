@@ -39,6 +39,8 @@ export interface ApplyOptions extends CallOptions, GuardOptions {
   readonly maxWait?: number;
   /** Seconds to wait for another run that holds the state; 0 where absent. */
   readonly lockTimeout?: number;
+  /** Write also where the state is older than its newest copy, or than the last one written on this machine. */
+  readonly allowOlderState?: boolean;
   /** After a failure: go on with what does not depend on it (where absent), or start nothing new. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;

@@ -8,7 +8,7 @@ import { carryOut } from '../workspaces/carry-out.ts';
 import type { OpenWorkspace } from '../workspaces/open-workspace.ts';
 import { changesIn, planWorkspace } from '../workspaces/planning.ts';
 import type { RunContext } from '../workspaces/run-context.ts';
-import type { GuardOptions, PlatformOptions } from '../workspaces/run-options.ts';
+import type { GuardOptions, LockOptions, PlatformOptions } from '../workspaces/run-options.ts';
 import { Busy } from './busy.ts';
 import type { Clock } from './clock.ts';
 import type { Ending } from './ending.ts';
@@ -21,11 +21,9 @@ import type { AppliedResource, DriftedResource, Hold, RunReport, WatchMode } fro
 import { windowState } from './windows.ts';
 
 /** What a watch may do, and how. */
-export interface WatchPolicy extends GuardOptions, PlatformOptions {
+export interface WatchPolicy extends GuardOptions, PlatformOptions, LockOptions {
   readonly mode: WatchMode;
   readonly allowReplace?: readonly string[];
-  /** Seconds to wait for another run that holds the state. */
-  readonly lockTimeout: number;
 }
 
 export interface ReconcilerOptions {
@@ -151,10 +149,7 @@ export class Reconciler {
     const { context, policy, ending } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
-    const session = await openSession(
-      opened.store,
-      opened.sessionOptions('watch', policy.lockTimeout, fresh),
-    );
+    const session = await openSession(opened.store, opened.sessionOptions('watch', policy, fresh));
     try {
       const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
       const current = isSame ? planned : await plan(session.state);

@@ -7,7 +7,7 @@ import type { StateStore } from './store.ts';
 export interface StoreUser
   extends Pick<
     LocalStoreOptions,
-    'host' | 'user' | 'pid' | 'version' | 'now' | 'failPoint' | 'workspaceFlag'
+    'host' | 'user' | 'pid' | 'version' | 'now' | 'failPoint' | 'marks' | 'workspaceFlag'
   > {
   /** Absolute path of the project folder: messages call a state inside it by its path from there. */
   readonly root: string;

@@ -28,13 +28,20 @@ export async function pushState(
     );
   }
   // Works a journal that a dead run left into the state first, so that the backup has it.
-  await (await openSession(store, session)).close();
+  await (await openSession(store, { allowOlder: () => undefined, ...session })).close();
   const lease = await store.lock(session.lock);
   try {
-    const { document: current } = await lease.read();
-    if (current !== undefined && !force) refuseStepBack(document, current);
-    if (jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)) return undefined;
-    const serial = Math.max(document.serial, current?.serial ?? 0) + 1;
+    const { document: current, newer } = await lease.read();
+    if (current !== undefined && !force) {
+      const known = session.allowOlder === undefined ? newer?.serial : undefined;
+      refuseStepBack(document, { ...current, serial: known ?? current.serial });
+    }
+    if (
+      newer === undefined &&
+      jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)
+    )
+      return undefined;
+    const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
     const write = randomUUID();
     await lease.commit({ ...document, serial, voxform_version: session.version, write }, current?.serial);
     return serial;

@@ -3,6 +3,7 @@ import { UserError } from '../problems/user-error.ts';
 import type { StateDocument } from './document.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal.ts';
+import { olderState } from './newer-state.ts';
 import type { FreshState, State } from './state.ts';
 import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
@@ -33,37 +34,50 @@ export interface SessionOptions {
   /** Of voxform, for the document. */
   readonly version: string;
   now(): Date;
+  /** Told of a state that is older than the last one known, which is then written all the same; refused where absent. */
+  readonly allowOlder?: ((warning: string) => void) | undefined;
+}
+
+export interface Reading extends Pick<SessionOptions, 'workspaceId' | 'fresh'> {
+  /** Told of a state that is older than the last one known. */
+  readonly onOlder?: ((older: UserError) => void) | undefined;
 }
 
 /**
  * The state as it is now, for commands that only read. Takes no lock and changes nothing.
  * @throws UserError where the state cannot be read, or belongs to another workspace.
  */
-export async function readState(
-  store: StateStore,
-  { workspaceId, fresh }: { readonly workspaceId: string; readonly fresh: FreshState },
-): Promise<State> {
+export async function readState(store: StateStore, { workspaceId, fresh, onOlder }: Reading): Promise<State> {
   const stored = await store.read();
   checkWorkspace(stored, workspaceId, store.location);
+  const older = olderIn(stored, store.location);
+  if (older !== undefined) onOlder?.(older);
   return fold(stored.document ?? emptyDocument(fresh, workspaceId, ''), stored.journal);
 }
 
 /**
  * Takes the lock and reads the state. A journal that a dead run left is worked into the document at once.
- * @throws UserError as `StateStore` does, and where the state belongs to another workspace. The lock is then free again.
+ * @throws UserError as `StateStore` does, and where the state belongs to another workspace or is an older one. The lock is then free again.
  */
 export async function openSession(store: StateStore, options: SessionOptions): Promise<StateSession> {
   const lease = await store.lock(options.lock);
   try {
     const stored = await lease.read();
     checkWorkspace(stored, options.workspaceId, store.location);
+    const older = olderIn(stored, store.location);
+    if (older !== undefined) {
+      if (options.allowOlder === undefined) throw older;
+      options.allowOlder(older.message);
+    }
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
     const state = fold(document, stored.journal);
-    if (stored.journal.length > 0) {
-      await lease.commit(documentOf(state, state.serial + 1, options.version), state.serial);
-      state.committed(state.serial + 1);
-    }
-    return new Session(lease, state, { ...options, isNew: stored.document === undefined });
+    // Above every serial that is known, so that what is written now is not taken for an older one.
+    const next = Math.max(state.serial, stored.newer?.serial ?? 0) + 1;
+    const isNew = stored.document === undefined;
+    if (stored.journal.length === 0) return new Session(lease, state, { ...options, isNew, next });
+    await lease.commit(documentOf(state, next, options.version), state.serial);
+    state.committed(next);
+    return new Session(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {
     await lease.release().catch(() => undefined);
     throw error;
@@ -73,7 +87,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
 class Session implements StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
-  readonly #options: Pick<SessionOptions, 'version' | 'now'>;
+  readonly #options: Pick<SessionOptions, 'version' | 'now'> & { readonly next: number };
   readonly #isNew: boolean;
   #begun: Promise<void> | undefined;
   /** Settles when everything recorded so far is worked in; never rejects. */
@@ -86,7 +100,7 @@ class Session implements StateSession {
   constructor(
     lease: StateLease,
     state: FoldedState,
-    options: Pick<SessionOptions, 'version' | 'now'> & { readonly isNew: boolean },
+    options: Pick<SessionOptions, 'version' | 'now'> & { readonly isNew: boolean; readonly next: number },
   ) {
     this.#lease = lease;
     this.#state = state;
@@ -149,8 +163,9 @@ class Session implements StateSession {
       await this.#tail;
       if (!this.#changed || this.#failure !== undefined) return;
       const { serial } = this.#state;
-      await this.#lease.commit(documentOf(this.#state, serial + 1, this.#options.version), serial);
-      this.#state.committed(serial + 1);
+      const { next, version } = this.#options;
+      await this.#lease.commit(documentOf(this.#state, next, version), serial);
+      this.#state.committed(next);
     } catch (error) {
       this.#failure ??= { error };
       throw error;
@@ -173,6 +188,10 @@ function mistakeIn(event: JournalEvent, state: State): string | undefined {
   if (event.type !== 'renamed' || event.from === event.to) return undefined;
   const taken = state.resources.has(event.to) || state.pending.has(event.to);
   return taken ? `${event.from} cannot become ${event.to}, which is in the state already` : undefined;
+}
+
+function olderIn({ document, newer }: StoredState, location: string): UserError | undefined {
+  return document && newer && olderState(location, document, newer);
 }
 
 function checkWorkspace({ document }: StoredState, workspaceId: string, location: string): void {

@@ -1,5 +1,6 @@
 import type { StateDocument } from './document.ts';
 import type { JournalEntry } from './journal.ts';
+import type { NewerState } from './newer-state.ts';
 import type { State } from './state.ts';
 
 /**
@@ -42,6 +43,8 @@ export interface StoredState {
   readonly document: StateDocument | undefined;
   /** What has been appended since the document was written, in order. */
   readonly journal: readonly JournalEntry[];
+  /** A later write than the document is; undefined where none is known. */
+  readonly newer?: NewerState | undefined;
 }
 
 /** The right to change the state, until `release`. */

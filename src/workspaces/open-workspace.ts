@@ -18,6 +18,7 @@ import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { createStore } from '../state/create-store.ts';
 import { newSalt } from '../state/fingerprint.ts';
+import { createMarks, type Marks, marksFolder } from '../state/marks.ts';
 import { readState, type SessionOptions } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
 import type { LockRequest, StateStore } from '../state/store.ts';
@@ -25,7 +26,7 @@ import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import type { RunContext } from './run-context.ts';
-import type { PlatformOptions } from './run-options.ts';
+import type { LockOptions, PlatformOptions } from './run-options.ts';
 
 interface Opening {
   readonly project: Project;
@@ -41,6 +42,7 @@ export class OpenWorkspace {
   readonly #context: RunContext;
   /** For what the platform says: there a short secret is struck out too. */
   readonly #platformRedactor = new Redactor();
+  #older: string | undefined;
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
 
   /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
@@ -58,6 +60,7 @@ export class OpenWorkspace {
       now: context.now,
       failPoint: context.failPoint,
       workspaceFlag: this.workspaceFlag,
+      marks: marksOf(context),
     });
     this.#keep(workspace.apiKey);
   }
@@ -156,19 +159,37 @@ export class OpenWorkspace {
     return createClient({ transport, workspaceId: this.workspace.workspaceId });
   }
 
-  /** The state as it is now, for commands that take no lock. */
-  state(): Promise<State> {
-    return readState(this.store, { workspaceId: this.workspace.workspaceId, fresh: freshState() });
+  /** The state as it is now, for commands that take no lock. An older one than the last known is warned of. */
+  async state(): Promise<State> {
+    const state = await this.stateAhead();
+    this.warnOfOlder();
+    return state;
+  }
+
+  /** The same without a word: `warnOfOlder` says it when its turn comes. */
+  stateAhead(): Promise<State> {
+    const { workspaceId } = this.workspace;
+    const onOlder = ({ message, hint }: UserError): void => {
+      this.#older = hint === undefined ? message : `${message}. ${hint}`;
+    };
+    return readState(this.store, { workspaceId, fresh: freshState(), onOlder });
+  }
+
+  warnOfOlder(): void {
+    if (this.#older !== undefined) this.#context.log.warn(this.#older);
+    this.#older = undefined;
   }
 
   /** What the right to change the state is asked with; `fresh` is what a first one begins with. */
   sessionOptions(
     operation: string,
-    timeoutSeconds: number,
+    { lockTimeout, allowOlderState = false }: LockOptions,
     fresh: FreshState = freshState(),
   ): SessionOptions {
+    const { log } = this.#context;
     return {
-      lock: this.lockRequest(operation, timeoutSeconds),
+      lock: this.lockRequest(operation, lockTimeout),
+      ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
       workspaceId: this.workspace.workspaceId,
       fresh,
       version: VERSION,
@@ -227,6 +248,11 @@ async function withTheRest(
   return new InvalidProject(
     diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),
   );
+}
+
+function marksOf({ env, log }: RunContext): Marks | undefined {
+  const folder = marksFolder(env);
+  return folder === undefined ? undefined : createMarks({ folder, debug: (message) => log.debug(message) });
 }
 
 function userName(env: RunContext['env']): string {

@@ -78,6 +78,7 @@ export function preparedToPlan<T>(
   return withManifests({ opened, options, now }, async ({ desired, early }) => {
     if (early !== undefined) {
       warnOfHolder(log, early.holder);
+      opened.warnOfOlder();
       return work({ desired, ...early });
     }
     const state = await stateToRead({ log }, opened);
@@ -99,7 +100,7 @@ async function begin({ opened, options, now }: Loading): Promise<Early | undefin
     // First, so that what it needs is loaded while the state is being read.
     client = opened.connect(options);
     const holder = await opened.store.holder();
-    const state = await opened.state();
+    const state = await opened.stateAhead();
     const { workspaceId } = opened.workspace;
     const concurrency = opened.concurrency(options);
     const ahead = new ReadAhead({ client, kinds, lookups, workspaceId, state, concurrency, now });

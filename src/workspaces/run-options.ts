@@ -30,6 +30,8 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
 export interface LockOptions {
   /** Seconds to wait for another run that holds the state. */
   readonly lockTimeout: number;
+  /** Write also where the state is older than the last one known. */
+  readonly allowOlderState?: boolean;
 }
 
 /** The guards that are lifted. */

@@ -28,10 +28,7 @@ export async function withSession<T>(
   // Before the lock: where no request could be sent, none is taken.
   const client = given ?? opened.connect(options);
   try {
-    const session = await openSession(
-      opened.store,
-      opened.sessionOptions(operation, options.lockTimeout, fresh),
-    );
+    const session = await openSession(opened.store, opened.sessionOptions(operation, options, fresh));
     try {
       return await work({ session, client });
     } finally {

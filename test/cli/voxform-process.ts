@@ -7,6 +7,7 @@ import { inject } from 'vitest';
 const MAIN = path.join(inject('built'), 'main.js');
 /** Beside the command, where one process finds what another compiled, and no test looks for what commands write. */
 export const CACHES = path.join(inject('built'), 'caches');
+const STATES = path.join(inject('built'), 'states');
 
 export interface Ended {
   readonly code: number | null;
@@ -25,7 +26,7 @@ export interface RunOptions {
 export function start(args: readonly string[], { cwd, env, input }: RunOptions): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, XDG_CACHE_HOME: CACHES, ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, XDG_CACHE_HOME: CACHES, XDG_STATE_HOME: STATES, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   child.stdin?.end(input);

@@ -80,8 +80,9 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   }
   if (context.interrupts.exitCode !== undefined) return context.interrupts.exitCode;
   if (begins) {
-    const { lockTimeout } = options;
-    const kept = await recordRecovery(opened, { recovery, taken, isLost, lockTimeout, now: context.now });
+    const { lockTimeout, allowOlderState = false } = options;
+    const lock = { lockTimeout, allowOlderState };
+    const kept = await recordRecovery(opened, { recovery, taken, isLost, ...lock, now: context.now });
     if (kept !== undefined) context.log.info(`What was left of the earlier state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;

@@ -96,7 +96,7 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
   const serial = await pushState(opened.store, {
     document,
     force: flags.force ?? false,
-    session: opened.sessionOptions('state push', flags.lockTimeout),
+    session: opened.sessionOptions('state push', flags),
   });
   context.terminal.out(
     serial === undefined
@@ -117,7 +117,7 @@ async function editing(
   edit: (session: StateSession) => Promise<void>,
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(opened.store, opened.sessionOptions(operation, flags.lockTimeout));
+  const session = await openSession(opened.store, opened.sessionOptions(operation, flags));
   try {
     await edit(session);
   } finally {

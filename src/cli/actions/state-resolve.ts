@@ -25,10 +25,7 @@ export async function resolvePending(
   refuseUnclear(addresses, options);
   const { terminal } = context;
   const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(
-    opened.store,
-    opened.sessionOptions('state resolve', options.lockTimeout),
-  );
+  const session = await openSession(opened.store, opened.sessionOptions('state resolve', options));
   try {
     const { pending } = session.state;
     const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../actions/watch.ts';
 import type { Start } from '../context.ts';
-import { parseSeconds, withGuards, withPlatform, withReplacing } from '../flags.ts';
+import { parseSeconds, withGuards, withOlderState, withPlatform, withReplacing } from '../flags.ts';
 
 export function defineWatch(program: Command, start: Start): void {
   const command = withPlatform(program.command('watch'))
@@ -23,7 +23,7 @@ export function defineWatch(program: Command, start: Start): void {
       '--listen <address>',
       'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
     );
-  withGuards(withReplacing(command))
+  withOlderState(withGuards(withReplacing(command)))
     .addOption(
       duration('--lock-timeout', 'how long to wait for another run that holds the state', {
         seconds: 30,

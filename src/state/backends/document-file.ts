@@ -154,20 +154,10 @@ function backupPath(path: string, serial: number): string {
   return `${path}.backup-${serial}`;
 }
 
-/**
- * A kept copy of the same state that is newer than the document, which was then put back. To be asked only under the lock and
- * where no journal is: a run that died in a commit leaves a newer copy, and its journal.
- */
-export async function newerCopy(
-  files: Files,
-  path: string,
-  document: StateDocument,
-): Promise<string | undefined> {
-  for (const { path: copy, serial } of await backups(files, path)) {
-    if (serial <= document.serial) continue;
-    if ((await lineageIn(files, copy)) === document.lineage) return copy;
-  }
-  return undefined;
+/** Copies with a higher serial, the newest first. */
+export async function newerBackups(files: Files, path: string, serial: number): Promise<string[]> {
+  const newer = (await backups(files, path)).filter((backup) => backup.serial > serial);
+  return newer.map((backup) => backup.path);
 }
 
 /** It stands among the first lines of a backup, which may be large. */

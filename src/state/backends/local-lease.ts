@@ -1,15 +1,18 @@
 import { UserError } from '../../problems/user-error.ts';
 import type { StateDocument } from '../document.ts';
 import type { JournalEntry } from '../journal.ts';
+import type { Marks } from '../marks.ts';
+import type { NewerState } from '../newer-state.ts';
 import type { LockInfo, LockRequest, StateLease, StoredState } from '../store.ts';
-import { keepCurrent, newerCopy, pruneBackups, readDocument, writeDocument } from './document-file.ts';
-import { type FailPoint, type Files, fileProblem, shellWord, syncFolderOf, unlinkIfThere } from './files.ts';
+import { keepCurrent, pruneBackups, readDocument, writeDocument } from './document-file.ts';
+import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
 import { JournalWriter } from './journal-file.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
 import { setAside } from './local-remains.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 import { keepAlive, lockTiming } from './lock-life.ts';
+import { newerThan } from './newer-state.ts';
 
 export interface LocalLeaseParts {
   readonly files: Files;
@@ -18,6 +21,7 @@ export interface LocalLeaseParts {
   readonly info: LockInfo;
   readonly lock: LockSettings;
   readonly request: Pick<LockRequest, 'notice'>;
+  readonly marks: Marks | undefined;
   failPoint(name: FailPoint): void;
 }
 
@@ -42,18 +46,15 @@ export class LocalLease implements StateLease {
     this.#assertOpen();
     await this.#whenReady();
     const { stored, journalFile } = await this.#reading();
-    if (stored.document !== undefined && journalFile.size === 0) await this.#tellPutBack(stored.document);
-    return stored;
+    return { ...stored, newer: await this.#newer(stored, journalFile.size > 0) };
   }
 
-  /** With an older document nobody knows what was created since; it may all the same be the one that is meant. */
-  async #tellPutBack(document: StateDocument): Promise<void> {
-    const { files, path, location, request } = this.#parts;
-    const newer = await newerCopy(files, path, document);
-    if (newer === undefined) return;
-    request.notice(
-      `the state ${location} is older than a copy that was kept of it: what was created since would be created again. If it was not put back on purpose, restore the newer one: cp ${shellWord(newer)} ${shellWord(path)}`,
-    );
+  async #newer({ document }: StoredState, hasJournal: boolean): Promise<NewerState | undefined> {
+    try {
+      return document && (await newerThan(document, { ...this.#parts, hasJournal }));
+    } catch (error) {
+      throw fileProblem(error, 'read', this.#parts.location);
+    }
   }
 
   async append(entry: JournalEntry): Promise<void> {
@@ -107,6 +108,7 @@ export class LocalLease implements StateLease {
     if (stored !== undefined) await keepCurrent(files, path, stored);
     await writeDocument(files, { path, document, replaces: stored !== undefined, failPoint });
     failPoint('after-rename');
+    await this.#parts.marks?.raise(document, path);
     this.#writer = undefined;
     failPoint('before-truncate');
     await unlinkIfThere(files, journalPathOf(path));

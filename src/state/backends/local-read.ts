@@ -2,6 +2,7 @@ import type { StateDocument } from '../document.ts';
 import { fold } from '../fold.ts';
 import type { JournalEntry } from '../journal.ts';
 import { LostState, RECOVER } from '../lost-state.ts';
+import { missingFrom } from '../newer-state.ts';
 import type { StoredState } from '../store.ts';
 import { readDocument } from './document-file.ts';
 import { type Files, readIfThere } from './files.ts';
@@ -55,18 +56,7 @@ export async function readStored(files: Files, path: string): Promise<ReadResult
 
 /** What the entries tell of and the document does not know: addresses, with their ids where there are any. */
 export function unknownTo(document: StateDocument, entries: readonly JournalEntry[]): string[] {
-  const managed = Object.values(document.resources).map((entry) => entry.id);
-  const known = new Set([...managed, ...document.orphans.map((orphan) => orphan.id)]);
-  const told = fold({ ...document, resources: {}, pending: {}, orphans: [] }, entries);
-  return [
-    ...[...told.resources]
-      .filter(([, { id }]) => !known.has(id))
-      .map(([address, { id }]) => `${address} (${id})`),
-    ...told.orphans.filter(({ id }) => !known.has(id)).map(({ address, id }) => `${address} (${id})`),
-    ...[...told.pending.keys()].filter(
-      (address) => !Object.hasOwn(document.pending, address) && !Object.hasOwn(document.resources, address),
-    ),
-  ];
+  return missingFrom(document, fold({ ...document, resources: {}, pending: {}, orphans: [] }, entries));
 }
 
 /** An older entry is in the document already: a commit was cut short after it had replaced the document. */

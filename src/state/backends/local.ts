@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Marks } from '../marks.ts';
 import type { StateStore } from '../store.ts';
 import { targetOf } from './document-file.ts';
 import { type FailPoint, type Files, fileProblem, nodeFiles } from './files.ts';
@@ -9,6 +10,7 @@ import { readRemains } from './local-remains.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
 import type { LockTiming } from './lock-life.ts';
 import { makeFolders } from './make-folders.ts';
+import { newerThan } from './newer-state.ts';
 
 export interface LocalStoreOptions {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
@@ -21,6 +23,8 @@ export interface LocalStoreOptions {
   /** Of voxform. */
   readonly version: string;
   now(): Date;
+  /** What this machine knows of states; nothing where absent. */
+  readonly marks?: Marks | undefined;
   /** Whether a process of this host still runs; asks the system where absent. */
   isAlive?: ((pid: number) => boolean) | undefined;
   /** How often a holder gives a sign of life, and how long one may be silent. */
@@ -38,6 +42,7 @@ export type { FailPoint, Files } from './files.ts';
 /** A state in files of this machine. */
 export function createLocalStore(options: LocalStoreOptions): StateStore {
   const files = options.files ?? nodeFiles;
+  const { marks } = options;
   const location = options.location ?? options.path;
   const failPoint = options.failPoint ?? (() => undefined);
 
@@ -62,13 +67,17 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
       const path = await place('read');
       for (let attempt = 1; ; attempt++) {
         try {
-          const { stored } = await readStored(files, path);
-          return stored;
+          const { stored, journalFile } = await readStored(files, path);
+          const hasJournal = journalFile.size > 0;
+          const newer =
+            stored.document && (await newerThan(stored.document, { files, path, marks, hasJournal }));
+          // Or what has been read is already the state before someone else's commit.
+          if (newer === undefined || attempt === 3) return { ...stored, newer };
         } catch (error) {
           // Without the lock, what looks damaged may be the middle of someone else's commit.
           if (attempt === 3) throw fileProblem(error, 'read', location);
-          await delay(20);
         }
+        await delay(20);
       }
     },
 
@@ -87,7 +96,7 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
         await makeFolders(dirname(path), { files, mode: 0o700 });
         const settings = lockSettings(path);
         const info = await takeLock(settings, request);
-        return new LocalLease({ files, path, location, info, lock: settings, request, failPoint });
+        return new LocalLease({ files, path, location, info, lock: settings, request, marks, failPoint });
       } catch (error) {
         throw fileProblem(error, 'lock', location);
       }

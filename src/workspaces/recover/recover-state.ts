@@ -10,6 +10,7 @@ import type { State } from '../../state/state.ts';
 import type { Remains } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
 import { freshState, type OpenWorkspace } from '../open-workspace.ts';
+import type { LockOptions } from '../run-options.ts';
 import type { Recovery } from './look.ts';
 import { restore } from './memory.ts';
 
@@ -46,14 +47,12 @@ function refuseForeign(remains: readonly Remains[], workspaceId: string, locatio
   );
 }
 
-export interface Recording {
+export interface Recording extends LockOptions {
   readonly recovery: Recovery;
   /** The id that each address is to have. */
   readonly taken: ReadonlyMap<Address, string>;
   /** The state is lost: what is left of it is set aside first. */
   readonly isLost: boolean;
-  /** Seconds to wait for the lock. */
-  readonly lockTimeout: number;
   now(): Date;
 }
 
@@ -63,10 +62,14 @@ export interface Recording {
  */
 export async function recordRecovery(
   opened: OpenWorkspace,
-  { recovery, taken, isLost, lockTimeout, now }: Recording,
+  { recovery, taken, isLost, now, ...lock }: Recording,
 ): Promise<string | undefined> {
-  const kept = isLost ? await setAside(opened, lockTimeout) : undefined;
-  const session = await openSession(opened.store, opened.sessionOptions('recover', lockTimeout));
+  // What newer copies of a lost state tell is put into this one.
+  const kept = isLost ? await setAside(opened, lock.lockTimeout) : undefined;
+  const session = await openSession(
+    opened.store,
+    opened.sessionOptions('recover', { ...lock, allowOlderState: isLost || lock.allowOlderState === true }),
+  );
   try {
     if (isLost) {
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));

@@ -79,17 +79,27 @@ describe('a state in local files', () => {
 
   it('that was put back to an older copy is told of, with the newer one', async () => {
     const path = await written(2);
-    const notices: string[] = [];
-    const look = async () => {
-      const lock = lockRequest({ notice: (message) => notices.push(message) });
-      await (await openSession(storeAt(path), { ...options, lock })).close();
-    };
-    await look();
-    expect(notices).toEqual([]);
     await copyFile(`${path}.backup-1`, path);
-    await look();
-    expect(notices).toHaveLength(1);
-    expect(notices[0]).toMatch(/cp .+\.backup-2'? .+staging\.state\.json'?$/);
+    const told: string[] = [];
+    const onOlder = ({ message }: UserError) => told.push(message);
+    expect((await readState(storeAt(path), { ...options, onOlder })).serial).toBe(1);
+    expect(told).toEqual([expect.stringMatching(/is older than .+\.backup-2'? \(serial 2\)/)]);
+    const error = await failureOf(openSession(storeAt(path), options));
+    expect(error.message).toContain('Missing from it: Agent/a (id-1)');
+    expect(error.hint).toMatch(/voxform state push .+\.backup-2/);
+    const session = await openSession(storeAt(path), { ...options, allowOlder: () => undefined });
+    await session.record(saved('b'));
+    await session.close();
+    expect(session.state.serial).toBe(3);
+    await (await openSession(storeAt(path), options)).close();
+  });
+
+  it('is no older one for a copy that cannot be read, or is of another lineage', async () => {
+    const path = await written(1);
+    const text = await readFile(path, 'utf8');
+    await writeFile(`${path}.backup-7`, text.replace('"serial": 1', '"serial": 7'));
+    await writeFile(`${path}.backup-8`, stateText({ ...empty, lineage: 'L2', serial: 8 }));
+    await (await openSession(storeAt(path), options)).close();
   });
 
   it('is replaced only where the serial is still the expected one', async () => {

@@ -86,7 +86,7 @@ describe('a state of which', () => {
       expect(Object.keys(await told(path)).sort()).toEqual(knows);
       const kept = await setAside(path);
       expect(kept).toMatch(/\.(lost|aside)-/);
-      const session = await openSession(storeAt(path), options);
+      const session = await openSession(storeAt(path), { ...options, allowOlder: () => undefined });
       await session.record(saved('new'));
       await session.close();
       expect((await readState(storeAt(path), options)).resources.has('Agent/new')).toBe(true);

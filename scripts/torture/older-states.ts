@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Case } from './cases.ts';
+import { converges, refused, succeeded, unwrapped, writesNothing } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents, webhook } from './manifests.ts';
+import { Random } from './random.ts';
+
+const GROUP = 'disk troubles';
+const STATE = '.voxform/test.state.json';
+const APPLY = ['apply', '--auto-approve'];
+const FLIPS = 20;
+
+/** A state that is another one than what was last written, though nothing in it looks wrong. */
+export const olderStateCases: readonly Case[] = [
+  {
+    group: GROUP,
+    name: 'Git puts an older state back, beside its backups',
+    short: true,
+    run: (bench) => putBack(bench, true),
+  },
+  {
+    group: GROUP,
+    name: 'Git puts an older state back, without backups',
+    run: (bench) => putBack(bench, false),
+  },
+  { group: GROUP, name: 'flipped bits in the state', run: flippedBits },
+];
+
+async function putBack(bench: Bench, hasBackups: boolean): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), webhook('one')) });
+  succeeded(await lab.run(...APPLY));
+  git(lab, 'init', '-q');
+  git(lab, 'add', '-f', STATE);
+  git(lab, 'commit', '-q', '-m', 'state');
+  lab.write('manifests/more.yaml', webhook('two'));
+  // In processes of their own, which have a home for what the machine remembers.
+  succeeded(await lab.runWith({}, ...APPLY));
+  const newer = lab.read(STATE);
+  git(lab, 'checkout', '-q', STATE);
+  for (const name of Object.keys(lab.stateFiles())) {
+    if (!hasBackups && name.includes('.backup-')) rmSync(path.join(lab.root, '.voxform', name));
+  }
+  assert.match(
+    unwrapped((await lab.runWith({}, '-q', 'plan')).stderr),
+    /^warning: the state \S+ \(serial 1\) is older/,
+  );
+  for (const args of [APPLY, ['state', 'rm', 'Agent/a']]) {
+    const ended = await writesNothing(lab, () => lab.runWith({}, ...args));
+    refused(ended, hasBackups ? /Missing from it: Webhook\/two \(\w+\)/ : /last one written on this machine/);
+  }
+  lab.write('newer.json', newer);
+  succeeded(await lab.runWith({}, 'state', 'push', 'newer.json'));
+  await converges(lab);
+}
+
+/** Each is told, or changes nothing of what the state says. */
+async function flippedBits(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), webhook('one')) });
+  succeeded(await lab.run(...APPLY));
+  const state = lab.read(STATE);
+  const { stdout: before } = await lab.run('state', 'pull');
+  const random = new Random('flips');
+  for (let count = 0; count < FLIPS; count++) {
+    const bytes = Buffer.from(state);
+    const bit = random.int(0, bytes.length * 8 - 1);
+    bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    writeFileSync(path.join(lab.root, STATE), bytes);
+    const ended = await lab.run('state', 'pull');
+    if (ended.code === 0) assert.equal(ended.stdout, before, `bit ${bit} is not told`);
+    else refused(ended, /is damaged|in format/);
+  }
+  lab.write(STATE, state);
+  await converges(lab);
+}
+
+function git(lab: Lab, ...args: string[]): void {
+  const who = ['-c', 'user.name=campaign', '-c', 'user.email=campaign@example.com'];
+  const { status, stderr } = spawnSync('git', [...who, ...args], { cwd: lab.root, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+}

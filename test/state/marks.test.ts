@@ -1,0 +1,61 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { StateDocument } from '../../src/state/document.ts';
+import { emptyDocument } from '../../src/state/fold.ts';
+import { createMarks, marksFolder } from '../../src/state/marks.ts';
+
+const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
+const at = (serial: number, write = `w${serial}`): StateDocument => ({ ...empty, serial, write });
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'voxform-marks-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe('the marks of a machine', () => {
+  it('keep the highest serial of each state, for their user alone', async () => {
+    const folder = join(await temporaryFolder(), 'voxform', 'states');
+    const marks = createMarks({ folder, debug: () => undefined });
+    expect(await marks.read(empty)).toBeUndefined();
+    await Promise.all([3, 1, 2].map((serial) => marks.raise(at(serial), '/p')));
+    await marks.raise(at(3, 'other'), '/q');
+    await marks.raise(at(2), '/p');
+    expect(await marks.read(empty)).toEqual({ serial: 3, write: 'other', path: '/q' });
+    for (const other of [{ lineage: 'L2' }, { workspace_id: 'W2' }]) {
+      expect(await marks.read({ ...empty, ...other })).toBeUndefined();
+    }
+    const names = await readdir(folder);
+    expect(names).toHaveLength(1);
+    for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it('never fail a run, whatever is in their place', async () => {
+    const place = join(await temporaryFolder(), 'file');
+    await writeFile(place, 'x');
+    const said: string[] = [];
+    const marks = createMarks({ folder: place, debug: (message) => said.push(message) });
+    await marks.raise(at(1), '/p');
+    expect(await marks.read(empty)).toBeUndefined();
+    expect(said.join()).toContain('no mark of the state is kept');
+    await rm(place);
+    await marks.raise(at(1), '/p');
+    for (const name of await readdir(place)) await writeFile(join(place, name), '{"serial":');
+    expect(await marks.read(empty)).toBeUndefined();
+    await marks.raise(at(1), '/p');
+    expect(await marks.read(empty)).toMatchObject({ serial: 1 });
+  });
+
+  it.each([
+    { env: { XDG_STATE_HOME: '/s', HOME: '/h' }, folder: '/s/voxform/states' },
+    { env: { XDG_STATE_HOME: 'relative', HOME: '/h' }, folder: '/h/.local/state/voxform/states' },
+    { env: { HOME: '/h' }, folder: '/h/.local/state/voxform/states' },
+    { env: { HOME: '' }, folder: undefined },
+    { env: {}, folder: undefined },
+  ])('are kept where $env says', ({ env, folder }) => {
+    expect(marksFolder(env)).toBe(folder);
+  });
+});
