@@ -47,7 +47,8 @@ async function downInTheMiddle(bench: Bench): Promise<void> {
   const results = [...resourcesIn(stdout).values()].map(({ result }) => result);
   const count = (wanted: string) => results.filter((result) => result === wanted).length;
   assert.equal(count('done'), 10);
-  assert.ok(count('failed') <= 4, `${count('failed')} creates are unknown`);
+  // Three in a row, one in flight beside the third, and one whose failure came before the answer to the last that was done.
+  assert.ok(count('failed') <= 5, `${count('failed')} creates are unknown`);
   assert.equal(count('skipped'), AGENTS - 10 - count('failed'));
   assert.match(stdout, /"halted": "\d creates in a row had no answer"/);
   lab.hook = () => undefined;

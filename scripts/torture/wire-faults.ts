@@ -101,6 +101,12 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
       }),
     ),
     { name: '422', fault: { status: 422, body: { message: 'no' } }, read: /422 no/, create: 'not done' },
+    {
+      name: '409, as after an earlier copy',
+      fault: { status: 409, body: { message: 'exists' } },
+      read: /409 exists/,
+      create: 'unknown',
+    },
     { name: '403', fault: { status: 403 }, read: /403/, create: 'not done' },
   ];
 }
