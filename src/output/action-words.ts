@@ -4,6 +4,9 @@ import {
   type PlanDocument,
   type PlannedResource,
 } from '../engine/plan-document.ts';
+import { plural } from './plural.ts';
+
+export { plural };
 
 /** How an action is called and drawn, the same in every rendering. */
 export interface ActionWords {
@@ -101,9 +104,4 @@ export function planSummary(plan: PlanDocument): string[] {
 /** Of the resources with nothing to do, those in which the platform kept its own value of something. */
 export function notAppliedIn(resources: readonly PlannedResource[]): number {
   return resources.filter((each) => each.action === 'noop' && isNotApplied(each)).length;
-}
-
-/** `1 field`, `2 fields`. */
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import { plural } from './action-words.ts';
 import { githubCommand } from './github-command.ts';
+import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 import { visible } from './visible.ts';
 
