@@ -93,7 +93,7 @@ async function appliedLab(bench: Bench): Promise<Lab> {
 
 /** Gives the copy command that the hint names. */
 function restoresAsTold(lab: Lab, stderr: string): void {
-  const command = /: (cp \S+ \S+)/.exec(unwrapped(stderr))?.[1];
+  const command = /: (cp ('.+?'|\S+) ('.+?'|\S+))/.exec(unwrapped(stderr))?.[1];
   assert.ok(command, `no command that restores the state: ${stderr}`);
   assert.equal(spawnSync('sh', ['-c', command], { cwd: lab.root }).status, 0, command);
 }
