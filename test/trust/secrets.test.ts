@@ -332,7 +332,8 @@ describe('a secret too short to be struck out of every word', () => {
       'manifests/all.yaml':
         'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec: { name: a, llm_config: { api_key: { $secret: PIN } } }\n',
     });
-    workspace.platform.misbehave = ({ body }, response) => {
+    workspace.platform.misbehave = ({ method, body }, response) => {
+      if (method !== 'POST') return undefined;
       response.writeHead(422, json).end(JSON.stringify({ message: `not good: ${body}` }));
       return true;
     };
