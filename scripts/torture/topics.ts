@@ -8,6 +8,7 @@ export { interruptCases } from './interrupts.ts';
 export { lateAndGatewayCases } from './late-and-gateways.ts';
 export { lockCases } from './locks.ts';
 export { migrationCases } from './migrations.ts';
+export { moveCases } from './moves.ts';
 export { olderStateCases } from './older-states.ts';
 export { outageCases } from './outages.ts';
 export { savedPlanCases } from './saved-plans.ts';

@@ -41,7 +41,7 @@ const apiKey = z
 
 const anyObject = z.record(z.string(), z.json());
 
-const stateSchema = z
+export const stateSchema = z
   .strictObject({
     backend: z.literal('local').describe('Where the state is kept: in a file on this machine.').optional(),
     path: z

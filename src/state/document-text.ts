@@ -10,6 +10,7 @@ import { parseInParts } from './document-parts.ts';
 import { digestOf, isAsWritten, statePieces } from './document-pieces.ts';
 import { LostState } from './lost-state.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
+import { MovedState, movedMark } from './moved-state.ts';
 
 /** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
 const DEEPEST = 500;
@@ -24,6 +25,7 @@ export function stateText(document: StateDocument): string {
  * @param name how messages call it, e.g. its path.
  * @param hint what to do about a damaged one.
  * @throws LostState where it is damaged, or its content does not match its digest.
+ * @throws MovedState where it only says where the state went.
  * @throws UserError where a newer voxform wrote it.
  */
 export function parseState(bytes: Uint8Array, name: string, hint: string): StateDocument {
@@ -64,6 +66,8 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
   } catch (error) {
     throw error instanceof UserError ? error : damaged('it is not JSON, or it was cut off', error);
   }
+  const mark = movedMark.safeParse(value);
+  if (mark.success) throw new MovedState(name, mark.data);
   if (
     isObject(value) &&
     typeof value.format_version === 'number' &&

@@ -1,34 +1,51 @@
 import { randomUUID } from 'node:crypto';
+import { kindOf, recordKey } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import type { StateDocument } from './document.ts';
+import { droppedBy, type HeldId, sharedId } from './held-ids.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import type { StateStore } from './store.ts';
 
 export interface PushOptions {
   readonly document: StateDocument;
-  /** Also when it is older than the state, or of another lineage. Never when it is of another workspace. */
+  /** Also when it is older than the state, or of another lineage, or forgets what the state knows. Never when it is of another workspace. */
   readonly force: boolean;
   readonly session: SessionOptions;
 }
 
+export interface Pushed {
+  readonly serial: number;
+  /** Records that the document did not hold, which are on its orphan list now. */
+  readonly kept: readonly HeldId[];
+}
+
 /**
  * Puts a document in the place of the state; the earlier one is kept as a backup.
- * @returns the new serial, or undefined where the state was the same already.
- * @throws UserError where the document does not belong here, or would take the state back.
+ * @returns undefined where the state was the same already.
+ * @throws UserError where the document does not belong here, contradicts itself, or would take the state back.
  */
 export async function pushState(
   store: StateStore,
   { document, force, session }: PushOptions,
-): Promise<number | undefined> {
+): Promise<Pushed | undefined> {
   if (document.workspace_id !== session.workspaceId) {
     throw new UserError(
       `the document is the state of the workspace ${document.workspace_id}, but ${session.workspaceId} is configured`,
       { hint: 'Select the workspace that it belongs to: voxform state push --workspace NAME FILE' },
     );
   }
+  const shared = sharedId(document);
+  if (shared !== undefined) {
+    throw new UserError(`the document has ${shared.id} at two addresses: ${shared.addresses.join(' and ')}`, {
+      hint: 'Remove one of them from the document. To rename a record: voxform state mv OLD NEW',
+    });
+  }
   // Works a journal that a dead run left into the state first, so that the backup has it.
-  await (await openSession(store, { allowOlder: () => undefined, ...session })).close();
+  const { beginning, ...rest } = session;
+  await (
+    await openSession(store, { allowOlder: () => undefined, ...rest, ...(!force && { beginning }) })
+  ).close();
   const lease = await store.lock(session.lock);
   try {
     const { document: current, newer } = await lease.read();
@@ -41,13 +58,35 @@ export async function pushState(
       jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)
     )
       return undefined;
+    const kept = current === undefined || force ? [] : keptOf(document, current);
     const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
-    const write = randomUUID();
-    await lease.commit({ ...document, serial, voxform_version: session.version, write }, current?.serial);
-    return serial;
+    const since = session.now().toISOString();
+    const managed = new Set(
+      Object.entries(document.resources).map(([address, { id }]) => recordKey(kindOf(address), id)),
+    );
+    const orphans = [
+      // What is managed must not be listed as left to delete.
+      ...document.orphans.filter(({ kind, id }) => !managed.has(recordKey(kind, id))),
+      ...kept.map((held) => ({ ...held, reason: 'removed' as const, since })),
+    ];
+    const next = { ...document, orphans, serial, voxform_version: session.version, write: randomUUID() };
+    await lease.commit(next, current?.serial);
+    return { serial, kept };
   } finally {
     await lease.release();
   }
+}
+
+/** @throws UserError where the document drops a create without an answer, which could then be sent a second time. */
+function keptOf(document: StateDocument, current: StateDocument): readonly HeldId[] {
+  const { ids, pending } = droppedBy(document, current);
+  const [first] = pending;
+  if (first !== undefined) {
+    throw new UserError(`the document drops unknown creates of the state: ${pending.join(', ')}`, {
+      hint: `Resolve them first: voxform import ${first} ID, or voxform state resolve ${first} --not-created. To drop them all the same: --force`,
+    });
+  }
+  return ids.map(({ kind, id, address }) => ({ kind, id, address }));
 }
 
 function refuseStepBack(document: StateDocument, current: StateDocument): void {

@@ -31,6 +31,8 @@ export interface SessionOptions {
   readonly workspaceId: string;
   /** Used where there is no state yet. */
   readonly fresh: FreshState;
+  /** Called where there is no state yet. Throws where none may be begun. */
+  readonly beginning?: (() => Promise<void>) | undefined;
   /** Of voxform, for the document. */
   readonly version: string;
   now(): Date;
@@ -38,7 +40,7 @@ export interface SessionOptions {
   readonly allowOlder?: ((warning: string) => void) | undefined;
 }
 
-export interface Reading extends Pick<SessionOptions, 'workspaceId' | 'fresh'> {
+export interface Reading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
   /** Told of a state that is older than the last one known. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
 }
@@ -47,9 +49,13 @@ export interface Reading extends Pick<SessionOptions, 'workspaceId' | 'fresh'> {
  * The state as it is now, for commands that only read. Takes no lock and changes nothing.
  * @throws UserError where the state cannot be read, or belongs to another workspace.
  */
-export async function readState(store: StateStore, { workspaceId, fresh, onOlder }: Reading): Promise<State> {
+export async function readState(
+  store: StateStore,
+  { workspaceId, fresh, beginning, onOlder }: Reading,
+): Promise<State> {
   const stored = await store.read();
   checkWorkspace(stored, workspaceId, store.location);
+  if (stored.document === undefined) await beginning?.();
   const older = olderIn(stored, store.location);
   if (older !== undefined) onOlder?.(older);
   return fold(stored.document ?? emptyDocument(fresh, workspaceId, ''), stored.journal);
@@ -64,11 +70,8 @@ export async function openSession(store: StateStore, options: SessionOptions): P
   try {
     const stored = await lease.read();
     checkWorkspace(stored, options.workspaceId, store.location);
-    const older = olderIn(stored, store.location);
-    if (older !== undefined) {
-      if (options.allowOlder === undefined) throw older;
-      options.allowOlder(older.message);
-    }
+    if (stored.document === undefined) await options.beginning?.();
+    admitOlder(stored, store.location, options.allowOlder);
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
     const state = fold(document, stored.journal);
     // Above every serial that is known, so that what is written now is not taken for an older one.
@@ -194,7 +197,16 @@ function olderIn({ document, newer }: StoredState, location: string): UserError 
   return document && newer && olderState(location, document, newer);
 }
 
-function checkWorkspace({ document }: StoredState, workspaceId: string, location: string): void {
+/** @throws UserError where the state is older than the last one known, and nobody allowed that. */
+export function admitOlder(stored: StoredState, location: string, allow: SessionOptions['allowOlder']): void {
+  const older = olderIn(stored, location);
+  if (older === undefined) return;
+  if (allow === undefined) throw older;
+  allow(older.message);
+}
+
+/** @throws UserError where the state is that of another workspace. */
+export function checkWorkspace({ document }: StoredState, workspaceId: string, location: string): void {
   if (document === undefined || document.workspace_id === workspaceId) return;
   throw new UserError(
     `the state ${location} belongs to the workspace ${document.workspace_id}, but ${workspaceId} is configured`,

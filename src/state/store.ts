@@ -1,5 +1,6 @@
 import type { StateDocument } from './document.ts';
 import type { JournalEntry } from './journal.ts';
+import type { MovedMark } from './moved-state.ts';
 import type { NewerState } from './newer-state.ts';
 import type { State } from './state.ts';
 
@@ -55,7 +56,7 @@ export interface StateLease {
   append(entry: JournalEntry): Promise<void>;
   /**
    * Replaces the document, and empties the journal, if the stored serial is still `expectedSerial` (undefined: no document
-   * yet). The earlier document is kept as a backup.
+   * yet). The earlier document is kept as a backup. A mark of the same lineage counts as no document.
    */
   commit(document: StateDocument, expectedSerial: number | undefined): Promise<void>;
   /**
@@ -63,6 +64,8 @@ export interface StateLease {
    * @returns where it is kept, or undefined where there was nothing.
    */
   setAside(): Promise<string | undefined>;
+  /** Puts a mark in the place of the document with the mark's serial, whose journal is empty: `read` throws `MovedState` from then on. */
+  leaveMark(mark: MovedMark): Promise<void>;
   release(): Promise<void>;
 }
 

@@ -25,6 +25,7 @@ import type { LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
+import { refuseSecondState } from './first-run.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions, PlatformOptions } from './run-options.ts';
 
@@ -51,18 +52,24 @@ export class OpenWorkspace {
     this.#declarations = declarations;
     this.project = project;
     this.workspace = workspace;
-    this.store = createStore(workspace.state, {
-      root: project.root,
+    this.store = this.storeAt(workspace.state);
+    this.#keep(workspace.apiKey);
+  }
+
+  /** A store of this workspace, its own or another one. */
+  storeAt(state: WorkspaceConfig['state']): StateStore {
+    const { env, now, failPoint } = this.#context;
+    return createStore(state, {
+      root: this.project.root,
       host: hostname(),
-      user: userName(context.env),
+      user: userName(env),
       pid: process.pid,
       version: VERSION,
-      now: context.now,
-      failPoint: context.failPoint,
+      now,
+      failPoint,
       workspaceFlag: this.workspaceFlag,
-      marks: marksOf(context),
+      marks: marksOf(this.#context),
     });
-    this.#keep(workspace.apiKey);
   }
 
   /**
@@ -172,12 +179,20 @@ export class OpenWorkspace {
     const onOlder = ({ message, hint }: UserError): void => {
       this.#older = hint === undefined ? message : `${message}. ${hint}`;
     };
-    return readState(this.store, { workspaceId, fresh: freshState(), onOlder });
+    const beginning = () => this.refuseSecond();
+    return readState(this.store, { workspaceId, fresh: freshState(), beginning, onOlder });
   }
 
   warnOfOlder(): void {
     if (this.#older !== undefined) this.#context.log.warn(this.#older);
     this.#older = undefined;
+  }
+
+  /** Throws where a state of this workspace lies under another name, so that none may be begun. */
+  refuseSecond(): Promise<void> {
+    const { project, workspace, store, workspaceFlag } = this;
+    const { location } = store;
+    return refuseSecondState({ project, workspace, location, workspaceFlag, cwd: this.#context.cwd });
   }
 
   /** What the right to change the state is asked with; `fresh` is what a first one begins with. */
@@ -192,6 +207,7 @@ export class OpenWorkspace {
       ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
       workspaceId: this.workspace.workspaceId,
       fresh,
+      beginning: () => this.refuseSecond(),
       version: VERSION,
       now: this.#context.now,
     };

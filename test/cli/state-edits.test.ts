@@ -64,6 +64,7 @@ describe('the state by hand', () => {
     expect(older.code).toBe(1);
     expect(older.stderr).toContain('older than the state');
     expect((await workspace.run('state', 'push', 'early.json', '--force')).code).toBe(0);
+    expect((await workspace.run('orphans')).stdout).not.toContain('Agent/night');
     const now = JSON.parse((await workspace.run('state', 'pull')).stdout) as {
       serial: number;
       resources: object;
@@ -91,6 +92,42 @@ describe('the state by hand', () => {
 
     await workspace.folder.write('cut.json', early.slice(0, 40));
     expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('not JSON');
+  });
+
+  it('keeps every id that a pushed document does not hold, unless forced', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const { resources, ...rest } = JSON.parse((await workspace.run('state', 'pull')).stdout) as {
+      resources: Record<string, Row>;
+      pending: Record<string, object>;
+      orphans: object[];
+    };
+    const { 'Agent/night': night, ...others } = resources;
+    const id = night?.id ?? '';
+    const push = async (document: object, ...flags: string[]) => {
+      await workspace.folder.write('copy.json', JSON.stringify({ ...rest, ...document }));
+      return workspace.run('state', 'push', 'copy.json', ...flags);
+    };
+    const double = await push({ resources: { ...resources, 'Agent/late': night } }, '--force');
+    expect(double.code).toBe(1);
+    expect(double.stderr.replace(/\s+/g, ' ')).toContain('at two addresses: Agent/night and Agent/late');
+
+    const pushed = await push({ resources: others });
+    expect(pushed.stdout).toContain(`Agent/night (${id}) is not in copy.json`);
+    const orphans = JSON.parse((await workspace.run('orphans', '--output', 'json')).stdout) as Row[];
+    expect(orphans).toMatchObject([{ kind: 'Agent', id, address: 'Agent/night', reason: 'removed' }]);
+
+    const current = JSON.parse((await workspace.run('state', 'pull')).stdout) as { serial: number };
+    expect((await push({ ...current, resources, orphans: [] })).code).toBe(0);
+    expect((await workspace.run('orphans', '--output', 'json')).stdout.trim()).toBe('[]');
+
+    const dead = { since: '2030-01-01T00:00:00Z', recorded: {} };
+    const again = JSON.parse((await workspace.run('state', 'pull')).stdout) as object;
+    expect((await push({ ...again, pending: { 'Agent/lost': dead } })).code).toBe(0);
+    const dropping = await push({ ...again, serial: 99, pending: {} });
+    expect(dropping.code).toBe(1);
+    expect(dropping.stderr.replace(/\s+/g, ' ')).toContain('drops unknown creates of the state: Agent/lost');
+    expect((await push({ ...again, serial: 99, pending: {} }, '--force')).code).toBe(0);
   });
 });
 

@@ -174,6 +174,7 @@ describe('a state session', () => {
       append: (entry) => Promise.resolve(void appended.push(entry)),
       commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),
       setAside: () => Promise.resolve(undefined),
+      leaveMark: () => Promise.resolve(),
       release: () => Promise.resolve(void appended.push('released')),
     };
     const store: StateStore = {

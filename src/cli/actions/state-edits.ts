@@ -72,9 +72,11 @@ export async function removeFromState(
 
 /** Prints the state as it is now, what a dead run left in the journal included. */
 export async function pullState(context: Context): Promise<number> {
-  const { store } = await openWorkspace(context, { requireKey: false });
+  const opened = await openWorkspace(context, { requireKey: false });
+  const { store } = opened;
   const stored = await store.read();
   if (stored.document === undefined) {
+    await opened.refuseSecond();
     throw new UserError(`there is no state at ${store.location} yet`, {
       hint: 'The first apply or import makes it.',
     });
@@ -93,16 +95,21 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
     });
   });
   const document = parseEdited(bytes, file, 'Take another copy: the state itself was not touched.');
-  const serial = await pushState(opened.store, {
+  const pushed = await pushState(opened.store, {
     document,
     force: flags.force ?? false,
     session: opened.sessionOptions('state push', flags),
   });
-  context.terminal.out(
-    serial === undefined
-      ? 'The state is the same already.\n'
-      : `Pushed as serial ${serial}. The earlier state is kept as a backup.\n`,
-  );
+  const lines =
+    pushed === undefined
+      ? ['The state is the same already.']
+      : [
+          `Pushed as serial ${pushed.serial}. The earlier state is kept as a backup.`,
+          ...pushed.kept.map(
+            ({ address, id }) => `${address} (${id}) is not in ${file}: its record is on the orphan list.`,
+          ),
+        ];
+  context.terminal.out(`${lines.join('\n')}\n`);
   return ExitCode.ok;
 }
 

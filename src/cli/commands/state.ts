@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { StateOutput } from '../actions/state.ts';
 import type { PushFlags } from '../actions/state-edits.ts';
+import type { MoveFlags } from '../actions/state-move.ts';
 import type { ResolveOptions } from '../actions/state-resolve.ts';
 import type { Start } from '../context.ts';
 import { dateOrMoment } from '../dates.ts';
@@ -79,13 +80,38 @@ export function defineState(program: Command, start: Start): void {
     .action(() => start(async (context) => (await import('../actions/state-edits.ts')).pullState(context)));
   withLock(state.command('push'))
     .summary('put a document in the place of the state')
-    .description('Puts a document in the place of the state. The earlier state is kept as a backup.')
+    .description(
+      'Puts a document in the place of the state. The earlier state is kept as a backup. Records that only the earlier one knows go on the orphan list.',
+    )
     .argument('<file>', 'as `voxform state pull` prints it')
-    .option('--force', 'also when it is older than the state, or of another lineage')
+    .option(
+      '--force',
+      'also when it is older than the state, or of another lineage; drops what it does not hold',
+    )
     .action((file: string, options: PushFlags) =>
       start(async (context) =>
         (await import('../actions/state-edits.ts')).pushStateFile(context, file, options),
       ),
+    );
+  withLock(state.command('move'))
+    .summary('move a state to where the workspace keeps its own')
+    .description(
+      'Moves a state to where voxform.yaml says that the workspace keeps its own, as after a rename of the workspace or a change of its state settings. The old place then only says where the state went. An interrupted move is finished by running it again.',
+    )
+    .requiredOption(
+      '--from <place>',
+      'file of the state, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
+    )
+    .action((options: MoveFlags) =>
+      start(async (context) => (await import('../actions/state-move.ts')).moveStateHere(context, options)),
+    );
+  withLock(state.command('init'))
+    .summary('begin an empty state on purpose')
+    .description(
+      'Creates an empty state, also where another state of the same workspace lies nearby. Records that only the other one knows are created again by the next apply.',
+    )
+    .action((options: LockFlags) =>
+      start(async (context) => (await import('../actions/state-move.ts')).initState(context, options)),
     );
   state
     .command('unlock')

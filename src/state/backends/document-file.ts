@@ -4,6 +4,7 @@ import type { StateDocument } from '../document.ts';
 import { statePieces } from '../document-pieces.ts';
 import { parseState } from '../document-text.ts';
 import { LostState, RECOVER } from '../lost-state.ts';
+import type { MovedMark } from '../moved-state.ts';
 import {
   errorCode,
   type FailPoint,
@@ -107,6 +108,15 @@ export async function writeDocument(files: Files, writing: Writing): Promise<voi
     await copied(files, path, fresh);
     await files.rename(fresh, backup);
   }
+  await syncFolderOf(files, path);
+}
+
+/** Puts a mark in the document's place, in one step. */
+export async function writeMark(files: Files, path: string, mark: MovedMark): Promise<void> {
+  const fresh = `${path}.tmp`;
+  await unlinkIfThere(files, fresh);
+  await writeSynced(files, fresh, [Buffer.from(`${JSON.stringify(mark, null, 2)}\n`)]);
+  await files.rename(fresh, path);
   await syncFolderOf(files, path);
 }
 

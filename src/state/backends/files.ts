@@ -42,7 +42,9 @@ export type FailPoint =
   | 'before-fold'
   | 'before-rename'
   | 'after-rename'
-  | 'before-truncate';
+  | 'before-truncate'
+  | 'before-mark'
+  | 'after-mark';
 
 /** The content, or undefined where there is no such file. */
 export async function readIfThere(files: Files, path: string): Promise<Buffer | undefined> {

@@ -2,9 +2,10 @@ import { UserError } from '../../problems/user-error.ts';
 import type { StateDocument } from '../document.ts';
 import type { JournalEntry } from '../journal.ts';
 import type { Marks } from '../marks.ts';
+import { type MovedMark, MovedState } from '../moved-state.ts';
 import type { NewerState } from '../newer-state.ts';
 import type { LockInfo, LockRequest, StateLease, StoredState } from '../store.ts';
-import { keepCurrent, pruneBackups, readDocument, writeDocument } from './document-file.ts';
+import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';
 import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
 import { JournalWriter } from './journal-file.ts';
 import { removeLeftovers } from './leftovers.ts';
@@ -90,6 +91,25 @@ export class LocalLease implements StateLease {
     }
   }
 
+  async leaveMark(mark: MovedMark): Promise<void> {
+    this.#assertOpen();
+    await this.#whenReady();
+    const { files, path, location, failPoint } = this.#parts;
+    try {
+      await this.#assertHeld();
+      const { stored } = await readStored(files, path);
+      const { document, journal } = stored;
+      if (document?.serial !== mark.serial || journal.length > 0)
+        throw movedOn(location, document?.serial, mark.serial);
+      await keepCurrent(files, path, document);
+      failPoint('before-mark');
+      await writeMark(files, path, mark);
+      failPoint('after-mark');
+    } catch (error) {
+      throw fileProblem(error, 'write', location);
+    }
+  }
+
   release(): Promise<void> {
     this.#released ??= this.#release();
     return this.#released;
@@ -103,7 +123,11 @@ export class LocalLease implements StateLease {
     }
     await this.#assertHeld();
     failPoint('before-fold');
-    const stored = await readDocument(files, path);
+    const stored = await readDocument(files, path).catch((error: unknown) => {
+      // What was moved away may come back.
+      if (error instanceof MovedState && error.mark.lineage === document.lineage) return undefined;
+      throw error;
+    });
     if (stored?.serial !== expectedSerial) throw movedOn(location, stored?.serial, expectedSerial);
     if (stored !== undefined) await keepCurrent(files, path, stored);
     await writeDocument(files, { path, document, replaces: stored !== undefined, failPoint });
@@ -141,7 +165,12 @@ export class LocalLease implements StateLease {
 
   /** Cuts off a line that was never finished, and removes entries that the document already has. */
   async #clearLeftovers(): Promise<void> {
-    const { stored, journalFile } = await this.#reading();
+    const read = await this.#reading().catch((error: unknown) => {
+      if (error instanceof MovedState) return undefined;
+      throw error;
+    });
+    if (read === undefined) return;
+    const { stored, journalFile } = read;
     const { files, path, location, request, info } = this.#parts;
     const journalPath = journalPathOf(path);
     if (journalFile.size === 0) return;

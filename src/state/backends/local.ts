@@ -33,7 +33,7 @@ export interface LocalStoreOptions {
   readonly workspaceFlag?: string | undefined;
   /** The file system; node's where absent. */
   readonly files?: Files | undefined;
-  /** Called at `before-append`, `after-append`, `before-fold`, `before-rename`, `after-rename`, `before-truncate`. */
+  /** Called at `before-append`, `after-append`, `before-fold`, `before-rename`, `after-rename`, `before-truncate`, `before-mark`, `after-mark`. */
   failPoint?: ((name: FailPoint) => void) | undefined;
 }
 

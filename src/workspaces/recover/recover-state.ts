@@ -64,12 +64,14 @@ export async function recordRecovery(
   opened: OpenWorkspace,
   { recovery, taken, isLost, now, ...lock }: Recording,
 ): Promise<string | undefined> {
-  // What newer copies of a lost state tell is put into this one.
   const kept = isLost ? await setAside(opened, lock.lockTimeout) : undefined;
-  const session = await openSession(
-    opened.store,
-    opened.sessionOptions('recover', { ...lock, allowOlderState: isLost || lock.allowOlderState === true }),
-  );
+  // What newer copies of a lost state tell is put into this one.
+  const options = opened.sessionOptions('recover', {
+    ...lock,
+    allowOlderState: isLost || lock.allowOlderState === true,
+  });
+  // What was set aside is known to have been this workspace's state.
+  const session = await openSession(opened.store, isLost ? { ...options, beginning: undefined } : options);
   try {
     if (isLost) {
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));

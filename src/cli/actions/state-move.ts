@@ -1,0 +1,91 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { parseDocuments } from '../../manifests/parse-documents.ts';
+import { plural } from '../../output/action-words.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { WorkspaceConfig } from '../../project/project.ts';
+import { defaultStatePath } from '../../project/project-defaults.ts';
+import { stateSchema } from '../../project/project-schema.ts';
+import { emptyDocument } from '../../state/fold.ts';
+import { moveState } from '../../state/move.ts';
+import { MovedState } from '../../state/moved-state.ts';
+import { VERSION } from '../../version.ts';
+import { freshState, type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+import type { Context } from '../context.ts';
+import type { LockFlags } from '../flags.ts';
+
+export interface MoveFlags extends LockFlags {
+  readonly from: string;
+}
+
+export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const settings = settingsFrom(from, { opened, cwd: context.cwd });
+  const { store, workspace } = opened;
+  if ((await realOf(settings.path)) === (await realOf(workspace.state.path))) {
+    throw new UserError(`${store.location} is where this workspace keeps its state already`, {
+      hint: 'Name another state with --from, or point `state` of the workspace at the new place first.',
+    });
+  }
+  const source = opened.storeAt(settings);
+  const session = opened.sessionOptions('state move', lock);
+  try {
+    const { records, serial } = await moveState({ from: source, to: store, session });
+    context.terminal.out(
+      `Moved the state from ${source.location} to ${store.location}: ${plural(records, 'resource')}, serial ${serial}.\n`,
+    );
+  } catch (error) {
+    if (!(error instanceof MovedState) || !(await isHere(opened, error))) throw error;
+    context.terminal.out(`The state was moved from ${source.location} to ${store.location} already.\n`);
+  }
+  return ExitCode.ok;
+}
+
+export async function initState(context: Context, { lockTimeout }: LockFlags): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const { store, workspace } = opened;
+  const lease = await store.lock(opened.lockRequest('state init', lockTimeout));
+  try {
+    if ((await lease.read()).document !== undefined) {
+      throw new UserError(`there is a state at ${store.location} already`);
+    }
+    await lease.commit(emptyDocument(freshState(), workspace.workspaceId, VERSION), undefined);
+  } finally {
+    await lease.release();
+  }
+  context.terminal.out(`Created an empty state at ${store.location}.\n`);
+  return ExitCode.ok;
+}
+
+interface Place {
+  readonly opened: OpenWorkspace;
+  readonly cwd: string;
+}
+
+/** `local`, a path, or settings as in the project file. */
+function settingsFrom(from: string, { opened, cwd }: Place): WorkspaceConfig['state'] {
+  const { project, workspace } = opened;
+  const byDefault = defaultStatePath(project.root, workspace.name);
+  if (from === 'local') return { backend: 'local', path: byDefault };
+  if (!from.trimStart().startsWith('{')) return { backend: 'local', path: path.resolve(cwd, from) };
+  const { documents, problems } = parseDocuments(from);
+  const settings = stateSchema.safeParse(documents[0]?.value);
+  if (problems.length > 0 || documents.length !== 1 || !settings.success) {
+    const why = problems[0]?.message ?? settings.error?.issues[0]?.message ?? 'expected one document';
+    throw new UserError(`--from: ${why}`, {
+      hint: "Settings are written as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
+      exitCode: ExitCode.usage,
+    });
+  }
+  const { path: written } = settings.data;
+  return { backend: 'local', path: written === undefined ? byDefault : path.resolve(project.root, written) };
+}
+
+/** True where the state that is gone from one place is the one in force. */
+async function isHere({ store }: OpenWorkspace, { mark }: MovedState): Promise<boolean> {
+  return (await store.read()).document?.lineage === mark.lineage;
+}
+
+function realOf(file: string): Promise<string> {
+  return realpath(file).catch(() => file);
+}

@@ -1,0 +1,50 @@
+import { kindOf, recordKey } from '../manifests/resource.ts';
+import type { Orphan, StateDocument } from './document.ts';
+
+/** A record that a state knows. */
+export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'>;
+
+type Content = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
+
+/** Each record that the document knows, managed or not. */
+export function heldIds({ resources, pending, orphans }: Content): HeldId[] {
+  return [
+    ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
+    ...Object.entries(pending).flatMap(([address, { replaces: id }]) =>
+      id === undefined ? [] : [{ kind: kindOf(address), id, address }],
+    ),
+    ...orphans,
+  ];
+}
+
+/** What `before` knows and `after` would forget. */
+export interface Dropped {
+  readonly ids: readonly HeldId[];
+  /** Addresses of creates without an answer. */
+  readonly pending: readonly string[];
+}
+
+export function droppedBy(after: Content, before: Content): Dropped {
+  const known = new Set(heldIds(after).map(({ kind, id }) => recordKey(kind, id)));
+  const dropped = heldIds(before).filter(({ kind, id }) => !known.has(recordKey(kind, id)));
+  return {
+    ids: [...new Map(dropped.map((held) => [recordKey(held.kind, held.id), held])).values()],
+    pending: Object.keys(before.pending).filter(
+      (address) => !Object.hasOwn(after.pending, address) && !Object.hasOwn(after.resources, address),
+    ),
+  };
+}
+
+/** An id that two addresses of one kind share: each would undo what the other applies. */
+export function sharedId({
+  resources,
+}: Pick<Content, 'resources'>): { readonly id: string; readonly addresses: readonly string[] } | undefined {
+  const addresses = new Map<string, string>();
+  for (const [address, { id }] of Object.entries(resources)) {
+    const key = recordKey(kindOf(address), id);
+    const other = addresses.get(key);
+    if (other !== undefined) return { id, addresses: [other, address] };
+    addresses.set(key, address);
+  }
+  return undefined;
+}

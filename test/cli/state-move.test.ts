@@ -1,0 +1,137 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
+const OLD = '.voxform/test.state.json';
+const NEW = '.voxform/live.state.json';
+
+/** A workspace that was applied and then renamed in its project file. */
+async function renamed(): Promise<TestWorkspace & { at(file: string): string }> {
+  const workspace = await testWorkspace(FILES);
+  await workspace.run('apply', '--auto-approve');
+  await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator).replace('  test:', '  live:'));
+  return Object.assign(workspace, { at: (file: string) => path.join(workspace.folder.root, file) });
+}
+
+describe('a workspace under a new name', () => {
+  it('creates nothing a second time, and keeps its state by the command that it is told', async () => {
+    await using workspace = await renamed();
+    const writes = workspace.writes();
+    for (const args of [
+      ['plan'],
+      ['apply', '--auto-approve'],
+      ['status'],
+      ['drift'],
+      ['import', 'Agent/x', '01J'],
+      ['recover', '--auto-approve'],
+      ['state', 'list'],
+      ['state', 'pull'],
+    ]) {
+      const { code, stderr } = await workspace.run(...args);
+      expect([args[0], code]).toEqual([args[0], 1]);
+      expect(stderr.replace(/\s+/g, ' ')).toContain(
+        `but ${OLD}, with 2 records, belongs to the same workspace`,
+      );
+      expect(stderr.replace(/\s+/g, ' ')).toContain(`voxform state move --from ${OLD}`);
+    }
+    expect(workspace.writes()).toBe(writes);
+    const moved = await workspace.run('state', 'move', '--from', OLD);
+    expect([moved.code, moved.stdout]).toEqual([
+      0,
+      `Moved the state from ${OLD} to ${NEW}: 2 resources, serial 2.\n`,
+    ]);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    expect((await workspace.run('state', 'move', '--from', OLD)).stdout).toContain('already');
+
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
+    const refused = await workspace.run('apply', '--auto-approve');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.replace(/\s+/g, ' ')).toContain(`was moved to ${NEW}`);
+    const back = await workspace.run(
+      'state',
+      'move',
+      '--from',
+      "{ backend: local, path: '.voxform/live.state.json' }",
+    );
+    expect(back.code).toBe(0);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    expect(workspace.writes()).toBe(writes);
+  });
+
+  it.each<[what: string, broken: (at: (file: string) => string) => void, says: string]>([
+    ['of which only backups are left', (at) => rmSync(at(OLD)), 'with 2 records'],
+    ['that is damaged', (at) => writeFileSync(at(OLD), '{'), 'with 2 records'],
+    [
+      'that is damaged and called as this workspace would call it',
+      (at) => {
+        for (const name of readdirSync(at('.voxform')))
+          if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
+        writeFileSync(at(NEW), '{');
+        const project = readFileSync(at('voxform.yaml'), 'utf8');
+        writeFileSync(at('voxform.yaml'), `${project}    state: { path: elsewhere/state.json }\n`);
+      },
+      'which cannot be read',
+    ],
+    [
+      'in the default folder while the settings name another',
+      (at) => {
+        const project = readFileSync(at('voxform.yaml'), 'utf8');
+        writeFileSync(at('voxform.yaml'), `${project}    state: { path: elsewhere/state.json }\n`);
+      },
+      'with 2 records',
+    ],
+    [
+      'that another workspace of the project names',
+      (at) => {
+        mkdirSync(at('kept'));
+        renameSync(at(OLD), at('kept/memory'));
+        for (const name of readdirSync(at('.voxform')))
+          if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
+        const project = readFileSync(at('voxform.yaml'), 'utf8');
+        const other = project.slice(project.indexOf('  live:')).replace('live:', 'other:');
+        writeFileSync(
+          at('voxform.yaml'),
+          `${project.replace('workspaces:', 'default_workspace: live\nworkspaces:')}${other}    state: { path: kept/memory }\n`,
+        );
+      },
+      '--from kept/memory -w live',
+    ],
+  ])('finds a state %s', async (_, broken, says) => {
+    await using workspace = await renamed();
+    broken(workspace.at);
+    const writes = workspace.writes();
+    const { code, stderr } = await workspace.run('apply', '--auto-approve');
+    expect([code, workspace.writes()]).toEqual([1, writes]);
+    expect(stderr.replace(/\s+/g, ' ')).toContain(says);
+  });
+
+  it('passes over states of others, empty ones and what is no state', async () => {
+    await using workspace = await renamed();
+    const state = readFileSync(workspace.at(OLD), 'utf8');
+    for (const name of readdirSync(workspace.at('.voxform'))) {
+      if (name.startsWith('test.')) rmSync(workspace.at(`.voxform/${name}`));
+    }
+    await workspace.folder.write(OLD, state.replace(/"workspace_id": "[^"]*"/, '"workspace_id": "another"'));
+    await workspace.folder.write('.voxform/odd.state.json', '{');
+    mkdirSync(workspace.at('.voxform/folder.state.json'));
+    expect((await workspace.run('plan')).code).toBe(0);
+  });
+
+  it('begins anew where a person says so', async () => {
+    await using workspace = await renamed();
+    expect((await workspace.run('state', 'init')).code).toBe(0);
+    expect((await workspace.run('plan')).stdout).toContain('2 to create');
+    const again = await workspace.run('state', 'init');
+    expect([again.code, again.stderr.includes('already')]).toEqual([1, true]);
+  });
+
+  it('refuses settings that are none, and the place in force', async () => {
+    await using workspace = await renamed();
+    const odd = await workspace.run('state', 'move', '--from', '{ backend: cloud }');
+    expect(odd.code).toBe(64);
+    const same = await workspace.run('state', 'move', '--from', 'local');
+    expect([same.code, same.stderr.includes('already')]).toEqual([1, true]);
+  });
+});

@@ -1,0 +1,141 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { FailPoint } from '../../src/state/backends/local.ts';
+import { moveState } from '../../src/state/move.ts';
+import { MovedState } from '../../src/state/moved-state.ts';
+import { openSession, readState } from '../../src/state/session.ts';
+import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
+
+const session = sessionOptions();
+
+/** A state with a record, an orphan and an unknown create, the last of them in the journal of a run that died. */
+async function stateToMove(): Promise<{ readonly old: string; readonly here: string }> {
+  const old = await statePath();
+  const store = storeAt(old);
+  const first = await openSession(store, session);
+  await first.record(saved('a'));
+  await first.record(saved('b'));
+  const orphan = { kind: 'Agent', id: 'id-b', address: 'Agent/b', reason: 'removed', since: '2030' } as const;
+  await first.record({ type: 'forgotten', address: 'Agent/b', orphan });
+  await first.close();
+  const second = await openSession(store, session);
+  await second.record(creating('c'));
+  await store.unlock((await store.holder())?.id ?? '');
+  await failureOf(second.close());
+  return { old, here: old.replace('staging', 'production') };
+}
+
+/** Everything that the state knows. */
+async function knownAt(path: string): Promise<unknown> {
+  const { lineage, salt, resources, pending, orphans } = await readState(storeAt(path), session);
+  return { lineage, salt, resources: [...resources], pending: [...pending], orphans };
+}
+
+describe('moving a state', () => {
+  it('takes everything along, and leaves a mark that refuses', async () => {
+    const { old, here } = await stateToMove();
+    const before = await knownAt(old);
+    const { serial: from } = await readState(storeAt(old), session);
+    const moved = await moveState({ from: storeAt(old), to: storeAt(here), session });
+    expect(await knownAt(here)).toEqual(before);
+    expect(moved.records).toBe(1);
+    expect(moved.serial).toBeGreaterThan(from);
+
+    const refused = await failureOf(readState(storeAt(old), session));
+    expect(refused).toBeInstanceOf(MovedState);
+    expect(refused.message).toContain(`was moved to ${here}`);
+    expect(await failureOf(openSession(storeAt(old), session))).toBeInstanceOf(MovedState);
+    const lease = await storeAt(old).lock(session.lock);
+    const document = (await storeAt(here).read()).document;
+    if (document === undefined) throw new Error('nothing was moved');
+    const another = { ...document, lineage: 'another' };
+    expect(await failureOf(lease.commit(another, undefined))).toBeInstanceOf(MovedState);
+    await lease.release();
+    expect((await readdir(dirname(old))).filter((name) => /\.(journal|lock)$/.test(name))).toEqual([]);
+  });
+
+  it('comes back to where it was', async () => {
+    const { old, here } = await stateToMove();
+    const before = await knownAt(old);
+    await moveState({ from: storeAt(old), to: storeAt(here), session });
+    await moveState({ from: storeAt(here), to: storeAt(old), session });
+    expect(await knownAt(old)).toEqual(before);
+    expect(await failureOf(readState(storeAt(here), session))).toBeInstanceOf(MovedState);
+  });
+
+  it.each<[side: 'from' | 'to', FailPoint]>([
+    ['from', 'before-fold'],
+    ['from', 'before-rename'],
+    ['from', 'after-rename'],
+    ['from', 'before-truncate'],
+    ['to', 'before-fold'],
+    ['to', 'before-rename'],
+    ['to', 'after-rename'],
+    ['to', 'before-truncate'],
+    ['from', 'before-mark'],
+    ['from', 'after-mark'],
+  ])('that dies in the store it moves %s at %s is finished by moving again', async (side, place) => {
+    const { old, here } = await stateToMove();
+    const before = await knownAt(old);
+    const dying = {
+      failPoint(name: FailPoint) {
+        if (name === place) throw new Error(`died ${name}`);
+      },
+    };
+    const [from, to] = [
+      storeAt(old, side === 'from' ? dying : {}),
+      storeAt(here, side === 'to' ? dying : {}),
+    ];
+    expect((await failureOf(moveState({ from, to, session }))).message).toBe(`died ${place}`);
+
+    const isMoved = place === 'after-mark';
+    expect(await knownAt(isMoved ? here : old)).toEqual(before);
+    const again = moveState({ from: storeAt(old), to: storeAt(here), session });
+    if (isMoved) expect(await failureOf(again)).toBeInstanceOf(MovedState);
+    else await again;
+    expect(await knownAt(here)).toEqual(before);
+    expect(await failureOf(readState(storeAt(old), session))).toBeInstanceOf(MovedState);
+  });
+
+  it('is finished after runs went on with the copy, not after runs went on with the old one', async () => {
+    const { old, here } = await stateToMove();
+    const dying = storeAt(old, {
+      failPoint(name) {
+        if (name === 'before-mark') throw new Error('died');
+      },
+    });
+    const move = { from: storeAt(old), to: storeAt(here), session };
+    await failureOf(moveState({ ...move, from: dying }));
+    const going = await openSession(storeAt(here), session);
+    await going.record(saved('d'));
+    await going.close();
+    const astray = await readFile(old, 'utf8');
+    const back = await openSession(storeAt(old), session);
+    await back.record(saved('e'));
+    await back.close();
+    expect((await failureOf(moveState(move))).message).toContain('holds another state already');
+
+    await writeFile(old, astray);
+    await moveState(move);
+    expect([...(await readState(storeAt(here), session)).resources.keys()]).toEqual(['Agent/a', 'Agent/d']);
+  });
+
+  it('refuses a place that holds another state, and one with nothing to move', async () => {
+    const { old, here } = await stateToMove();
+    const other = await openSession(storeAt(here), { ...session, fresh: { lineage: 'L2', salt: 'S2' } });
+    await other.record(saved('x'));
+    await other.close();
+    const [before, there] = [await knownAt(old), await knownAt(here)];
+    const error = await failureOf(moveState({ from: storeAt(old), to: storeAt(here), session }));
+    expect(error.message).toContain('holds another state already');
+    expect([await knownAt(old), await knownAt(here)]).toEqual([before, there]);
+    const nothing = await failureOf(
+      moveState({ from: storeAt(`${old}x`), to: storeAt(`${here}x`), session }),
+    );
+    expect(nothing.message).toContain('there is no state at');
+    const alien = { ...session, workspaceId: 'W2' };
+    const wrong = await failureOf(moveState({ from: storeAt(old), to: storeAt(`${here}x`), session: alien }));
+    expect(wrong.message).toContain('belongs to the workspace W1');
+  });
+});
