@@ -18,6 +18,11 @@ export function visibleLines(text: string): string[] {
   return text.split('\n').map(visible);
 }
 
+/** True where `escapeUnsafe` would change the text. */
+export function isUnsafe(text: string): boolean {
+  return escapeUnsafe(text) !== text;
+}
+
 /** The same in JSON that is laid out already: its line feeds stay, and it stays the same JSON. */
 export function escapeUnsafe(json: string): string {
   return json.replace(unsafe, (character) => (character === '\n' ? character : unicodeEscape(character)));

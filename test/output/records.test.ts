@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { amountText, timeText, unixTimeText } from '../../src/output/records/record-values.ts';
 import {
   createRecordWriter,
@@ -115,9 +116,47 @@ describe('forms of a list', () => {
 
   it('prints nothing that steers a terminal', () => {
     const record = { id: '1', name: '\u001b[2J\u202e', email: 'a\u0007@b' };
-    for (const format of ['table', 'json', 'jsonl'] as const) {
-      expect(printed(format, 'users', [record]).replaceAll('\n', ''), format).not.toMatch(/[\p{Cc}\u202e]/u);
+    for (const format of RECORD_FORMATS) {
+      expect(printed(format, 'users', [record]).replaceAll(/\r?\n/g, ''), format).not.toMatch(
+        /[\p{Cc}\u202e]/u,
+      );
     }
+  });
+
+  it('gives a spreadsheet nothing to run, and leaves signed numbers as they are', () => {
+    const cells = [
+      '=1+1',
+      '+1-2',
+      '-cmd',
+      '@SUM(A1)',
+      '\t=1',
+      '\r=1',
+      '\uff1d1',
+      '+12025550120',
+      '-3.5',
+      'a=b',
+    ];
+    const lines = printed('csv', 'users', [...cells.map((name) => ({ name }))]).split('\r\n');
+    expect(lines.slice(1, -1)).toEqual([
+      "'=1+1",
+      "'+1-2",
+      "'-cmd",
+      "'@SUM(A1)",
+      "'\\u0009=1",
+      "'\\u000d=1",
+      "'\uff1d1",
+      '+12025550120',
+      '-3.5',
+      'a=b',
+    ]);
+  });
+
+  it('prints YAML that reads back, whatever it escapes', () => {
+    const odd = `a\u009b31m\u202e\u2028\u{e0041}\t\u0007"\\ ${'long '.repeat(20)}\n\n  b\n`;
+    const record = { id: '1', name: odd, [odd]: [odd, { deep: odd }], plain: 'a\nb\n' };
+    const text = printed('yaml', 'users', [record]);
+    expect(parse(text)).toEqual(record);
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028-\u202e\u{e0000}-\u{e007f}]/u);
   });
 
   it('measures its columns on the first rows and keeps to them', () => {

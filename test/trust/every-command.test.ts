@@ -61,6 +61,8 @@ const calls: readonly string[] = [
   'recover --auto-approve',
   'state resolve Agent/a --not-created',
   'state push pulled.json',
+  'state init',
+  'state move --from nowhere.state.json',
   'state unlock 1',
 ];
 /** Its files are searched at the end. */

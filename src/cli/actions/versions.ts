@@ -1,4 +1,3 @@
-import { stringify } from 'yaml';
 import { kindNamed } from '../../engine/kind-named.ts';
 import { refuseForeignRecord } from '../../engine/read.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
@@ -9,6 +8,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';
 import type { Style } from '../../output/style.ts';
 import { renderTable } from '../../output/table.ts';
+import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
@@ -62,7 +62,7 @@ export async function versions(
     const { workspaceId } = opened.workspace;
     const shown = await versionOf(of, version, { client, workspaceId });
     if (options.diff === undefined) {
-      terminal.out(options.output === 'json' ? jsonText(shown) : stringify(shown, { lineWidth: 0 }));
+      terminal.out(options.output === 'json' ? jsonText(shown) : yamlText(shown));
       return ExitCode.ok;
     }
     const other = await versionOf(of, options.diff, { client, workspaceId });
@@ -209,5 +209,5 @@ function undeclared(address: string, resources: readonly Resource[]): UserError 
 }
 
 function text(record: Readonly<Record<string, unknown>>): string {
-  return stringify(record, { lineWidth: 0, sortMapEntries: true });
+  return yamlText(record, { sortMapEntries: true });
 }

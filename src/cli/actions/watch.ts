@@ -26,6 +26,7 @@ export interface WatchFlags extends WatchPolicy {
   readonly ref?: string;
   readonly path?: string;
   readonly listen?: string;
+  readonly listenHost?: readonly string[];
   readonly firstRetry: number;
   readonly longestRetry: number;
   readonly grace: number;
@@ -206,6 +207,7 @@ async function listening(
   if (token !== undefined) redactor.add(token);
   return listen({
     listen: address,
+    names: (flags.listenHost ?? []).map((name) => name.toLowerCase()),
     token,
     isReady: () => isReady(watch.status),
     status: () => statusJson({ status: watch.status, source: source.name, mode: flags.mode }),

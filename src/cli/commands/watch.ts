@@ -22,6 +22,11 @@ export function defineWatch(program: Command, start: Start): void {
     .option(
       '--listen <address>',
       'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
+    )
+    .option(
+      '--listen-host <name>',
+      'host name that the listener is also reached by; may be repeated',
+      (name: string, names: readonly string[] = []) => [...names, name],
     );
   withOlderState(withGuards(withReplacing(command)))
     .addOption(

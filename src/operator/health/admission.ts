@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 
 export interface ListenAddress {
@@ -28,28 +28,32 @@ export function isLoopback(host: string): boolean {
 
 export interface Admission {
   readonly listen: ListenAddress;
+  /** Names, in lower case, that the listener is reached by beside its own. */
+  readonly names: readonly string[];
   /** Undefined where there is none. */
   readonly token: string | undefined;
 }
 
 /**
  * Why a request is turned away; undefined where it is let in. A page in a browser must not reach a listener on this machine, neither
- * under a name of its own that leads here nor by a form it sends.
+ * under a name of its own that leads here nor by a form it sends. A page cannot make an address of numbers lead here.
  */
 export function refusal(
   headers: IncomingHttpHeaders,
-  { listen, token }: Admission,
+  { listen, names, token }: Admission,
   { writes }: { readonly writes: boolean },
 ): string | undefined {
   const isLocal = isLoopback(listen.host);
-  if (isLocal && !isLoopback(hostOf(headers.host)))
-    return 'this listener answers to names of this machine only';
-  if (!writes) return undefined;
-  if (headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none') {
+  const host = hostOf(headers.host);
+  const isNamed = isLoopback(host) || host === listen.host.toLowerCase() || names.includes(host);
+  if (!isNamed && (isLocal || isIP(host) === 0))
+    return 'this listener does not answer to that host name: allow it with --listen-host';
+  const isFromPage = headers.origin !== undefined || headers.referer !== undefined;
+  if (writes && (isFromPage || (headers['sec-fetch-site'] ?? 'none') !== 'none')) {
     return 'a page in a browser may not ask for a run';
   }
   if (token === undefined) {
-    return isLocal
+    return isLocal || !writes
       ? undefined
       : 'this listener is open to others: set VOXFORM_WATCH_TOKEN, and send it as a bearer token';
   }

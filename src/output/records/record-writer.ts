@@ -1,7 +1,7 @@
-import { stringify } from 'yaml';
 import type { Style } from '../style.ts';
 import { tableLayout } from '../table.ts';
 import { escapeUnsafe, visible } from '../visible.ts';
+import { yamlText } from '../yaml-text.ts';
 import { type RecordColumn, recordColumns } from './record-columns.ts';
 import { plainText, type TimeZone } from './record-values.ts';
 
@@ -34,7 +34,7 @@ export function createRecordWriter(format: RecordFormat, options: RecordWriting)
     case 'jsonl':
       return { write: (record) => `${escapeUnsafe(JSON.stringify(record))}\n`, end: () => '' };
     case 'yaml':
-      return { write: (record) => `---\n${stringify(record, { lineWidth: 0 })}`, end: () => '' };
+      return { write: (record) => `---\n${yamlText(record)}`, end: () => '' };
     case 'csv':
       return csvWriter();
     default:
@@ -118,6 +118,11 @@ function csvText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-function csvField(text: string): string {
+/** What spreadsheets take for a formula. A signed number, such as +12025550120 or -3.5, is data. */
+const FORMULA = /^(?![+-]?\d+(\.\d+)?$)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+
+/** A cell that would run as a formula gets an apostrophe; control characters but line feeds are escapes. */
+function csvField(value: string): string {
+  const text = escapeUnsafe(FORMULA.test(value) ? `'${value}` : value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

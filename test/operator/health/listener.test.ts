@@ -30,14 +30,33 @@ describe('who may ask for a run', () => {
     ['others, with the token', open, 't0ken', { host: 'voxform.example', ...bearer }, true],
     ['others, with a wrong token', open, 't0ken2', { host: 'voxform.example', ...bearer }, false],
     ['a page that knows the token', open, 't0ken', { origin: 'https://x.example', ...bearer }, false],
+    [
+      'a page that only has a referer',
+      local,
+      undefined,
+      { host: 'localhost', referer: 'https://x.example/' },
+      false,
+    ],
+    ['others, by a name that nobody allowed', open, 't0ken', { host: 'evil.example', ...bearer }, false],
+    ['others, by number', open, 't0ken', { host: '10.1.2.3:9464', ...bearer }, true],
   ] as const)('%s', (_, address, token, headers, isLetIn) => {
-    const why = refusal(headers, { listen: address, token }, { writes: true });
+    const why = refusal(headers, { listen: address, names: ['voxform.example'], token }, { writes: true });
     expect([why === undefined, why]).toEqual([isLetIn, isLetIn ? undefined : expect.any(String)]);
   });
 
-  it('lets everyone read where everyone can reach it, and only this machine on loopback', () => {
-    expect(refusal({ host: 'x' }, { listen: open, token: 't' }, { writes: false })).toBeUndefined();
-    expect(refusal({ host: 'x' }, { listen: local, token: undefined }, { writes: false })).toBeDefined();
+  it.each([
+    ['by number', open, undefined, { host: '10.1.2.3:9464' }, true],
+    ['by number, over IPv6', open, undefined, { host: '[fd00::1]:9464' }, true],
+    ['by a name that was allowed', open, undefined, { host: 'Voxform.example:9464' }, true],
+    ['by any other name', open, undefined, { host: 'evil.example' }, false],
+    ['by no name', open, undefined, {}, false],
+    ['on loopback by a foreign number', local, undefined, { host: '10.1.2.3' }, false],
+    ['without the token that is set', open, 't0ken', { host: '10.1.2.3' }, false],
+    ['without the token that is set, on loopback', local, 't0ken', { host: 'localhost' }, false],
+    ['with the token', open, 't0ken', { host: '10.1.2.3', ...bearer }, true],
+  ] as const)('reads %s', (_, listen, token, headers, isLetIn) => {
+    const why = refusal(headers, { listen, names: ['voxform.example'], token }, { writes: false });
+    expect(why === undefined).toBe(isLetIn);
   });
 });
 
@@ -74,6 +93,7 @@ describe('the listener', () => {
     let ready = false;
     const listener = await listen({
       listen: local,
+      names: [],
       token: undefined,
       isReady: () => ready,
       status: () => ({ error: 'hunter2' }),

@@ -1,0 +1,14 @@
+import { Document, isScalar, visit } from 'yaml';
+import { escapeUnsafe, isUnsafe } from './visible.ts';
+
+/** A value as YAML that steers no terminal: texts with such characters are quoted, with escapes that read back as the same value. */
+export function yamlText(value: unknown, options: { readonly sortMapEntries?: boolean } = {}): string {
+  const document = new Document(value, { ...options, aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      if (isScalar(node) && typeof node.value === 'string' && isUnsafe(node.value))
+        node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return escapeUnsafe(document.toString({ lineWidth: 0 }));
+}
