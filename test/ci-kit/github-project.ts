@@ -13,6 +13,13 @@ export interface Request {
   readonly title: string;
 }
 
+/** The names of the agents that were created there, in order. */
+export function createdAt({ requests }: Emulator): string[] {
+  return requests
+    .filter(({ method }) => method === 'POST')
+    .map(({ body }) => String((body as { readonly name?: unknown }).name));
+}
+
 /** A project at GitHub with its platform. */
 export class GithubProject implements AsyncDisposable {
   readonly host: GithubHost;
@@ -49,9 +56,7 @@ export class GithubProject implements AsyncDisposable {
 
   /** The names of the agents that were created, in order. */
   created(): string[] {
-    return this.emulator.requests
-      .filter(({ method }) => method === 'POST')
-      .map(({ body }) => String((body as { readonly name?: unknown }).name));
+    return createdAt(this.emulator);
   }
 
   /** Pushes an edit on the branch of a request, and runs the workflow on it, or only one of its jobs. */

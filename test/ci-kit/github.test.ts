@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Emulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { agentManifest } from '../cli/workspace.ts';
-import { API_KEY, GithubProject, type Request } from './github-project.ts';
+import { API_KEY, createdAt, GithubProject, type Request } from './github-project.ts';
 import { action, root, shipped, type Workflow } from './workflow.ts';
 
 const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
@@ -110,8 +110,8 @@ function forgePlans({ host }: GithubProject, head: string): void {
 
 describe('the workflow that promotes', () => {
   it('applies on staging what was reviewed, then on production what was planned there', async () => {
-    const names = ['staging', 'production'];
-    await using project = await GithubProject.open((emulator) => twoWorkspaces(emulator, names));
+    await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
+    await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
     const manifest = agentManifest('night').replace(
       /name: night\n {2}prompt/,
       'name: { $var: words }\n  prompt',
@@ -127,16 +127,19 @@ describe('the workflow that promotes', () => {
       expect(merged[job]?.result, `${job}\n${merged[job]?.log}`).toBe('success');
     }
     expect(merged['plan-production']?.outputs).toEqual({ changes: 'true' });
-    expect(project.created()).toEqual(['day', 'staging', 'day', 'production']);
-    const states = names.map((name) => JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)));
+    expect(project.created()).toEqual(['day', 'staging']);
+    expect(createdAt(production)).toEqual(['day', 'production']);
+    const states = ['staging', 'production'].map((name) =>
+      JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)),
+    );
     expect(states.map(({ resources }) => Object.keys(resources).length)).toEqual([2, 2]);
   });
 });
 
 describe('the recipe for promoting in docs/workspaces.md', () => {
   it('runs as it stands there', async () => {
-    const names = ['staging', 'production'];
-    await using project = await GithubProject.open((emulator) => twoWorkspaces(emulator, names));
+    await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
+    await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
     const page = readFileSync(path.join(root, 'docs/workspaces.md'), 'utf8');
     const [, recipe = ''] = /## Promoting a change[\s\S]*?```console\n([\s\S]*?)```/.exec(page) ?? [];
     const lines = recipe
@@ -149,13 +152,13 @@ describe('the recipe for promoting in docs/workspaces.md', () => {
       cwd: clone,
       env: { ...env, VOXFORM_API_KEY: API_KEY },
     });
-    expect(project.created()).toEqual(['day', 'day']);
+    expect([...project.created(), ...createdAt(production)]).toEqual(['day', 'day']);
   });
 });
 
-function twoWorkspaces({ url, workspaceId }: Emulator, names: readonly string[]): string {
-  const workspaces = names.map(
-    (name) =>
+function twoWorkspaces(emulators: Readonly<Record<string, Emulator>>): string {
+  const workspaces = Object.entries(emulators).map(
+    ([name, { url, workspaceId }]) =>
       `  ${name}:\n    base_url: ${url}\n    workspace_id: ${workspaceId}\n    vars:\n      words: ${name}\n`,
   );
   return `version: 1\ndefault_workspace: staging\nworkspaces:\n${workspaces.join('')}`;
