@@ -32,7 +32,7 @@ export interface ApplyInput {
   verifyWorkspace(): Promise<void>;
   /** Given where the plan is one part of several; a count of its own where absent. */
   readonly lostCreates?: LostCreates;
-  /** Once aborted nothing new is started; what is under way is finished. Its reason names the signal. */
+  /** Once aborted nothing new is started or sent; what was sent is finished. Its reason names the signal. */
   readonly stop: AbortSignal;
   secret(name: string): Secret;
   now(): Date;
@@ -53,7 +53,7 @@ const MOST_LOST_CREATES = 3;
 /**
  * Carries a plan out, in the order of its references and as parallel as allowed. What fails stops what depends on it and
  * nothing else, unless the API key is refused, the state cannot be written or one create after the other has no answer: then
- * nothing new is started.
+ * nothing new is started, and what waits for its turn to be sent is not sent.
  * @throws PlatformError or UserError, before the first write, where nothing of the workspace can be read.
  */
 export async function apply(input: ApplyInput): Promise<ApplyReport> {
@@ -72,6 +72,15 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   );
   const { lostCreates = new LostCreates() } = input;
   let halted: string | undefined;
+  const ended = new AbortController();
+  const halt = (because: string | undefined): void => {
+    if (because === undefined) return;
+    halted ??= because;
+    ended.abort();
+  };
+  const halting = (): string | undefined => halted ?? (stop.aborted ? 'the run was interrupted' : undefined);
+  const client = input.client.writingUntil(AbortSignal.any([stop, ended.signal]));
+  const told = new Set<Address>();
 
   if (nodes.some(({ action }) => sends.has(action)) && !wasHeardFrom(input)) await input.verifyWorkspace();
 
@@ -79,6 +88,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     const resource = planned.get(address) as PlannedResource;
     input.onEvent?.({ type: 'started', address, action: resource.action });
     const result = await attempt(resource);
+    told.add(address);
     input.onEvent?.({ type: 'finished', address, action: resource.action, result });
     return result;
   };
@@ -94,7 +104,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     let notApplied: readonly string[] = [];
     try {
       const written = await write({
-        client: input.client,
+        client,
         session,
         fingerprints: input.fingerprints,
         workspaceId: input.observing.workspaceId,
@@ -124,8 +134,11 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
       if (error instanceof MissingReference) {
         return { status: 'skipped', because: missingReason(error.address, planned.get(error.address)) };
       }
+      if (error instanceof PlatformError && error.reason === 'held-back') {
+        return { status: 'skipped', because: halting() ?? error.message };
+      }
       if (creates.has(resource.action)) count(lostCreates, error, session.state.pending.has(address));
-      halted ??= haltReason(error, input) ?? outage(lostCreates);
+      halt(haltReason(error, input) ?? outage(lostCreates));
       return { status: 'failed', ...wordsOf(error, resource) };
     }
   };
@@ -135,12 +148,13 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     {
       concurrency: input.concurrency,
       run,
-      halted: () => halted ?? (stop.aborted ? 'the run was interrupted' : undefined),
+      halted: halting,
     },
   );
   for (const { address, action } of nodes) {
     const result = results.get(address);
-    if (result?.status === 'skipped') input.onEvent?.({ type: 'finished', address, action, result });
+    if (result?.status === 'skipped' && !told.has(address))
+      input.onEvent?.({ type: 'finished', address, action, result });
   }
   if (halted === undefined && !stop.aborted) await keepBooks(input);
   const interrupted = signalOf(stop);

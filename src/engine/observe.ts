@@ -213,6 +213,7 @@ function* lookupsNeeded(
   for (const lookup of lookups.values()) if (names.has(lookup.name)) yield lookup;
 }
 
+/** Fewer may well have been deleted. */
 const FEWEST_TO_SUSPECT = 3;
 
 function refuseWhenAllMissing(
@@ -221,7 +222,7 @@ function refuseWhenAllMissing(
   state: State,
 ): void {
   const read = bindings.filter((binding) => binding.entry !== undefined);
-  if (state.resources.size < FEWEST_TO_SUSPECT || read.length === 0) return;
+  if (read.length < FEWEST_TO_SUSPECT) return;
   if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
   const which = read.length === state.resources.size ? 'managed records' : 'managed records that were read';
   throw new UserError(`none of the ${read.length} ${which} exists any more`, {

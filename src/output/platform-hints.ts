@@ -18,6 +18,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
       return error.outcome === 'lost'
         ? 'the request was given up under way; the next plan shows whether it was carried out'
         : undefined;
+    case 'held-back':
+      return undefined;
     case 'malformed':
       return `the answer is not one of the platform's API; check that the workspace's ${where} is its address, without /api/v1`;
     case 'redirect':

@@ -47,6 +47,8 @@ export interface PlatformClient {
   };
   readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
   readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
+  /** The same platform over the same connections. Once the signal aborts, no write is sent that has not been sent yet. */
+  writingUntil(signal: AbortSignal): PlatformClient;
   /** Closes the connections; requests still under way fail. */
   close(): Promise<void>;
 }

@@ -61,6 +61,8 @@ export type PlatformErrorReason =
   | 'network'
   | 'timeout'
   | 'aborted'
+  /** Not sent, because nothing new was to be begun by the time that it could have been. */
+  | 'held-back'
   /** An answer that is not what the API document promises: not JSON, no `data`, a record without id. */
   | 'malformed'
   /** An answer larger than the cap. */

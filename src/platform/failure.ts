@@ -84,6 +84,12 @@ export function aborted(call: FailedCall): PlatformError {
   );
 }
 
+/** The error for a request that nobody wants sent any more, and that was not carried out. */
+export function heldBack(call: FailedCall): PlatformError {
+  const { method, path, outcome } = call;
+  return new PlatformError('held-back', { method, path, outcome }, message(call, 'not sent'));
+}
+
 /** Id that the platform or something before it gave the request. */
 export function requestIdOf(
   headers: IncomingHttpHeaders,

@@ -67,6 +67,14 @@ export function createClient({ transport, workspaceId }: ClientOptions): Platfor
     },
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
     apiKeys: { list: () => list(apiKeyRecord, '/api/v1/api-keys', byId) },
+    writingUntil: (heldBackBy) =>
+      createClient({
+        workspaceId,
+        transport: {
+          send: (request) => transport.send(request.method === 'GET' ? request : { ...request, heldBackBy }),
+          close: () => transport.close(),
+        },
+      }),
     close: () => transport.close(),
   };
 }

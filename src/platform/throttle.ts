@@ -78,16 +78,19 @@ export class Throttle {
 
   /**
    * A turn, at once where one is free. Who tries again goes before who comes first. Rejects with `PauseTooLong`, and with
-   * any error when the signal aborts.
+   * any error when the signal of the throttle or of this turn aborts.
    */
-  take(again: boolean): number | Promise<number> {
+  take(again: boolean, signal?: AbortSignal): number | Promise<number> {
     if (this.#running < this.#limit && this.#isIdle() && this.#delay() <= 0) return this.#start();
     const left = this.#hopelessFor();
     if (left > 0) return Promise.reject(new PauseTooLong(left, this.#pausedBy));
-    return new Promise((resolve, reject) => {
-      (again ? this.#again : this.#fresh).push({ resolve, reject });
-      this.#hand();
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const waiter: Waiter = { resolve, reject };
+    (again ? this.#again : this.#fresh).push(waiter);
+    const leave = (): void => this.#remove(waiter);
+    signal?.addEventListener('abort', leave, { once: true });
+    this.#hand();
+    return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', leave));
   }
 
   /** Gives the turn back; to be called exactly once for each turn, after what the answer meant has been said. */
@@ -177,6 +180,14 @@ export class Throttle {
       this.#freshHead = 0;
     }
     return next;
+  }
+
+  #remove(waiter: Waiter): void {
+    for (const queue of [this.#again, this.#fresh]) {
+      const place = queue.indexOf(waiter, queue === this.#fresh ? this.#freshHead : 0);
+      if (place !== -1) queue.splice(place, 1);
+    }
+    waiter.reject(new Error('aborted'));
   }
 
   #sleep(delay: number): void {

@@ -7,7 +7,15 @@ import { decodeJson } from './answer.ts';
 import { bearer, parseBaseUrl, poolFor } from './connection.ts';
 import type { Outcome, PlatformError } from './errors.ts';
 import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
-import { aborted, type FailedCall, failureOf, malformed, requestIdOf, tooLongAPause } from './failure.ts';
+import {
+  aborted,
+  type FailedCall,
+  failureOf,
+  heldBack,
+  malformed,
+  requestIdOf,
+  tooLongAPause,
+} from './failure.ts';
 import { inflated } from './inflate.ts';
 import { Pace } from './pace.ts';
 import { oneLine } from './plain-text.ts';
@@ -30,6 +38,8 @@ export interface TransportRequest {
   /** Begins with `/api/v1`; its parts are percent-encoded, its query included. */
   readonly path: string;
   readonly body?: unknown;
+  /** Once it aborts, the request is not sent any more, unless an earlier try at it may have been carried out. */
+  readonly heldBackBy?: AbortSignal | undefined;
 }
 
 export interface TransportAnswer {
@@ -134,7 +144,8 @@ class PoolTransport implements Transport {
     let asked = 0;
     for (let tries = 1; ; tries++) {
       const failed = (): FailedCall => this.#failed(call, outcome, tries);
-      const burst = await this.#turn(tries > 1, () => this.#failed(call, outcome, tries - 1));
+      const before = (): FailedCall => this.#failed(call, outcome, tries - 1);
+      const burst = await this.#turn(before, tries > 1, outcome === 'lost' ? undefined : request.heldBackBy);
       const result = await this.#attempt(call, tries, burst);
       if (mayHaveHappened(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
@@ -167,15 +178,24 @@ class PoolTransport implements Transport {
     for (const exchange of this.#underWay) exchange?.abort();
   };
 
-  async #turn(again: boolean, failed: () => FailedCall): Promise<number> {
+  async #turn(
+    failed: () => FailedCall,
+    again: boolean,
+    heldBackBy: AbortSignal | undefined,
+  ): Promise<number> {
     if (this.#stop.signal.aborted) throw aborted(failed());
+    if (heldBackBy?.aborted) throw heldBack(failed());
     try {
-      return await this.#throttle.take(again);
+      const burst = await this.#throttle.take(again, heldBackBy);
+      if (!heldBackBy?.aborted) return burst;
+      this.#throttle.release();
+      throw heldBack(failed());
     } catch (error) {
       if (error instanceof PauseTooLong) {
         throw this.#tooLong(failed(), error.milliseconds, error.status);
       }
       if (this.#stop.signal.aborted) throw aborted(failed());
+      if (heldBackBy?.aborted) throw heldBack(failed());
       throw error;
     }
   }

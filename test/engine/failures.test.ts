@@ -243,7 +243,7 @@ describe('a failure', () => {
       concurrency: 1,
       stop: stop.signal,
       onEvent: ({ type }) => {
-        if (type === 'started') stop.abort('SIGTERM');
+        if (type === 'finished') stop.abort('SIGTERM');
       },
     });
     expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'Agent/b': 'skipped: the run was interrupted' });

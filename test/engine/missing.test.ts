@@ -106,6 +106,26 @@ describe('a record that is missing', () => {
     expect((await w.state()).orphans).toMatchObject([{ id, address: 'Agent/b', reason: 'gone' }]);
   });
 
+  it('is created again where that is all that was read', async () => {
+    const { w } = await without('Agent/b');
+    const options = { selection: { targets: ['Agent/b'], labels: {} } };
+    expect(actionsIn(await w.plan(desired, options))).toEqual(['blocked Agent/b']);
+    const report = await w.apply(desired, { ...options, allowRecreate: ['Agent/b'] });
+    expect(outcomes(report)).toEqual({ 'Agent/b': 'done' });
+    expect(w.writes).toEqual(['POST /api/v1/agents']);
+  });
+
+  it('stops everything where three were read and none is there', async () => {
+    const { w } = await without('Agent/b');
+    for (const name of ['a', 'c']) w.emulator.dashboard.remove('agents', await idOf(w, `Agent/${name}`));
+    const targets = desired.map(({ address }) => address);
+    await expect(w.plan(desired, { selection: { targets, labels: {} } })).rejects.toThrow(
+      'none of the 3 managed records exists any more',
+    );
+    const two = await w.plan(desired, { selection: { targets: targets.slice(1), labels: {} } });
+    expect(actionsIn(two)).toEqual(['blocked Agent/b', 'blocked Agent/c']);
+  });
+
   it('is looked for once more before another is created', async () => {
     const { w, id } = await without('Agent/b');
     const plan = await w.plan(desired, { allowRecreate: ['all'] });

@@ -101,3 +101,76 @@ describe('lost creates in a row', () => {
     expect(outcomes(report)['Agent/a15']).toBe('done');
   });
 });
+
+describe('what waits for its turn to be sent when the run halts', () => {
+  /** One request at a time goes out: the next one only once what became of the last is settled. */
+  function slowly(w: Workspace) {
+    let release = (): void => undefined;
+    const client = w.connect('the-api-key', w.emulator.workspaceId, {
+      requestsPerSecond: 1,
+      wait: () =>
+        new Promise<void>((resolve) => {
+          release = resolve;
+        }),
+    });
+    return { client, concurrency: 8, next: () => release() };
+  }
+
+  it.each([
+    {
+      reason: '3 creates in a row had no answer',
+      fault: { cut: 'after' },
+      sent: 3,
+      pending: 3,
+    },
+    {
+      reason: 'the platform refuses the API key',
+      fault: { status: 401 },
+      sent: 1,
+      pending: 0,
+    },
+    { reason: 'the run was interrupted', fault: { delayMs: 0 }, sent: 1, pending: 0 },
+  ] as const)('is not sent, and leaves no question: $reason', async ({ reason, fault, sent, pending }) => {
+    const w = await Workspace.open();
+    w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
+    const stop = new AbortController();
+    const { next, ...options } = slowly(w);
+    const finished: string[] = [];
+    const report = await w.apply(agents(8), {
+      ...options,
+      stop: stop.signal,
+      onEvent(event) {
+        if (event.type !== 'finished') return;
+        finished.push(event.address);
+        if (reason === 'the run was interrupted') stop.abort('SIGINT');
+        next();
+      },
+    });
+    expect(w.writes).toHaveLength(sent);
+    const skipped = Object.values(outcomes(report)).filter((result) => result === `skipped: ${reason}`);
+    expect(skipped).toHaveLength(8 - sent);
+    expect([finished.length, new Set(finished).size]).toEqual([8, 8]);
+    expect((await w.state()).pending.size).toBe(pending);
+    w.emulator.faults.clear();
+    await w.apply(agents(8), verified(w));
+    expect(w.emulator.world.agents.size).toBe(reason.startsWith('3') ? 3 + 5 : 8);
+  });
+
+  it('is not sent after a pause that the platform asked for', async () => {
+    const w = await Workspace.open();
+    const fault = { status: 429, headers: { 'retry-after': '60' } };
+    w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
+    const stop = new AbortController();
+    const client = w.connect('the-api-key', w.emulator.workspaceId, {
+      wait: () => {
+        stop.abort('SIGINT');
+        return new Promise(() => undefined);
+      },
+    });
+    const report = await w.apply(agents(8), { client, stop: stop.signal, concurrency: 2 });
+    expect(report.interrupted).toBe('SIGINT');
+    expect(new Set(Object.values(outcomes(report)))).toEqual(new Set(['skipped: the run was interrupted']));
+    expect(w.writes.length).toBeLessThanOrEqual(2);
+    expect((await w.state()).pending.size).toBe(0);
+  });
+});

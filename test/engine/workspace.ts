@@ -12,7 +12,7 @@ import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
-import { createTransport } from '../../src/platform/transport.ts';
+import { createTransport, type TransportOptions } from '../../src/platform/transport.ts';
 import { openSession, readState, type StateSession } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
 import type { StateStore } from '../../src/state/store.ts';
@@ -69,7 +69,11 @@ export class Workspace {
   }
 
   /** Another client of the same platform. Pauses between tries take no time. */
-  connect(apiKey = 'the-api-key', workspaceId = this.emulator.workspaceId): PlatformClient {
+  connect(
+    apiKey = 'the-api-key',
+    workspaceId = this.emulator.workspaceId,
+    more: Partial<Pick<TransportOptions, 'requestsPerSecond' | 'wait'>> = {},
+  ): PlatformClient {
     const transport = createTransport({
       baseUrl: this.emulator.url,
       apiKey: new Secret('API_KEY', apiKey),
@@ -77,6 +81,7 @@ export class Workspace {
       requestsPerSecond: null,
       timeoutSeconds: 10,
       wait: () => Promise.resolve(),
+      ...more,
     });
     return createClient({ transport, workspaceId });
   }
