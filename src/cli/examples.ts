@@ -30,10 +30,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'state rm': ['state rm Agent/support-line', 'state rm Webhook/calls PhoneNumber/main'],
   'state pull': ['state pull > state.json', 'state pull -w production'],
   'state push': ['state push state.json', 'state push state.json --force'],
-  'state move': [
-    'state move --from .voxform/staging.state.json',
-    "state move --from '{ backend: local, path: old.state.json }' -w production",
-  ],
+  'state move': ['state move --from .voxform/staging.state.json', 'state move --from local -w production'],
   'state init': ['state init', 'state init -w production'],
   'state unlock': ['state unlock 5f0c2a9e', 'state unlock 5f0c2a9e -w production'],
   orphans: ['orphans', 'orphans --check --output json'],
