@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -56,7 +56,8 @@ export function voxform(args: readonly string[], options: RunOptions): Promise<E
 
 /** A folder with these files, gone when it is disposed of. */
 export async function temporaryFolder(files: Readonly<Record<string, string>> = {}): Promise<Folder> {
-  const root = await mkdtemp(path.join(tmpdir(), 'voxform-cli-'));
+  // As a process would know it that runs there, where the way leads through links.
+  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-cli-')));
   const write = async (name: string, text: string): Promise<void> => {
     const file = path.join(root, name);
     await mkdir(path.dirname(file), { recursive: true });
