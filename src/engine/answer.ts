@@ -1,10 +1,12 @@
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
+import type { ResourceEntry } from '../state/document.ts';
 import type { Json } from '../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../values/path.ts';
 import { isTainted, revealed } from '../values/value.ts';
 import type { Aftermath } from './after-update.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
+import { baselineOf, plainOf } from './memory.ts';
 
 /** The answer to a create shows all that is known. */
 export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
@@ -50,6 +52,19 @@ export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): str
       ? `The platform kept its own ${path} after the last apply. ${way}`
       : `The platform kept ${path} = ${brief(value)} after the last apply. ${way}`,
   );
+}
+
+/** The warnings that a plan may have of a field as kept: with the value that it saw, or that it remembered, or with none. */
+export function standingWarnings(
+  path: LeafPath,
+  { kind, record, entry }: { kind: Kind; record: ShownRecord | undefined; entry: ResourceEntry | undefined },
+): string[] {
+  const values = [
+    undefined,
+    shownAt(kind, record, path) as Json | undefined,
+    plainOf(baselineOf(entry, path)),
+  ];
+  return values.flatMap((value) => keptWarnings(new Map([[path, value]])));
 }
 
 const LONGEST = 60;

@@ -6,6 +6,7 @@ import { UserError } from '../problems/user-error.ts';
 import type { Fingerprints } from '../state/fingerprint.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Secret } from '../values/value.ts';
+import { standingWarnings } from './answer.ts';
 import { kindNamed } from './kind-named.ts';
 import { learntOf } from './learnt.ts';
 import type { Plan } from './plan.ts';
@@ -60,7 +61,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const { plan, session, stop } = input;
   const planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
   const nodes = plan.document.resources.filter(({ action }) => writes.has(action));
-  const warnings: PlanWarning[] = [...plan.document.warnings];
+  let warnings: PlanWarning[] = [...plan.document.warnings];
   const secondLook = createSecondLook(input.observing, {
     maxAgeMilliseconds: TRUSTED_MILLISECONDS,
     now: input.now,
@@ -102,6 +103,8 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     const wasSeen = observation?.status === 'shown' && observation.record.id === id;
     const mustLook = !wasSeen || !isRecent;
     let notApplied: readonly string[] = [];
+    const entry = session.state.resources.get(resource.previous_address ?? address);
+    const record = observation?.status === 'shown' ? observation.record : undefined;
     try {
       const written = await write({
         client,
@@ -121,6 +124,9 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         now: input.now,
         kept: (paths) => {
           notApplied = [...paths].sort();
+          const taken = (resource.not_applied ?? []).filter((path) => !paths.has(path));
+          const over = new Set(taken.flatMap((path) => standingWarnings(path, { kind, record, entry })));
+          warnings = warnings.filter((each) => each.address !== address || !over.has(each.message));
         },
         warn(message) {
           // What stands since an earlier apply is in the plan already.

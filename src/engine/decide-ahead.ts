@@ -50,6 +50,7 @@ export class DecidingAhead {
         observation,
         leaves: leavesOf(own.kind, binding.resource.spec),
         missing: [],
+        gone: new Set<never>(),
         namesakes: [],
         namesakeHolder: undefined,
         contender: undefined,

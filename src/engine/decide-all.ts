@@ -2,7 +2,6 @@ import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { type Address, kindOf, type Resource, recordKey } from '../manifests/resource.ts';
 import type { Fingerprints } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
-import type { Leaves } from '../values/path.ts';
 import { hasReference, references, withReferences } from '../values/value.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
@@ -69,7 +68,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
       decisions.set(resource.address, early);
       continue;
     }
-    const { leaves, missing } = resolved(resource, { kind, decisions, input });
+    const { leaves, missing, gone } = resolved(resource, { kind, decisions, input });
     const others = namesakes(resource, binding.entry?.id);
     const namesakeHolder = others[0] && holders.get(recordKey(resource.kind, others[0].id));
     const key = kind.naturalKey?.(resource.spec)?.key;
@@ -81,6 +80,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
         observation,
         leaves,
         missing,
+        gone,
         namesakes: others,
         namesakeHolder: namesakeHolder && !isReleased(namesakeHolder) ? namesakeHolder : undefined,
         contender: contender === binding.previousAddress ? undefined : contender,
@@ -155,8 +155,9 @@ interface Resolving {
 function resolved(
   resource: Resource,
   { kind, decisions, input }: Resolving,
-): { leaves: Leaves; missing: readonly string[] } {
-  if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [] };
+): Pick<Facts, 'leaves' | 'missing' | 'gone'> {
+  const gone = new Set<Address>();
+  if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [], gone };
   const missing = new Set<string>();
   for (const reference of references(resource.spec)) {
     const lookup = input.lookups.get(reference.kind);
@@ -186,10 +187,13 @@ function resolved(
       ? decisions.get(address)?.planned.missing === true
       : input.state.resources.get(address)?.missing_since !== undefined;
   for (const [path, value] of leaves) {
-    if (ruleOf(kind, path).manual) continue;
+    const isManual = ruleOf(kind, path).manual === true;
     for (const { address } of references(named.get(path) ?? null)) {
-      if (isMissing(address)) missing.add(`Waits for ${address}, whose record is missing.`);
+      if (!isMissing(address)) continue;
+      gone.add(address);
+      if (!isManual) missing.add(`Waits for ${address}, whose record is missing.`);
     }
+    if (isManual) continue;
     for (const { address } of references(value)) {
       const action = decisions.get(address)?.planned.action;
       if (action !== undefined && !writes.has(action)) {
@@ -199,7 +203,7 @@ function resolved(
       }
     }
   }
-  return { leaves, missing: [...missing].sort() };
+  return { leaves, missing: [...missing].sort(), gone };
 }
 
 /** Finds the listed records that have a resource's natural key, except the one with the id that is remembered. */

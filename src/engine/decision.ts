@@ -19,6 +19,8 @@ export interface Facts {
   readonly leaves: Leaves;
   /** A sentence for each reference to something that only a person can bring about. */
   readonly missing: readonly string[];
+  /** What it refers to and has an id, but no record on the platform. */
+  readonly gone: ReadonlySet<Address>;
   /** The records with the natural key that the manifest now has, except the remembered one. */
   readonly namesakes: readonly ShownRecord[];
   /** Another address that already holds the observed record. */

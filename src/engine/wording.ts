@@ -20,7 +20,7 @@ export function updateReason(changes: readonly PlannedChange[], adopting: boolea
 
 /** What a person must do in the dashboard, a sentence for each change. */
 export function manualSteps(
-  { kind, leaves, binding }: Pick<Facts, 'kind' | 'leaves' | 'binding'>,
+  { kind, leaves, binding, gone }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone'>,
   changes: readonly PlannedChange[],
   record: ShownRecord | undefined,
 ): string[] {
@@ -29,6 +29,8 @@ export function manualSteps(
   const known = { ...(record as JsonObject | undefined), ...plainLeaves(leaves) };
   return changes.map(({ path, before, after }) => {
     const wanted = named.get(path);
+    if (wanted instanceof Reference && gone.has(wanted.address))
+      return `${path} waits for ${wanted.address}, whose record is missing.`;
     const spoken = wanted instanceof Reference ? spokenReference(wanted, after) : spokenValue(after);
     return (
       kind.changeByHand?.({ path, record: known, before, after: spoken }) ??

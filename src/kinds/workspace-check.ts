@@ -2,20 +2,47 @@ import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
 
+interface OfWorkspace {
+  readonly id: string;
+  readonly workspace_id?: string | null | undefined;
+}
+
 /**
- * Reads something that has the workspace in its address, before a first write into a workspace of which nothing was read: one
- * request. A platform that does not answer it would not answer the creates either, and each would be unknown.
+ * Reads something of the workspace before a first write into one of which nothing was read. A platform that does not answer it would
+ * not answer the creates either, and each would be unknown. One request, to a list with the workspace in its address; what a key may
+ * see is not known, so that other lists stand in for one that is refused.
  * @throws PlatformError, and UserError where the key does not belong to the workspace.
  */
 export async function verifyWorkspace(client: PlatformClient, workspaceId: string): Promise<void> {
+  const users = await firstOf(() => client.users.list());
+  if (!(users instanceof PlatformError)) return;
+  for (const list of [client.numbers.list, client.knowledgeBases.list]) {
+    const first = await firstOf<OfWorkspace>(list);
+    if (first instanceof PlatformError) continue;
+    const actual = first?.workspace_id ?? undefined;
+    if (actual !== undefined && actual !== workspaceId) {
+      throw new UserError(
+        `${first?.id} belongs to the workspace ${actual}, but this run is for ${workspaceId}; nothing was written`,
+        { hint: 'Check workspace_id and api_key: the key decides which workspace answers.' },
+      );
+    }
+    // A workspace that the platform does not know takes more than silence to outweigh.
+    if (actual !== undefined || !users.saysMissing) return;
+  }
+  throw new UserError(
+    `${users.message}: the platform does not know the workspace ${workspaceId}, or not for this key; nothing was written`,
+    { hint: 'Check that workspace_id, base_url and api_key belong together.', cause: users },
+  );
+}
+
+/** The first record of a list, undefined where it has none, or how the platform refused it. Throws every other failure. */
+async function firstOf<T>(list: () => AsyncIterable<T>): Promise<T | undefined | PlatformError> {
   try {
-    for await (const _ of client.users.list()) break;
+    for await (const record of list()) return record;
+    return undefined;
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    if (!error.saysMissing && error.status !== 403) throw error.withNote('nothing was written');
-    throw new UserError(
-      `${error.message}: the platform does not know the workspace ${workspaceId}, or not for this key; nothing was written`,
-      { hint: 'Check that workspace_id, base_url and api_key belong together.', cause: error },
-    );
+    if (error.saysMissing || error.status === 403) return error;
+    throw error.withNote('nothing was written');
   }
 }

@@ -179,6 +179,22 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.plan([...desired, ann('admin')]))).toEqual([]);
   });
 
+  it('has the link of a number to it wait, and no step names its id', async () => {
+    const w = await Workspace.open();
+    await w.apply(desired);
+    const id = await idOf(w, 'Agent/b');
+    w.emulator.dashboard.remove('agents', id);
+    const linked = [...desired, number('n', { number: '+49301', inbound_agent_id: ref('Agent/b') })];
+    const waits = 'inbound_agent_id waits for Agent/b, whose record is missing.';
+    expect(at(await w.plan(linked), 'PhoneNumber/n')).toMatchObject({ action: 'create', steps: [waits] });
+    await w.apply(linked);
+    expect(at(await w.plan(linked), 'PhoneNumber/n')).toMatchObject({ action: 'manual', steps: [waits] });
+    await w.apply(linked, { allowRecreate: ['Agent/b'] });
+    const steps = at(await w.plan(linked), 'PhoneNumber/n').steps?.join() ?? '';
+    expect(steps).toContain(`to Agent/b (${await idOf(w, 'Agent/b')})`);
+    expect(steps).not.toContain(id);
+  });
+
   it('is not created again while an earlier one is back, and import takes that', async () => {
     const { w, id: old } = await without('Agent/b');
     const kept = [...w.emulator.world.agents.values()][0];

@@ -98,7 +98,9 @@ describe('a field that the platform keeps as it was', () => {
     await w.apply(withTemperature(0.2, 'n'));
     expect(at(await w.plan(withTemperature(0.2, 'n')), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
     w.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
-    await w.apply(withTemperature(0.2, 'o'));
+    const saved = await w.plan(withTemperature(0.2, 'o'));
+    expect(saved.warnings).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect((await w.applySaved(saved)).warnings, 'what is true after the apply').toEqual([]);
     expect(at(await w.plan(withTemperature(0.2, 'o')), 'Agent/a')).toMatchObject({ reason: 'in sync' });
   });
 
@@ -132,6 +134,41 @@ describe('a field that the platform keeps as it was', () => {
     w.emulator.clearRequests();
     await w.apply(withTemperature(0.2));
     expect(w.writes).toEqual([]);
+  });
+
+  it('may move freely where ignore_drift says so, and no mark is left', async () => {
+    const w = await refusing();
+    const free = (temperature: number, model = 'm') => [
+      agent('a', { llm_config: { model, temperature } }, { ignoreDrift: [TEMPERATURE] }),
+    ];
+    await w.apply(free(0.2));
+    expect((await w.plan(free(0.2))).warnings).toEqual([]);
+    w.emulator.clearRequests();
+    await w.apply(free(0.2));
+    expect(w.writes).toEqual([]);
+    await w.apply(free(0.2, 'n'));
+    w.emulator.clearRequests();
+    await w.apply(free(0.2, 'n'));
+    expect(w.writes).toEqual([]);
+  });
+
+  it('is said after an update that adopts, and not sent again', async () => {
+    const w = await Workspace.open({ ignoredByPut: { fields: [TEMPERATURE] } });
+    const { id } = await w.client.agents.create({
+      name: 'a',
+      llm_config: { model: 'm', temperature: 0.7 },
+    });
+    const desired = [agent('a', { llm_config: { model: 'n', temperature: 0.2 } }, { id })];
+    w.emulator.clearRequests();
+    const report = await w.apply(desired);
+    expect(report.warnings).toContainEqual({ address: 'Agent/a', message: STANDS });
+    expect(w.writes).toEqual([`PUT /api/v1/agents/${id}`]);
+    for (let run = 0; run < 3; run += 1) await w.apply(desired);
+    expect(w.writes).toHaveLength(1);
+    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({
+      action: 'noop',
+      not_applied: [TEMPERATURE],
+    });
   });
 
   it('is not what an adopted or a rendered value is', async () => {

@@ -67,6 +67,70 @@ describe('a platform that is down', () => {
   });
 });
 
+describe('a key that may not list users', () => {
+  const refused = { status: 403, body: { message: 'no' } };
+  const USERS = '/api/v1/workspaces';
+  const NUMBERS = '/api/v1/numbers';
+  const KNOWLEDGE = '/api/v1/knowledge-bases';
+  const reads = (w: Workspace) =>
+    w.emulator.requests.filter(({ method }) => method === 'GET').map(({ path }) => path.split('?')[0]);
+
+  async function refusing(paths: readonly string[], status: 403 | 404 = 403): Promise<Workspace> {
+    const w = await Workspace.open();
+    for (const path of paths)
+      w.emulator.faults.add({ match: { path }, times: 99, fault: { ...refused, status } });
+    return w;
+  }
+
+  it('applies after one read where it may', async () => {
+    const w = await Workspace.open();
+    await w.apply(agents(1), verified(w));
+    expect(reads(w)).toEqual([`${USERS}/${w.emulator.workspaceId}/users`]);
+  });
+
+  it.each([
+    ['numbers', [USERS], [NUMBERS]],
+    ['knowledge bases', [USERS, NUMBERS], [NUMBERS, KNOWLEDGE]],
+  ])('applies where it may list %s', async (_, hidden, read) => {
+    const w = await refusing(hidden);
+    expect(outcomes(await w.apply(agents(2), verified(w)))).toEqual({
+      'Agent/a10': 'done',
+      'Agent/a11': 'done',
+    });
+    expect(reads(w).slice(1)).toEqual(read);
+  });
+
+  it('applies nothing where it may list nothing', async () => {
+    const w = await refusing([USERS, NUMBERS, KNOWLEDGE]);
+    await expect(w.apply(agents(2), verified(w))).rejects.toThrow(/users.*403.*; nothing was written$/);
+    expect(w.writes).toEqual([]);
+  });
+
+  it('applies nothing where its numbers are of another workspace', async () => {
+    const w = await refusing([USERS]);
+    const { id } = await w.client.numbers.create({ number: '+49301' });
+    w.emulator.dashboard.edit('numbers', id, { workspace_id: 'ANOTHER' });
+    w.emulator.clearRequests();
+    await expect(w.apply(agents(2), verified(w))).rejects.toThrow('belongs to the workspace ANOTHER');
+    expect(w.writes).toEqual([]);
+  });
+
+  it('or does not know them applies only where a record says that it is of this workspace', async () => {
+    const w = await refusing([USERS], 404);
+    await expect(w.apply(agents(2), verified(w))).rejects.toThrow('does not know the workspace');
+    expect(w.writes).toEqual([]);
+    await w.client.numbers.create({ number: '+49301' });
+    expect(Object.values(outcomes(await w.apply(agents(2), verified(w))))).toEqual(['done', 'done']);
+  });
+
+  it('applies nothing where the list that stands in has no answer', async () => {
+    const w = await refusing([USERS]);
+    w.emulator.faults.add({ match: { path: NUMBERS }, times: 99, fault: GATEWAY });
+    await expect(w.apply(agents(2), verified(w))).rejects.toThrow(/numbers.*503.*; nothing was written$/);
+    expect(w.writes).toEqual([]);
+  });
+});
+
 describe('lost creates in a row', () => {
   it('are counted across kinds, and stop updates too', async () => {
     const w = await Workspace.open();
