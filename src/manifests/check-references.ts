@@ -32,7 +32,8 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
       } else {
         const near = ++dangling > MOST_SUGGESTIONS ? '' : suggestAddress(address, live.keys());
         const message = `no manifest declares ${address}${near}`;
-        findings.push(findingInSpec(resource, path, { code: 'dangling-reference', message }));
+        const finding = findingInSpec(resource, path, { code: 'dangling-reference', message });
+        findings.push({ ...finding, absent: address });
       }
     }
   }

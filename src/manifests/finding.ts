@@ -16,6 +16,8 @@ export interface Place {
 /** A diagnostic on its way: one with a `place` still lacks its line and column. */
 export interface Finding extends Diagnostic {
   readonly place?: Place;
+  /** The address that no manifest declares, where that is what is wrong. */
+  readonly absent?: string;
 }
 
 /** What is wrong at a path, while the file that holds the path does not matter yet. */

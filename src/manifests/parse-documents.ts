@@ -4,6 +4,7 @@ import { formatPath, quoted } from './finding.ts';
 import { overLimit } from './parse-limits.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { type OffsetProblem, plainValue } from './plain-value.ts';
+import { SyntaxProblems } from './syntax-problem.ts';
 
 export interface ParsedDocument {
   /** Index among all documents of the file, empty ones included. */
@@ -49,8 +50,9 @@ export function parseDocuments(text: string): ParsedFile {
   }
   const documents: ParsedDocument[] = [];
   const problems: ParseProblem[] = [];
+  const explained = new SyntaxProblems(text);
   for (const [index, document] of yaml.entries()) {
-    let syntax = syntaxProblems(document);
+    let syntax = syntaxProblems(document, explained);
     const usable = document.errors.every((error) => error.code === 'NON_STRING_KEY');
     const offset = document.contents?.range?.[0] ?? 0;
     if (document.contents !== null && !isEmpty(document)) {
@@ -95,15 +97,12 @@ class Positions {
 }
 
 /** A syntax error makes the parser stumble on what follows, so only the first of a document is told. */
-function syntaxProblems(document: Document.Parsed): OffsetProblem[] {
+function syntaxProblems(document: Document.Parsed, explained: SyntaxProblems): OffsetProblem[] {
   const problems: OffsetProblem[] = [];
   const error = document.errors.find(({ code }) => code !== 'NON_STRING_KEY');
   if (error !== undefined) {
     if (error.code === 'RESOURCE_EXHAUSTION') problems.push({ ...TOO_DEEP, offset: error.pos[0] });
-    else {
-      const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '')}`;
-      problems.push({ code: 'yaml-syntax', message, offset: error.pos[0] });
-    }
+    else problems.push({ code: 'yaml-syntax', ...explained.explain(error) });
   }
   for (const warning of document.warnings) {
     if (warning.code !== 'TAG_RESOLVE_FAILED') continue;

@@ -26,7 +26,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
     const listed = different.slice(0, MOST_IN_A_FILE);
     if (different.length > MOST_IN_A_FILE) listed.push(andMore(file, different.length - MOST_IN_A_FILE));
     const position = listed.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
-    for (const { place, ...finding } of listed) {
+    for (const { place, absent: _, ...finding } of listed) {
       const diagnostic: Diagnostic = {
         ...finding,
         message: oneLine(finding.message),

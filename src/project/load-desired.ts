@@ -16,6 +16,7 @@ import { Overlays } from './overlays.ts';
 import type { Desired, Project, WorkspaceConfig } from './project.ts';
 import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
 import { Turns } from './turns.ts';
+import { withoutConsequences } from './unread-files.ts';
 
 export interface LoadOptions {
   readonly project: Project;
@@ -79,7 +80,9 @@ export async function loadDesired(options: LoadOptions): Promise<Desired> {
   findings.push(referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }));
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
-    diagnostics: locate(findings.flat(), (file) => path.join(project.root, file)),
+    diagnostics: locate(withoutConsequences(findings.flat(), read.unread), (file) =>
+      path.join(project.root, file),
+    ),
   };
 }
 

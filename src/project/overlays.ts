@@ -72,12 +72,17 @@ export class Overlays {
     for (const address of Object.keys(workspace.patches)) {
       if (addresses.has(address)) continue;
       const message = `no manifest declares ${address}${suggestAddress(address, addresses)}`;
-      findings.push(
-        this.#finding('error', { code: 'unknown-address', message }, [...base, 'patches', address]),
-      );
+      const problem = { code: 'unknown-address', message };
+      findings.push({
+        ...this.#finding('error', problem, [...base, 'patches', address]),
+        absent: address,
+      });
     }
     for (const problem of idleSkips(workspace.skip, addresses, this.#options)) {
-      findings.push(this.#skipFinding(workspace.name, problem));
+      findings.push({
+        ...this.#skipFinding(workspace.name, problem),
+        absent: workspace.skip[problem.index] ?? '',
+      });
     }
     return findings;
   }

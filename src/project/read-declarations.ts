@@ -8,14 +8,17 @@ import type { Finding } from '../manifests/finding.ts';
 import { ParseBeside } from '../manifests/parse-beside.ts';
 import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
+import { compareText } from '../problems/compare-text.ts';
 import type { Project } from './project.ts';
 import { Turns } from './turns.ts';
+import type { UnreadFile } from './unread-files.ts';
 
 export interface ReadDeclarations {
   /** In file order. */
   readonly declarations: readonly Declaration[];
   /** What is wrong in files and envelopes. */
   readonly findings: readonly Finding[];
+  readonly unread: readonly UnreadFile[];
 }
 
 export interface ReadOptions extends KnownNames {
@@ -35,7 +38,12 @@ export async function readDeclarations(project: Project, known: ReadOptions): Pr
   const files = manifestFiles(project, findings);
   const cache = known.documents ?? project.documents;
   const collected: Collected[] = files.map(() => ({ declarations: [], findings: [] }));
-  const collect = (at: number, parsed: ParsedFile): void => {
+  const unread: UnreadFile[] = [];
+  const collect = (at: number, parsed: ParsedFile, text: string): void => {
+    const [problem] = parsed.problems;
+    if (problem !== undefined && hasUnread(parsed)) {
+      unread.push({ file: files[at] ?? '', line: problem.line, column: problem.column, text });
+    }
     const found = collectedFrom({ file: files[at] ?? '', ...parsed }, known);
     collected[at] = found;
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
@@ -50,6 +58,8 @@ export async function readDeclarations(project: Project, known: ReadOptions): Pr
       const draft = known.drafts?.get(realpathSync(absolute));
       const read = draft === undefined ? readTextFile(absolute) : { text: draft };
       if ('problem' in read) {
+        const { line, column } = read.problem;
+        unread.push({ file, line, column, text: undefined });
         collected[at] = { declarations: [], findings: [{ severity: 'error', file, ...read.problem }] };
         continue;
       }
@@ -57,9 +67,9 @@ export async function readDeclarations(project: Project, known: ReadOptions): Pr
       const parsed = key === undefined ? undefined : cache?.get(key);
       const keep = (fresh: ParsedFile): void => {
         if (key !== undefined) cache?.set(key, fresh);
-        collect(at, fresh);
+        collect(at, fresh, read.text);
       };
-      if (parsed !== undefined) collect(at, parsed);
+      if (parsed !== undefined) collect(at, parsed, read.text);
       else if (!beside.takes(read.text, keep)) keep(parseDocuments(read.text));
     }
     await beside.finish();
@@ -70,7 +80,13 @@ export async function readDeclarations(project: Project, known: ReadOptions): Pr
   return {
     declarations: collected.flatMap((of) => of.declarations),
     findings: [findings, ...collected.map((of) => of.findings)].flat(),
+    unread: unread.sort((a, b) => compareText(a.file, b.file)),
   };
+}
+
+/** Whether the parser has left out something that the file may declare. */
+function hasUnread({ documents }: ParsedFile): boolean {
+  return documents.length === 0 || documents.some(({ value }) => value === undefined);
 }
 
 function manifestFiles(project: Project, findings: Finding[]): readonly string[] {

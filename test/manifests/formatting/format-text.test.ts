@@ -187,7 +187,7 @@ defaults:
 
   it('leaves alone what is wrong, with its place', () => {
     expect(formatText('a: 1\nb: [\n', inManifests)).toMatchObject({
-      problems: [{ code: 'yaml-syntax', line: 3 }],
+      problems: [{ code: 'yaml-syntax', line: 2 }],
     });
   });
 

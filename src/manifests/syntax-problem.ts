@@ -1,0 +1,190 @@
+import { Lexer, type YAMLError } from 'yaml';
+
+export interface SyntaxProblem {
+  readonly message: string;
+  readonly offset: number;
+}
+
+interface Token {
+  readonly source: string;
+  readonly offset: number;
+  readonly type: 'plain' | 'quoted' | 'blank' | 'comment' | 'early-end' | 'mark';
+}
+
+/** What the lexer puts in of itself: a scalar follows, a document begins, a flow ends early. */
+const SCALAR = '\u001f';
+const DOCUMENT = '\u0002';
+const FLOW_ENDS = '\u0018';
+
+/** Each explanation goes through the file: in one with more mistakes than this, nobody reads them all. */
+const MOST_EXPLAINED = 100;
+
+const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
+
+/**
+ * Where a person made the mistake over which the parser stumbles, and what it is. The parser reports a quote or a bracket that nobody
+ * closed where it gave up looking, which may be at the end of the file.
+ */
+export class SyntaxProblems {
+  readonly #text: string;
+  #tokens: readonly Token[] | undefined;
+  #explained = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  explain(error: YAMLError): SyntaxProblem {
+    const [offset] = error.pos;
+    if (this.#explained++ === MOST_EXPLAINED) this.#tokens = [];
+    this.#tokens ??= [...tokensOf(this.#text)];
+    const begin = this.#tokens.findLastIndex((token) => token.offset <= offset && token.source === '---') + 1;
+    const tokens = this.#tokens.slice(begin);
+    return this.#quote(tokens, offset) ?? this.#bracket(tokens, error) ?? this.#line(tokens, error);
+  }
+
+  #quote(tokens: readonly Token[], until: number): SyntaxProblem | undefined {
+    for (const [index, { type, source, offset }] of tokens.entries()) {
+      if (offset > until) return undefined;
+      if (type !== 'quoted') continue;
+      if (!isClosed(source)) return { message: 'this quote is not closed', offset };
+      const end = offset + source.length;
+      const after = tokens[index + 1];
+      const next = after !== undefined && /^[ \t]+$/.test(after.source) ? tokens[index + 2] : after;
+      if (next?.type !== 'plain' && !(next?.type === 'quoted' && next.offset === end)) continue;
+      if (source.includes('\n')) {
+        const line = lineAt(this.#text, end);
+        return {
+          message: `this quote is not closed: the next one, on line ${line}, has text after it`,
+          offset,
+        };
+      }
+      const inside = source.startsWith('"') ? '\\"' : "''";
+      return {
+        message: `text after the closing quote; write ${inside} for a quote inside the text`,
+        offset: next.offset,
+      };
+    }
+    return undefined;
+  }
+
+  #bracket(tokens: readonly Token[], { pos: [at], message, code }: YAMLError): SyntaxProblem | undefined {
+    const open: Token[] = [];
+    for (const token of tokens) {
+      if (token.offset >= at) break;
+      if (token.type !== 'mark') continue;
+      if (token.source in CLOSING) open.push(token);
+      else if (token.source === ']' || token.source === '}') open.pop();
+    }
+    const opener = open.at(-1);
+    if (opener === undefined) return undefined;
+    if (/^Flow (map|sequence) .*end with/.test(message)) {
+      return this.#tab(at) ?? this.#unclosed(opener, tokens, at);
+    }
+    if (code === 'MULTILINE_IMPLICIT_KEY') {
+      return isEnded(opener, tokens)
+        ? { message: 'a comma is missing after this value', offset: at }
+        : { message: `this ${opener.source} is not closed`, offset: opener.offset };
+    }
+    if (message.startsWith('Missing , ')) return { message: 'a comma is missing before this', offset: at };
+    return undefined;
+  }
+
+  #unclosed(opener: Token, tokens: readonly Token[], at: number): SyntaxProblem {
+    const { source, offset } = opener;
+    const found = tokens.find((token) => token.offset >= at && token.type === 'mark')?.source;
+    const isNext = found !== undefined && this.#text.startsWith(found, at);
+    if (isNext && found === CLOSING[source]) {
+      const line = lineAt(this.#text, offset);
+      return { message: `this ${found} must be indented more than line ${line}, which opens it`, offset: at };
+    }
+    const instead =
+      isNext && /^[\]}]$/.test(found) ? `: ${found} on line ${lineAt(this.#text, at)} does not close it` : '';
+    return { message: `this ${source} is not closed${instead}`, offset };
+  }
+
+  #line(tokens: readonly Token[], { pos: [at], message, code }: YAMLError): SyntaxProblem {
+    const rest = this.#text.slice(at, at + 200);
+    if (code === 'TAB_AS_INDENT') return this.#tab(at) ?? { message: TAB, offset: at };
+    if (/^Unexpected flow-(seq|map)-end/.test(message)) {
+      return { message: `this ${rest.charAt(0)} closes nothing`, offset: at };
+    }
+    if (code === 'BAD_SCALAR_START') {
+      return { message: `a value that begins with ${rest.charAt(0)} must be in quotes`, offset: at };
+    }
+    if (/^All \w+ items must start at the same column/.test(message)) {
+      const offset = at + (/^ */.exec(rest)?.[0].length ?? 0);
+      return this.#tab(at) ?? { message: 'wrong indentation: nothing above begins in this column', offset };
+    }
+    if (code === 'BLOCK_AS_IMPLICIT_KEY' && message.startsWith('Nested mappings')) {
+      const colon = tokens.find(({ offset, source }) => offset > at && source === ':')?.offset ?? at;
+      const start = this.#text.lastIndexOf('\n', colon) + 1;
+      if (start <= at) return { message: 'a value that holds ": " must be in quotes', offset: at };
+      const offset = start + (/^[ \t]*/.exec(this.#text.slice(start, colon))?.[0].length ?? 0);
+      return (
+        this.#tab(start) ?? {
+          message: `wrong indentation: line ${lineAt(this.#text, at)} already has a value`,
+          offset,
+        }
+      );
+    }
+    if (code === 'MULTILINE_IMPLICIT_KEY' || message.startsWith('Implicit map keys')) {
+      const glued = /^[\w$.-]+:(?=[^\s/])/.exec(rest);
+      if (glued !== null)
+        return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
+      return { message: 'no colon on this line; expected "key: value"', offset: at };
+    }
+    const said = message.replace(/\s+/g, ' ').replace(/[.\s]+$/, '');
+    return { message: `not valid YAML: ${said}`, offset: at };
+  }
+
+  /** A tab in the indentation of the line with this offset. */
+  #tab(at: number): SyntaxProblem | undefined {
+    const start = this.#text.lastIndexOf('\n', at - 1) + 1;
+    const indentation = /^[ \t]*/.exec(this.#text.slice(start, start + 1000))?.[0] ?? '';
+    const tab = indentation.indexOf('\t');
+    return tab === -1 ? undefined : { message: TAB, offset: start + tab };
+  }
+}
+
+const TAB = 'a tab in the indentation; YAML allows only spaces there';
+
+function* tokensOf(text: string): Generator<Token> {
+  let offset = 0;
+  let isScalar = false;
+  for (const source of new Lexer().lex(text)) {
+    if (isScalar) yield { source, offset, type: 'plain' };
+    else if (source === FLOW_ENDS) yield { source: '', offset, type: 'early-end' };
+    else if (/^["']/.test(source)) yield { source, offset, type: 'quoted' };
+    else if (source.startsWith('#')) yield { source, offset, type: 'comment' };
+    else if (/^\s+$/.test(source)) yield { source, offset, type: 'blank' };
+    else if (source !== SCALAR && source !== DOCUMENT) yield { source, offset, type: 'mark' };
+    isScalar = !isScalar && source === SCALAR;
+    if (isScalar || source === DOCUMENT || source === FLOW_ENDS) continue;
+    offset += source.length;
+  }
+}
+
+/** Whether a quoted text ends with the quote that closes it. */
+function isClosed(source: string): boolean {
+  const body = source.slice(1);
+  if (source.startsWith("'")) return (/'*$/.exec(body.slice(-1000))?.[0].length ?? 0) % 2 === 1;
+  return body.endsWith('"') && (/\\*$/.exec(body.slice(-1000, -1))?.[0].length ?? 0) % 2 === 0;
+}
+
+/** Whether the bracket is closed before its flow has to end. */
+function isEnded(opener: Token, tokens: readonly Token[]): boolean {
+  let depth = 0;
+  for (const { type, source } of tokens.slice(tokens.indexOf(opener))) {
+    if (type === 'early-end') return false;
+    if (type !== 'mark') continue;
+    if (source in CLOSING) depth++;
+    else if (source === ']' || source === '}') depth--;
+    if (depth === 0) return true;
+  }
+  return false;
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
+}

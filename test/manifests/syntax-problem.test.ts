@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { parseDocuments } from '../../src/manifests/parse-documents.ts';
+
+interface Row {
+  readonly reason: string;
+  readonly text: string;
+  /** `line:column message` */
+  readonly expected: string;
+}
+
+const OPEN = 'this quote is not closed';
+const NO_COLON = 'no colon on this line; expected "key: value"';
+const TAB = 'a tab in the indentation; YAML allows only spaces there';
+
+const rows: readonly Row[] = [
+  {
+    reason: 'a quote open to the end of the file',
+    text: 'a:\n  b: "x\n  c: 1\n  d: 2\n',
+    expected: `2:6 ${OPEN}`,
+  },
+  { reason: 'a quote before a later quoted value', text: 'a:\n  b: "x\n  c: "y"\n', expected: `2:6 ${OPEN}` },
+  { reason: 'a single quote', text: "a: 'it''s\nb: 1\n", expected: `1:4 ${OPEN}` },
+  { reason: 'a quote in a list', text: 'l:\n  - "a\n  - "b"\n', expected: `2:5 ${OPEN}` },
+  { reason: 'a quote before a key', text: 'a: 1\n"b: 2\nc: 3\n', expected: `2:1 ${OPEN}` },
+  { reason: 'a quote that swallows a brace', text: 'a: { b: "x }\nc: y\n', expected: `1:9 ${OPEN}` },
+  { reason: 'an escaped quote at the end', text: 'a: "x\\"\nb: 1\n', expected: `1:4 ${OPEN}` },
+  { reason: 'the second document', text: 'a: "b"\n---\na: "b\nc: 1\n', expected: `3:4 ${OPEN}` },
+  {
+    reason: 'a quote that the next quote of a JSON text closes',
+    text: '{\n  "a": "x,\n  "b": "y"\n}\n',
+    expected: `2:8 ${OPEN}: the next one, on line 3, has text after it`,
+  },
+  {
+    reason: 'a quote inside a text over several lines',
+    text: 'a: "one\n  say "hi" to\n  you"\nb: 1\n',
+    expected: `1:4 ${OPEN}: the next one, on line 2, has text after it`,
+  },
+  {
+    reason: 'a quote inside a text',
+    text: 'a: "say "hi""\n',
+    expected: '1:10 text after the closing quote; write \\" for a quote inside the text',
+  },
+  {
+    reason: 'an apostrophe in single quotes',
+    text: "a: 'it's fine'\n",
+    expected: "1:8 text after the closing quote; write '' for a quote inside the text",
+  },
+  { reason: 'an open list', text: 'a:\n  b: [x, y\n  c: 1\n', expected: '2:6 this [ is not closed' },
+  {
+    reason: 'an open object',
+    text: 'a:\n  b: { $secret: X\n  c: { $secret: Y }\n',
+    expected: '2:6 this { is not closed',
+  },
+  {
+    reason: 'an open object before a deeper line',
+    text: 'a:\n  b: { c: 1\n      d: 2\n',
+    expected: '2:6 this { is not closed',
+  },
+  {
+    reason: 'an open object of JSON',
+    text: '{"a": 1,\n "b": {"c": 2}\n',
+    expected: '1:1 this { is not closed',
+  },
+  {
+    reason: 'a bracket closed by another',
+    text: 'a: { b: 1 ]\nc: 1\n',
+    expected: '1:4 this { is not closed: ] on line 1 does not close it',
+  },
+  {
+    reason: 'a closing bracket too far to the left',
+    text: 'a:\n  b: [\n    c\n]\n',
+    expected: '4:1 this ] must be indented more than line 2, which opens it',
+  },
+  { reason: 'a bracket too many', text: '{"a": 1}}\n', expected: '1:9 this } closes nothing' },
+  {
+    reason: 'a comma too few',
+    text: '{"a": 1\n "b": 2}\n',
+    expected: '1:7 a comma is missing after this value',
+  },
+  {
+    reason: 'a comma too few in a list',
+    text: 'a: ["b" "c"]\n',
+    expected: '1:9 a comma is missing before this',
+  },
+  { reason: 'a tab', text: 'a:\n  b:\n  \tc: 1\n', expected: `3:3 ${TAB}` },
+  { reason: 'a tab in a list of brackets', text: 'a: [\n\tb\n]\n', expected: `2:1 ${TAB}` },
+  { reason: 'no colon', text: 'a:\n  name Support\n  b: 1\n', expected: `2:3 ${NO_COLON}` },
+  { reason: 'no colon above deeper lines', text: 'a:\n  config\n    b: 1\n', expected: `2:3 ${NO_COLON}` },
+  {
+    reason: 'no space after a colon',
+    text: 'a:\n  b: 1\n  name:Support\n',
+    expected: '3:7 a space is missing after this colon',
+  },
+  {
+    reason: 'a line too far to the right',
+    text: 'a: x\n  b: 1\n',
+    expected: '2:3 wrong indentation: line 1 already has a value',
+  },
+  {
+    reason: 'a line too far to the left',
+    text: 'a:\n    b: 1\n  c: 1\n',
+    expected: '3:3 wrong indentation: nothing above begins in this column',
+  },
+  {
+    reason: 'a colon in a value',
+    text: 'a: Hello: you\n',
+    expected: '1:4 a value that holds ": " must be in quotes',
+  },
+  {
+    reason: 'a reserved character',
+    text: 'a: @b\n',
+    expected: '1:4 a value that begins with @ must be in quotes',
+  },
+  {
+    reason: 'anything else',
+    text: 'a: "\\q"\n',
+    expected: '1:5 not valid YAML: Invalid escape sequence \\q',
+  },
+];
+
+describe('the syntax errors of a file', () => {
+  it.each(rows)('are told where the mistake is: $reason', ({ text, expected }) => {
+    expect(
+      parseDocuments(text).problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
+    ).toEqual([expected]);
+  });
+
+  it('are told in a file of nothing else', () => {
+    const { problems } = parseDocuments('a: "b\n---\n'.repeat(200));
+    expect(problems).toHaveLength(200);
+    expect(problems[199]).toMatchObject({ code: 'yaml-syntax' });
+  });
+});
