@@ -188,6 +188,7 @@ function randomBehaviour(random: Random): BehaviourPatch {
     uniqueNumbers: random.chance(0.5),
     agentCreateStatus: random.pick([200, 201]),
     normalise: { trim: random.chance(0.5), reorderSets: random.chance(0.5), defaults: random.chance(0.5) },
-    users: random.pick(['paged', 'whole']),
+    users: random.pick(['paged', 'whole', 'ignoresCursor', 'refusesQuery']),
+    meta: random.pick(['documented', 'odd']),
   };
 }

@@ -185,7 +185,9 @@ async function foreignRecord(bench: Bench): Promise<void> {
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   const shown = { data: { id, name: 'b', workspace_id: '01OTHERWORKSPACE0000000000' } };
   for (const pattern of [`/agents/${id}$`, '/api/v1/numbers']) {
-    const body = pattern.includes('agents') ? shown : { data: [{ ...shown.data, number: '+12' }] };
+    const body = pattern.includes('agents')
+      ? shown
+      : { data: [{ ...shown.data, number: '+12' }], meta: { next_cursor: null } };
     const fault = { status: 200, body };
     lab.emulator.faults.add({ match: { method: 'GET', pattern }, fault });
     refused(

@@ -47,8 +47,15 @@ export const emulatorBehaviour = z.strictObject({
     .prefault({}),
   /** Refuses a number whose digits are there already. */
   uniqueNumbers: z.boolean().default(false),
-  /** Whether the list of users comes in pages or, with a `meta` all the same, as a whole. */
-  users: z.enum(['paged', 'whole']).default('paged'),
+  /**
+   * Whether the list of users comes in pages or, with a `meta` all the same, as a whole; whether it does so because it ignores the
+   * cursor that it gives itself, or refuses every query.
+   */
+  users: z.enum(['paged', 'whole', 'ignoresCursor', 'refusesQuery']).default('paged'),
+  /** Whether the list of invoices takes a `limit` or gives ten of them at a time, and a 422 to whoever asks for another number. */
+  invoiceLimit: z.enum(['taken', 'refused']).default('taken'),
+  /** `odd`: sizes are text, previous cursors are of no use, and after a page that is not full there is no word of another. */
+  meta: z.enum(['documented', 'odd']).default('documented'),
   /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */
   previousCursorSpelling: z
     .enum(['documented', 'prev_cursor', 'previous_cursor', 'both'])

@@ -14,7 +14,7 @@ export interface Listing<T> {
 
 export interface Page<T> {
   readonly data: readonly T[];
-  readonly meta: Readonly<Record<string, number | string | null>>;
+  readonly meta: Readonly<Record<string, number | string | boolean | null>>;
 }
 
 interface Cursor {
@@ -26,7 +26,10 @@ interface Cursor {
 export function pageOf<T>(
   items: Iterable<T>,
   listing: Listing<T>,
-  { request, spelling }: { request: PageRequest; spelling: EmulatorBehaviour['previousCursorSpelling'] },
+  {
+    request,
+    behaviour,
+  }: { request: PageRequest; behaviour: Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta'> },
 ): Page<T> {
   const sorted = [...items].sort((a, b) => compareKeys(listing, listing.key(a), listing.key(b)));
   const size = request.per_page ?? DEFAULT_PER_PAGE;
@@ -37,6 +40,17 @@ export function pageOf<T>(
   const last = data.at(-1);
   const next = last !== undefined && end < sorted.length ? cursorText(listing, 'after', last) : null;
   const previous = first !== undefined && start > 0 ? cursorText(listing, 'before', first) : null;
+  if (behaviour.meta === 'odd') {
+    return {
+      data,
+      meta: {
+        per_page: String(size),
+        prev_cursor: false,
+        ...((next !== null || data.length === size) && { next_cursor: next }),
+      },
+    };
+  }
+  const spelling = behaviour.previousCursorSpelling;
   return {
     data,
     meta: { per_page: size, next_cursor: next, ...previousCursor(listing, previous, spelling) },

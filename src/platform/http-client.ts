@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import type { PlatformClient } from './client.ts';
 import { type Query, queryText } from './connection.ts';
+import { PlatformError } from './errors.ts';
 import { heldList, PER_PAGE, pages, passingList } from './pages.ts';
-import { type Asked, readItems, readPage, readRecord, refuseOther } from './read-answer.ts';
+import { type Asked, type OddFields, readItems, readPage, readRecord, refuseOther } from './read-answer.ts';
 import {
   agentRecord,
   apiKeyRecord,
@@ -21,11 +22,13 @@ export interface ClientOptions {
   /** Closed with the client. */
   readonly transport: Transport;
   readonly workspaceId: string;
+  /** `hidden` by default: whatever acts on a record must find the forms that it expects. */
+  readonly odd?: OddFields | undefined;
 }
 
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
-export function createClient({ transport, workspaceId }: ClientOptions): PlatformClient {
-  const requests = requestsOver(transport);
+export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientOptions): PlatformClient {
+  const requests = requestsOver(transport, odd);
   const { get, named, write, list } = requests;
   const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
@@ -49,7 +52,7 @@ export function createClient({ transport, workspaceId }: ClientOptions): Platfor
           async (cursor) => {
             const asked: Asked = { method: 'GET', path: '/api/v1/call-histories' };
             const body = { ...filter, per_page: PER_PAGE, cursor };
-            return readPage(callRecord, asked, await transport.send({ ...asked, body }));
+            return readPage(callRecord, asked, { odd, answer: await transport.send({ ...asked, body }) });
           },
           byId,
           passingList,
@@ -61,7 +64,7 @@ export function createClient({ transport, workspaceId }: ClientOptions): Platfor
       create: async (body) => write(webhookRecord, { method: 'POST', path: '/api/v1/webhooks' }, body),
     },
     users: {
-      list: () => list(userRecord, `${workspace()}/users`, byId),
+      list: () => requests.users(`${workspace()}/users`),
       update: async (id, body) =>
         write(userRecord, { method: 'PUT', path: `${workspace()}/users/${segment(id)}` }, body),
     },
@@ -83,15 +86,31 @@ function byId({ id }: { readonly id: string | number }): string | number {
   return id;
 }
 
-function requestsOver(transport: Transport) {
+function requestsOver(transport: Transport, odd: OddFields) {
   const ask = async (path: string, query: Query) => {
     const asked: Asked = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
   };
+  /** Asks with `size` as long as the platform takes it: these lists are promised without. */
+  const askSized = (path: string, size: Query) => {
+    let isTaken = true;
+    return async (query: Query) => {
+      if (isTaken) {
+        try {
+          return await ask(path, { ...size, ...query });
+        } catch (error) {
+          if (!isInvalid(error)) throw error;
+        }
+      }
+      const page = await ask(path, query);
+      isTaken = false;
+      return page;
+    };
+  };
   return {
     async get<T>(schema: z.ZodType<T>, path: string): Promise<T> {
       const { asked, answer } = await ask(path, {});
-      return readRecord(schema, asked, answer);
+      return readRecord(schema, asked, { odd, answer });
     },
     /** The record with this id: an answer with another one would have that one written over. */
     async named<T extends { readonly id: string }>(
@@ -100,35 +119,54 @@ function requestsOver(transport: Transport) {
       path: string,
     ): Promise<T> {
       const { asked, answer } = await ask(path, {});
-      return refuseOther(readRecord(schema, asked, answer), { id, asked, answer });
+      return refuseOther(readRecord(schema, asked, { odd, answer }), { id, asked, answer });
     },
     async write<T>(schema: z.ZodType<T>, asked: Asked, body: unknown): Promise<T> {
-      return readRecord(schema, asked, await transport.send({ ...asked, body }));
+      return readRecord(schema, asked, { odd, answer: await transport.send({ ...asked, body }) });
     },
     list: <T>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
       pages(
         async (cursor) => {
           const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
-          return readPage(schema, asked, answer);
+          return readPage(schema, asked, { odd, answer });
         },
         keyOf,
         heldList,
       ),
+    /** The document shows a `meta` for them and no paging: whether they come as one list or in pages is the platform's affair. */
+    users: (path: string) => {
+      const page = askSized(path, { per_page: PER_PAGE });
+      return pages(
+        async (cursor) => {
+          const { asked, answer } = await page({ cursor });
+          return readPage(userRecord, asked, { odd, answer, mayBeWhole: true });
+        },
+        byId,
+        { ...heldList, mayIgnoreCursor: true },
+      );
+    },
     /**
      * The cursor is the id of the last invoice. Nothing tells the last page, and the platform may give fewer than it was
      * asked for, so only an empty page ends the list.
      */
-    invoices: (path: string) =>
-      pages(
+    invoices: (path: string) => {
+      const page = askSized(path, { limit: PER_PAGE });
+      return pages(
         async (cursor) => {
-          const { asked, answer } = await ask(path, { limit: PER_PAGE, starting_after: cursor });
-          const items = readItems(invoiceRecord, asked, answer);
+          const { asked, answer } = await page({ starting_after: cursor });
+          const items = readItems(invoiceRecord, asked, { odd, answer });
           return { items, next: items.at(-1)?.id, path: asked.path };
         },
         byId,
         heldList,
-      ),
+      );
+    },
   };
+}
+
+/** True where the platform took no offence at anything but what the request asks for. */
+function isInvalid(error: unknown): boolean {
+  return error instanceof PlatformError && (error.status === 400 || error.status === 422);
 }
 
 /** A part of a path. Throws `UserError` for a text that would lead to another path than the one meant. */

@@ -16,6 +16,8 @@ export interface ListBounds {
   readonly mostPages: number;
   /** How many keys and cursors are remembered, the latest ones: all of those that a list has which is held anyway. */
   readonly remembers: number;
+  /** Whether the same page again ends the list, because the platform may not know cursors for it. */
+  readonly mayIgnoreCursor?: boolean;
 }
 
 /** 100,000 records even where the platform gives 20 a page, and half a million at 100: what memory holds, and no workspace has. */
@@ -47,13 +49,19 @@ export const passingList: ListBounds = {
 export async function* pages<T>(
   read: (cursor: string | undefined) => Promise<Page<T>>,
   keyOf: (item: T) => string | number,
-  { mostPages, remembers }: ListBounds,
+  { mostPages, remembers, mayIgnoreCursor = false }: ListBounds,
 ): AsyncGenerator<T> {
   const cursors = new Latest<string>(remembers);
   const keys = new Latest<string | number>(remembers);
   let cursor: string | undefined;
+  let before: string | undefined;
   for (let count = 1; ; count++) {
     const page = await read(cursor);
+    if (mayIgnoreCursor) {
+      const shown = JSON.stringify(page.items.map(keyOf));
+      if (page.items.length > 0 && shown === before) return;
+      before = shown;
+    }
     // Before the records: a page that comes again would give them twice.
     if (page.next !== undefined && !cursors.add(page.next)) throw cursorLoop(page.path);
     for (const item of page.items) if (keys.add(keyOf(item))) yield item;

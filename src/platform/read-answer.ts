@@ -3,7 +3,6 @@ import { isObject } from '../values/json.ts';
 import type { PlatformError } from './errors.ts';
 import { malformed } from './failure.ts';
 import { type Page, PER_PAGE } from './pages.ts';
-import { pageMeta } from './records.ts';
 import type { Method } from './retry.ts';
 import type { TransportAnswer } from './transport.ts';
 
@@ -13,11 +12,19 @@ export interface Asked {
   readonly path: string;
 }
 
+/** What becomes of a field whose form nobody expects: it counts as not shown, or is kept as it came, for showing it to a person. */
+export type OddFields = 'hidden' | 'kept';
+
+interface Reading {
+  readonly odd: OddFields;
+  readonly answer: TransportAnswer;
+}
+
 /** The record in an answer's `data`. Throws `PlatformError` `malformed`, whose outcome is `lost` where something was written. */
-export function readRecord<T>(schema: z.ZodType<T>, asked: Asked, answer: TransportAnswer): T {
+export function readRecord<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }: Reading): T {
   const data = dataOf(asked, answer);
   if (!isObject(data)) throw unexpected(asked, answer, '`data` is no record');
-  return admitted(schema, data, (problem) => unexpected(asked, answer, problem));
+  return admitted(schema, data, { odd, refuse: (problem) => unexpected(asked, answer, problem) });
 }
 
 /** The record, if it is the one that was asked for. Throws `PlatformError` `malformed` otherwise. */
@@ -30,24 +37,52 @@ export function refuseOther<T extends { readonly id: string }>(
 }
 
 /** The records of a list that has `data` only. */
-export function readItems<T>(schema: z.ZodType<T>, asked: Asked, answer: TransportAnswer): T[] {
+export function readItems<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }: Reading): T[] {
   const data = dataOf(asked, answer);
   if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is no list');
   return data.map((item: unknown, index) =>
-    admitted(schema, item, (problem) => unexpected(asked, answer, `record ${index + 1}: ${problem}`)),
+    admitted(schema, item, {
+      odd,
+      refuse: (problem) => unexpected(asked, answer, `record ${index + 1}: ${problem}`),
+    }),
   );
 }
 
-/** A page of a list that has `meta`. */
-export function readPage<T>(schema: z.ZodType<T>, asked: Asked, answer: TransportAnswer): Page<T> {
-  const items = readItems(schema, asked, answer);
-  const meta = pageMeta.safeParse(isObject(answer.body) ? answer.body.meta : undefined);
-  // A list that is taken for complete and is not would have records created a second time.
-  if (!meta.success && items.length >= PER_PAGE) {
-    throw unexpected(asked, answer, 'a full page has no usable `meta`, so what follows it is not known');
+/** A page of a list that has `meta`; `mayBeWhole` where the document does not promise that it comes in pages. */
+export function readPage<T>(
+  schema: z.ZodType<T>,
+  asked: Asked,
+  { mayBeWhole = false, ...reading }: Reading & { readonly mayBeWhole?: boolean },
+): Page<T> {
+  const items = readItems(schema, asked, reading);
+  const problem = (text: string) => unexpected(asked, reading.answer, text);
+  const next = nextCursor(reading.answer.body, { count: items.length, mayBeWhole, problem });
+  return { items, next, path: asked.path };
+}
+
+/**
+ * The cursor of the page that follows. `meta` is read field by field: what is odd in one field takes nothing from another. A
+ * list that is taken for complete and is not would have records created a second time, so whatever leaves that open is an error.
+ */
+function nextCursor(body: unknown, { count, mayBeWhole, problem }: PageEnd): string | undefined {
+  const meta = isObject(body) && isObject(body.meta) ? body.meta : {};
+  const { next_cursor: next, per_page: size } = meta;
+  if (next === null || next === '') return undefined;
+  if (typeof next === 'string') return next;
+  // A larger number has lost digits.
+  if (typeof next === 'number' && Math.abs(next) <= Number.MAX_SAFE_INTEGER) return String(next);
+  if (next !== undefined && next !== false) {
+    throw problem('`meta.next_cursor` has an unexpected form, so the list may be incomplete');
   }
-  const next = meta.success ? (meta.data.next_cursor ?? '') : '';
-  return { items, next: next === '' ? undefined : next, path: asked.path };
+  const isPartlyFilled = (typeof size === 'number' || typeof size === 'string') && count < Number(size);
+  if (count === 0 || isPartlyFilled || (mayBeWhole && count !== PER_PAGE)) return undefined;
+  throw problem('`meta` does not say whether more records follow, so the list may be incomplete');
+}
+
+interface PageEnd {
+  readonly count: number;
+  readonly mayBeWhole: boolean;
+  problem(text: string): PlatformError;
 }
 
 function dataOf(asked: Asked, { status, requestId, body }: TransportAnswer): unknown {
@@ -56,20 +91,28 @@ function dataOf(asked: Asked, { status, requestId, body }: TransportAnswer): unk
 }
 
 /**
- * A field of a form that nobody expects counts as not shown, as long as the record can do without it: an id that an answer
- * delivered must not be lost for the sake of another field.
+ * A field of a form that nobody expects does not keep the record from being read, as long as the record can do without it: an id
+ * that an answer delivered must not be lost for the sake of another field. Where odd fields are kept, it can do without all others.
  */
-function admitted<T>(schema: z.ZodType<T>, value: unknown, refuse: (problem: string) => PlatformError): T {
+function admitted<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  { odd, refuse }: { readonly odd: OddFields; refuse(problem: string): PlatformError },
+): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   if (!isObject(value)) throw refuse('not a record');
-  const odd = new Set(parsed.error.issues.map((issue) => issue.path[0]));
-  const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !odd.has(key)));
+  const fields = new Set(parsed.error.issues.map((issue) => issue.path[0]));
+  const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !fields.has(key)));
   const second = schema.safeParse(rest);
+  const lacking = new Set(second.error?.issues.map((issue) => issue.path.join('.')));
+  if (odd === 'kept' && !IDENTITIES.some((field) => lacking.has(field))) return value as T;
   if (second.success) return second.data;
-  const fields = [...new Set(second.error.issues.map((issue) => issue.path.join('.')))];
-  throw refuse(`the record has no usable ${fields.join(', ')}`);
+  throw refuse(`the record has no usable ${[...lacking].join(', ')}`);
 }
+
+/** The fields that tell the records of a list from each other. */
+const IDENTITIES = ['id', 'version'];
 
 function unexpected(
   { method, path }: Asked,

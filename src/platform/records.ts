@@ -365,14 +365,6 @@ export const apiKeyRecord = z.looseObject({
   expires_at: timestamp.nullish(),
 });
 
-/** Of a list's answer. The version list alone spells the previous cursor `previous_cursor`. */
-export const pageMeta = z.looseObject({
-  per_page: z.number().nullish(),
-  next_cursor: z.string().nullish(),
-  prev_cursor: z.string().nullish(),
-  previous_cursor: z.string().nullish(),
-});
-
 export type AgentRecord = z.infer<typeof agentRecord>;
 export type VersionSummary = z.infer<typeof versionSummary>;
 export type NumberRecord = z.infer<typeof numberRecord>;
@@ -382,4 +374,3 @@ export type WebhookRecord = z.infer<typeof webhookRecord>;
 export type UserRecord = z.infer<typeof userRecord>;
 export type InvoiceRecord = z.infer<typeof invoiceRecord>;
 export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
-export type PageMeta = z.infer<typeof pageMeta>;

@@ -5,6 +5,7 @@ import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { createClient } from '../platform/http-client.ts';
+import type { OddFields } from '../platform/read-answer.ts';
 import { createTransport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
 import { everythingWrong } from '../project/everything-wrong.ts';
@@ -142,8 +143,8 @@ export class OpenWorkspace {
     return options.concurrency ?? this.project.limits.concurrency;
   }
 
-  /** A client of the platform. To be closed. */
-  connect(options: PlatformOptions): PlatformClient {
+  /** A client of the platform. To be closed. With odd fields `kept` it is for showing records, never for acting on them. */
+  connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
     const { log, interrupts, onRequest } = this.#context;
     const { limits } = this.project;
     const transport = createTransport({
@@ -163,7 +164,7 @@ export class OpenWorkspace {
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },
     });
-    return createClient({ transport, workspaceId: this.workspace.workspaceId });
+    return createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
   }
 
   /** The state as it is now, for commands that take no lock. An older one than the last known is warned of. */

@@ -53,6 +53,36 @@ describe('get', () => {
     expect(workspace.emulator.requests.length - 2).toBeLessThan(10);
   });
 
+  it('shows a field of an odd form as it came', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const odd = { id: '01ODDRECORD000000000000001', name: 'odd', version: { major: 2 }, llm_config: ['x'] };
+    const body = { data: odd };
+    workspace.emulator.faults.add({ match: { pattern: '/agents/' }, fault: { status: 200, body } });
+    const { code, stdout } = await workspace.run('get', 'agents', odd.id, '--output', 'json');
+    expect({ code, shown: JSON.parse(stdout) }).toEqual({ code: 0, shown: [odd] });
+  });
+
+  it.each(['whole', 'ignoresCursor', 'refusesQuery'] as const)(
+    'reads users once whose list the platform gives as %s, and invoices without a limit',
+    async (users) => {
+      const behaviour = { users, invoiceLimit: 'refused', meta: 'odd' } as const;
+      await using workspace = await testWorkspace(FILES, { behaviour });
+      const { dashboard } = workspace.emulator;
+      for (let index = 0; index < 25; index++) {
+        dashboard.inviteUser({ email: `u${index}@example.com` });
+        dashboard.addInvoice();
+      }
+      for (const what of ['users', 'invoices']) {
+        const { code, stdout, stderr } = await workspace.run('get', what, '--output', 'json');
+        expect({ code, stderr, count: JSON.parse(stdout).length }).toEqual({
+          code: 0,
+          stderr: '',
+          count: 25,
+        });
+      }
+    },
+  );
+
   it('says what is wrong', async () => {
     await using workspace = await testWorkspace(FILES);
     const cases: readonly (readonly [readonly string[], number, string])[] = [

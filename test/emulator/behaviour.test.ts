@@ -101,6 +101,37 @@ describe('what answers look like', () => {
     expect((await call(emulator, ['GET', path])).at('data')).toHaveLength(20);
   });
 
+  it('ignores the cursor of the users, or refuses every query, where told', async () => {
+    await using emulator = await startEmulator({ behaviour: { users: 'ignoresCursor' } });
+    for (let i = 0; i < 21; i++) emulator.dashboard.inviteUser({ email: `u${i}@example.com` });
+    const path = `/api/v1/workspaces/${emulator.workspaceId}/users`;
+    const first = await call(emulator, ['GET', path]);
+    expect(first.at('data')).toHaveLength(21);
+    const second = await call(emulator, ['GET', `${path}?cursor=${String(first.at('meta.next_cursor'))}`]);
+    expect(second.body).toEqual(first.body);
+    emulator.setBehaviour({ users: 'refusesQuery' });
+    expect((await call(emulator, ['GET', `${path}?per_page=5`])).status).toBe(422);
+    expect((await call(emulator, ['GET', path])).at('data')).toHaveLength(21);
+  });
+
+  it('refuses a limit of invoices where told', async () => {
+    await using emulator = await startEmulator({ behaviour: { invoiceLimit: 'refused' } });
+    const path = `/api/v1/workspaces/${emulator.workspaceId}/billing/history`;
+    expect((await call(emulator, ['GET', `${path}?limit=10`])).status).toBe(422);
+    expect((await call(emulator, ['GET', path])).status).toBe(200);
+  });
+
+  it('gives an odd meta where told', async () => {
+    await using emulator = await startEmulator({ behaviour: { meta: 'odd' } });
+    for (let i = 0; i < 3; i++) emulator.dashboard.addKnowledgeBase({ name: `k${i}` });
+    const path = '/api/v1/knowledge-bases?per_page=2';
+    const first = await call(emulator, ['GET', path]);
+    const meta = { per_page: '2', prev_cursor: false };
+    expect(first.at('meta')).toEqual({ ...meta, next_cursor: expect.any(String) });
+    const cursor = String(first.at('meta.next_cursor'));
+    expect((await call(emulator, ['GET', `${path}&cursor=${cursor}`])).at('meta')).toEqual(meta);
+  });
+
   it.each([
     ['prev_cursor', ['prev_cursor']],
     ['previous_cursor', ['previous_cursor']],

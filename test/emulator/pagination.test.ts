@@ -13,7 +13,7 @@ const listing = (order: Listing<number>['order']): Listing<number> => ({
 
 function walk(items: readonly number[], shape: Listing<number>, perPage: number) {
   const read = (cursor: string | undefined) =>
-    pageOf(items, shape, { request: { per_page: perPage, cursor }, spelling: 'prev_cursor' });
+    pageOf(items, shape, { request: { per_page: perPage, cursor }, behaviour });
   const forth = [read(undefined)];
   while (typeof forth.at(-1)?.meta.next_cursor === 'string') {
     // A cursor that leads nowhere must fail the test, not hang it.
@@ -27,6 +27,8 @@ function walk(items: readonly number[], shape: Listing<number>, perPage: number)
   }
   return { forth, back };
 }
+
+const behaviour = { previousCursorSpelling: 'prev_cursor', meta: 'documented' } as const;
 
 describe('pageOf', () => {
   const anyList = fc.uniqueArray(fc.integer(), { maxLength: 40 });
@@ -46,18 +48,15 @@ describe('pageOf', () => {
 
   it('neither repeats nor skips when the record at the cursor is removed meanwhile', () => {
     const shape = listing('ascending');
-    const spelling = 'prev_cursor';
-    const first = pageOf([1, 2, 3, 4, 5], shape, { request: { per_page: 2 }, spelling });
+    const first = pageOf([1, 2, 3, 4, 5], shape, { request: { per_page: 2 }, behaviour });
     const cursor = String(first.meta.next_cursor);
-    expect(pageOf([1, 3, 4, 5], shape, { request: { per_page: 2, cursor }, spelling }).data).toEqual([3, 4]);
+    expect(pageOf([1, 3, 4, 5], shape, { request: { per_page: 2, cursor }, behaviour }).data).toEqual([3, 4]);
   });
 
   it.each(['', 'x', 'bnVsbA', Buffer.from('["other","after",1]').toString('base64url')])(
     'refuses the cursor %j',
     (cursor) => {
-      expect(() => pageOf([1], listing('ascending'), { request: { cursor }, spelling: 'both' })).toThrow(
-        Refusal,
-      );
+      expect(() => pageOf([1], listing('ascending'), { request: { cursor }, behaviour })).toThrow(Refusal);
     },
   );
 });

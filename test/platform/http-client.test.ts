@@ -136,20 +136,139 @@ describe('a list', () => {
     });
   });
 
-  it.each([
-    { reason: 'no meta', answer: { data: [{ id: 1 }] } },
-    { reason: 'a meta of null', answer: { data: [{ id: 1 }], meta: null } },
-    { reason: 'an empty cursor', answer: { data: [{ id: 1 }], meta: { next_cursor: '' } } },
-  ])('with $reason ends', async ({ answer }) => {
-    const { client, seen } = await clientFor(answer);
-    expect(await collect(client.apiKeys.list())).toEqual([{ id: 1 }]);
+  const many = (count: number, from = 1) =>
+    Array.from({ length: count }, (_, index) => ({ id: from + index }));
+
+  it.each<{ reason: string; meta: unknown; cursor?: string }>([
+    { reason: 'a size that is text', meta: { per_page: '100', next_cursor: 'n' } },
+    {
+      reason: 'a previous cursor of another form',
+      meta: { next_cursor: 'n', prev_cursor: {}, previous_cursor: 4 },
+    },
+    { reason: 'nothing but the cursor', meta: { next_cursor: 'n' } },
+    { reason: 'a cursor that is a number', meta: { per_page: 100, next_cursor: 17 }, cursor: '17' },
+    { reason: 'a page that is not full', meta: { per_page: 100, next_cursor: 'n' } },
+  ])('whose meta has $reason is followed to its end', async ({ meta, cursor = 'n' }) => {
+    const { client, seen } = await clientFor(
+      { data: many(2), meta },
+      { data: many(1, 3), meta: { per_page: [], next_cursor: null, prev_cursor: false } },
+    );
+    expect(await collect(client.apiKeys.list())).toEqual(many(3));
+    expect(seen[1]?.url).toBe(`/api/v1/api-keys?per_page=100&cursor=${cursor}`);
+  });
+
+  it.each<{ reason: string; data: unknown[]; meta?: unknown }>([
+    { reason: 'an empty cursor', data: many(1), meta: { next_cursor: '' } },
+    { reason: 'no cursor and fewer records than a page has', data: many(19), meta: { per_page: 20 } },
+    {
+      reason: 'the same with a size that is text',
+      data: many(19),
+      meta: { per_page: '20', next_cursor: false },
+    },
+    { reason: 'no records and no meta', data: [] },
+  ])('with $reason ends', async ({ data, meta }) => {
+    const { client, seen } = await clientFor({ data, meta });
+    expect(await collect(client.apiKeys.list())).toEqual(data);
     expect(seen).toHaveLength(1);
   });
 
-  it('with a full page and no meta is not taken for complete', async () => {
-    const data = Array.from({ length: 100 }, (_, id) => ({ id }));
-    const { client } = await clientFor({ data });
-    expect(await failureFrom(collect(client.apiKeys.list()))).toMatchObject({ reason: 'malformed' });
+  it.each<{ reason: string; data?: unknown[]; meta?: unknown }>([
+    { reason: 'no meta', data: many(20) },
+    { reason: 'no meta on a page that is no usual one', data: many(7) },
+    { reason: 'a meta of null', data: many(100), meta: null },
+    { reason: 'a meta that is a list', meta: [] },
+    { reason: 'no cursor on a full page', data: many(20), meta: { per_page: 20 } },
+    { reason: 'no cursor and a size of another form', meta: { per_page: {} } },
+    { reason: 'a cursor of another form', meta: { per_page: 100, next_cursor: { after: 4 } } },
+    { reason: 'a cursor that has lost digits', meta: { per_page: 100, next_cursor: 2 ** 60 } },
+  ])('with $reason may be cut short, which is an error', async ({ data = many(3), meta }) => {
+    const { client } = await clientFor({ data, meta });
+    const error = await failureFrom(collect(client.apiKeys.list()));
+    expect(error).toMatchObject({ reason: 'malformed', outcome: 'not-done' });
+    expect(error.message).toMatch(/so the list may be incomplete$/);
+  });
+});
+
+describe('the list of users, for which no paging is promised,', () => {
+  const people = (from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      id: `01U${from + index}`,
+      email: `${from + index}@a.example`,
+    }));
+  const path = '/api/v1/workspaces/ws%201/users';
+
+  it.each([
+    { reason: 'without meta', meta: undefined },
+    { reason: 'with a meta that says nothing', meta: { per_page: 20 } },
+  ])('is one list $reason', async ({ meta }) => {
+    const { client } = await clientFor({ data: people(1, 20), meta });
+    expect(await collect(client.users.list())).toHaveLength(20);
+  });
+
+  it('ends where the platform ignores the cursor and gives the same records again', async () => {
+    const page = { data: people(1, 3), meta: { per_page: 2, next_cursor: 'same' } };
+    const { client, seen } = await clientFor(page, page, page);
+    expect(await collect(client.users.list())).toEqual(page.data);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('may be cut short where a full page of what was asked for says nothing', async () => {
+    const { client } = await clientFor({ data: people(1, 100) });
+    expect(await failureFrom(collect(client.users.list()))).toMatchObject({ reason: 'malformed' });
+  });
+
+  it.each([400, 422])(
+    'is asked for without a size where the platform answers that with %i',
+    async (status) => {
+      const { url, seen } = await listenHttp((request, response) => {
+        const isSized = request.url?.includes('per_page') ?? false;
+        response.statusCode = isSized ? status : 200;
+        const isFirst = !request.url?.includes('cursor');
+        const body = {
+          data: isFirst ? people(1, 2) : people(3, 1),
+          meta: { next_cursor: isFirst ? 'n' : null },
+        };
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(isSized ? {} : body));
+      });
+      const client = createClient({
+        transport: openTransport({ baseUrl: url }).transport,
+        workspaceId: 'ws 1',
+      });
+      expect(await collect(client.users.list())).toEqual(people(1, 3));
+      expect(lines(seen)).toEqual([`GET ${path}?per_page=100`, `GET ${path}`, `GET ${path}?cursor=n`]);
+    },
+  );
+});
+
+describe('the list of invoices', () => {
+  it('is read ten a page where the platform refuses a limit', async () => {
+    const { url, seen } = await listenHttp((request, response) => {
+      const query = new URL(request.url ?? '', 'http://x.example').searchParams;
+      response.statusCode = query.has('limit') ? 422 : 200;
+      const after = Number(query.get('starting_after')?.slice(3) ?? 0);
+      const data = Array.from({ length: Math.min(10, 23 - after) }, (_, index) => ({
+        id: `in_${after + index + 1}`,
+      }));
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
+    });
+    const client = createClient({
+      transport: openTransport({ baseUrl: url }).transport,
+      workspaceId: 'ws 1',
+    });
+    expect(await collect(client.invoices.list())).toHaveLength(23);
+    expect(seen.filter(({ url }) => url?.includes('limit='))).toHaveLength(1);
+  });
+
+  it('that is refused with and without a limit is an error', async () => {
+    const { url, seen } = await listenHttp((_, response) => {
+      response.writeHead(422, { 'content-type': 'application/json' }).end('{}');
+    });
+    const client = createClient({
+      transport: openTransport({ baseUrl: url }).transport,
+      workspaceId: 'ws 1',
+    });
+    expect(await failureFrom(collect(client.invoices.list()))).toMatchObject({ status: 422 });
+    expect(seen).toHaveLength(2);
   });
 });
 
@@ -172,6 +291,21 @@ describe('a record', () => {
     const { client } = await clientFor({ data }, { data });
     expect(await client.agents.get('01A')).toEqual({ id: '01A', name: 'a', status: 'draft' });
     expect(await client.agents.create({})).toEqual({ id: '01A', name: 'a', status: 'draft' });
+  });
+
+  it('that is read to be shown keeps a field of an odd form as it came', async () => {
+    const agent = { id: '01A', name: 'a', version: 'two', llm_config: [] };
+    const users = [{ id: '01U', email: null, role: 5 }, { email: 'b@b.example' }];
+    const { url } = await listenHttp((request, response) => {
+      const data = request.url?.includes('users') ? users : agent;
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
+    });
+    const { transport } = openTransport({ baseUrl: url });
+    const client = createClient({ transport, workspaceId: 'ws', odd: 'kept' });
+    expect(await client.agents.get('01A')).toEqual(agent);
+    expect(await failureFrom(collect(client.users.list()))).toMatchObject({ reason: 'malformed' });
+    users.pop();
+    expect(await collect(client.users.list())).toEqual(users);
   });
 
   it.each([

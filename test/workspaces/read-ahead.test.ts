@@ -166,7 +166,8 @@ describe('a plan that begins to read before the manifests are read', () => {
     given.hook = ({ path: asked }) => {
       if (shown || !asked.includes('/numbers')) return undefined;
       shown = true;
-      return { status: 200, body: { data: [{ id: '01X', number: '+12', workspace_id: '01OTHER' }] } };
+      const data = [{ id: '01X', number: '+12', workspace_id: '01OTHER' }];
+      return { status: 200, body: { data, meta: { next_cursor: null } } };
     };
     const error = await failing(plan(given.project));
     expect(error.message).toContain('belongs to the workspace 01OTHER');

@@ -39,7 +39,7 @@ export async function get(context: Context, { what, id }: Wanted, options: GetOp
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
-  const client = opened.connect(options);
+  const client = opened.connect(options, 'kept');
   try {
     const records = await recordsOf(name, { id, options, opened, client });
     await print(context, records, { name, options });

@@ -11,7 +11,7 @@ export function apiKeyRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/api-keys', (c) => {
     const { data, meta } = pageOf(emulated.world.apiKeys.values(), listing, {
       request: pageRequestOf(c),
-      spelling: emulated.behaviour.previousCursorSpelling,
+      behaviour: emulated.behaviour,
     });
     return c.json({ data: data.map(showApiKey), meta });
   });

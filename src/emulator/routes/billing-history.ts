@@ -23,6 +23,9 @@ type Invoice = Stored<'invoices'>;
 export function billingHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/workspaces/:workspace/billing/history', (c) => {
     requireWorkspace(emulated, c.req.param('workspace'));
+    if (emulated.behaviour.invoiceLimit === 'refused' && c.req.query('limit') !== undefined) {
+      throw invalid([{ field: 'limit', message: 'The limit cannot be chosen' }]);
+    }
     const { limit, starting_after: after, ending_before: before } = checked(query, c.req.query());
     const invoices = [...emulated.world.invoices.values()].sort(newestFirst);
     const start = after === undefined ? 0 : indexOf(invoices, after, 'starting_after') + 1;

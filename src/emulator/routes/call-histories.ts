@@ -19,8 +19,7 @@ export function callHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
     .get('/call-histories', (c) => {
       const filter = checked(callFilter, bodyOf(c));
       const calls = emulated.world.calls.values().filter((call) => isWithin(call, filter));
-      const spelling = emulated.behaviour.previousCursorSpelling;
-      return c.json(pageOf(calls, listing, { request: filter, spelling }));
+      return c.json(pageOf(calls, listing, { request: filter, behaviour: emulated.behaviour }));
     })
     .get('/call-histories/:id', (c) => {
       const call = emulated.world.calls.get(c.req.param('id'));

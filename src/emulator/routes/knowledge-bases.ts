@@ -15,7 +15,7 @@ export function knowledgeBaseRoutes(emulated: Emulated): Hono<EmulatorEnv> {
     c.json(
       pageOf(emulated.world.knowledgeBases.values(), listing, {
         request: pageRequestOf(c),
-        spelling: emulated.behaviour.previousCursorSpelling,
+        behaviour: emulated.behaviour,
       }),
     ),
   );

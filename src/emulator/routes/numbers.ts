@@ -20,7 +20,7 @@ export function numberRoutes(emulated: Emulated): Hono<EmulatorEnv> {
         listing,
         {
           request: pageRequestOf(c),
-          spelling: behaviour.previousCursorSpelling,
+          behaviour,
         },
       );
       return c.json({ data: data.map((number) => showNumber(number, behaviour)), meta });

@@ -15,13 +15,16 @@ export function userRoutes(emulated: Emulated): Hono<EmulatorEnv> {
     .get('/workspaces/:workspace/users', (c) => {
       requireWorkspace(emulated, c.req.param('workspace'));
       const { world, behaviour } = emulated;
-      const isWhole = behaviour.users === 'whole';
-      return c.json(
-        pageOf(world.users.values(), listing, {
-          request: isWhole ? { per_page: Math.max(1, world.users.size) } : pageRequestOf(c),
-          spelling: behaviour.previousCursorSpelling,
-        }),
-      );
+      const isPaged = behaviour.users === 'paged';
+      if (behaviour.users === 'refusesQuery' && Object.keys(c.req.query()).length > 0) {
+        throw invalid([{ field: 'per_page', message: 'The list of users takes no parameters' }]);
+      }
+      const page = pageOf(world.users.values(), listing, {
+        request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, world.users.size) },
+        behaviour,
+      });
+      if (behaviour.users !== 'ignoresCursor') return c.json(page);
+      return c.json({ ...page, meta: { ...page.meta, next_cursor: 'ignored' } });
     })
     .put('/workspaces/:workspace/users/:id', (c) => {
       requireWorkspace(emulated, c.req.param('workspace'));

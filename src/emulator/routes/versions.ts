@@ -20,7 +20,7 @@ export function versionRoutes(emulated: Emulated): Hono<EmulatorEnv> {
       const { versions } = agentNamed(emulated, c.req.param('id'));
       const { data, meta } = pageOf(versions, listing, {
         request: pageRequestOf(c),
-        spelling: emulated.behaviour.previousCursorSpelling,
+        behaviour: emulated.behaviour,
       });
       return c.json({ data: data.map(showVersionSummary), meta });
     })

@@ -21,7 +21,8 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   normalise: fc.record({ trim: fc.boolean(), reorderSets: fc.boolean(), defaults: fc.boolean() }),
   uniqueNumbers: fc.boolean(),
   compresses: fc.constantFrom(null, null, 'gzip', 'deflate', 'br', 'zstd'),
-  users: fc.constantFrom('paged', 'whole'),
+  users: fc.constantFrom('paged', 'whole', 'ignoresCursor', 'refusesQuery'),
+  meta: fc.constantFrom('documented', 'odd'),
 });
 
 const words = fc.constantFrom('a', 'Hello', ' blank before', 'blank after ', 'line\nline\n', 'é', '(secret)');
