@@ -200,6 +200,20 @@ describe('migrate', () => {
     expect([...h.empty.world.agents.values()].map(({ name }) => name).sort()).toEqual(names);
   });
 
+  it('names the workspace once in each command that it gives', async () => {
+    await using h = await house({ 'manifests/a.yaml': agentManifest('a') });
+    h.hook = ({ method }) => (method === 'POST' ? { status: 502 } : undefined);
+    await h.migrate();
+    h.hook = () => undefined;
+    const { checklist } = JSON.parse((await h.migrate('--output', 'json')).stdout) as {
+      readonly checklist: readonly { readonly text: string }[];
+    };
+    const commands = checklist.flatMap(
+      ({ text }) => text.match(/voxform (import|state) .*?(?=voxform|$)/g) ?? [],
+    );
+    expect(commands.map((text) => text.split(' -w new').length)).toEqual([2, 2, 2, 2]);
+  });
+
   it('takes a part, and leaves alone what nothing declares any more', async () => {
     const number = `apiVersion: voxform/v1
 kind: PhoneNumber

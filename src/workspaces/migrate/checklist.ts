@@ -46,9 +46,8 @@ export interface Planned {
   readonly resources: readonly Resource[];
   /** Ids of the records that are left behind. */
   readonly oldIds: ReadonlyMap<Address, string>;
-  /** Names of the two workspaces. */
+  /** Name of the workspace that is left. */
   readonly from: string;
-  readonly to: string;
 }
 
 /** What the plan leaves to people, and what they should know before they agree to it. */
@@ -59,9 +58,9 @@ export function checkPlan(list: Checklist, planned: Planned): void {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
     const kind = kindNamed(kinds, name);
     if (action === 'manual') {
-      for (const step of steps) list.add('waits', stepText(step, each, planned), address);
+      for (const step of steps) list.add('waits', stepText(step, each), address);
     } else if (action === 'blocked' || action === 'unknown') {
-      list.add('waits', spoken(sentences([`${address}: ${reason}`, ...steps]), planned), address);
+      list.add('waits', sentences([`${address}: ${reason}`, ...steps]), address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
       list.add('know', `${document.workspace} has it already: taken under management, not created`, address);
     }
@@ -106,11 +105,11 @@ export function checkRest(done: Done): ChecklistItem[] {
     const isThere = result === undefined || result.status === 'done';
     if (action === 'manual' || isThere) {
       for (const step of steps.filter(() => action !== 'blocked' && action !== 'unknown')) {
-        list.add('after', stepText(step, planned, done), address);
+        list.add('after', stepText(step, planned), address);
       }
     }
     if (action === 'blocked' || action === 'unknown') {
-      list.add('after', spoken(sentences([`${address}: ${reason}`, ...steps]), done), address);
+      list.add('after', sentences([`${address}: ${reason}`, ...steps]), address);
     }
     if (isMade(planned) && isThere && kind.published !== undefined)
       list.add('after', 'In the dashboard, publish it when it is ready.', address);
@@ -130,16 +129,9 @@ function isMade({ action }: PlannedResource): boolean {
 }
 
 /** What waits for another resource of the plan says only so: that one has a step of its own. */
-function stepText(step: string, { depends_on }: PlannedResource, ends: Pick<Planned, 'to'>): string {
+function stepText(step: string, { depends_on }: PlannedResource): string {
   const waits = depends_on.some((address) => step.startsWith(`${address} has no record yet`));
-  return waits
-    ? 'This waits for others that are not there yet: once they are, run migrate again.'
-    : spoken(step, ends);
-}
-
-/** A command in a step is for the workspace that is filled, which need not be the one that is chosen where nobody says. */
-function spoken(step: string, { to }: Pick<Planned, 'to'>): string {
-  return step.replaceAll(/\bvoxform (import|state resolve|state rm) /g, `voxform $1 -w ${to} `);
+  return waits ? 'This waits for others that are not there yet: once they are, run migrate again.' : step;
 }
 
 /** One after the other. The last keeps its end: where that is a command, it can be copied as it is. */

@@ -149,7 +149,7 @@ export function leftByHand(
 }
 
 function checkable({ selected, oldIds }: Prepared, document: PlanDocument, ends: Ends) {
-  return { document, kinds, resources: selected, oldIds, ...namesOf(ends) };
+  return { document, kinds, resources: selected, oldIds, from: ends.from.workspace.name };
 }
 
 /** Of the two workspaces. */
