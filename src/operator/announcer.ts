@@ -14,7 +14,7 @@ import {
   planWords,
   troubleOf,
 } from './messages.ts';
-import type { RunObserver, RunReport } from './run-report.ts';
+import type { DriftedResource, RunObserver, RunReport } from './run-report.ts';
 import { type Fields, Said, type WatchLevel, type WatchLog } from './watch-log.ts';
 
 /** Says what is new about a run, and nothing where all is as it was. */
@@ -103,17 +103,16 @@ export class Announcer implements RunObserver {
   }
 
   #drift({ drift, applied }: RunReport): void {
-    const messages = new Map(drift.map((each) => [driftMessage(each), each]));
-    const { added, gone } = this.#said.news('drift', [...messages.keys()]);
-    for (const message of added) {
-      const { address = '', fields = [] } = messages.get(message) ?? {};
-      this.#say('warning', message, { event: 'drift', address, fields });
+    const { added, gone } = this.#said.news('drift', drift.map(keyOfDrift));
+    for (const each of drift.filter((one) => added.includes(keyOfDrift(one)))) {
+      const { address, fields } = each;
+      this.#say('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
     const mended = new Set(
       applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
     );
     const open = drift.filter(({ address }) => !mended.has(address));
-    this.#said.news('drift', open.map(driftMessage));
+    this.#said.news('drift', open.map(keyOfDrift));
     if (gone.length > 0 && drift.length === 0)
       this.#say('info', 'nothing is drifted any more', { event: 'drift-gone' });
   }
@@ -205,6 +204,10 @@ function warningText(diagnostic: Diagnostic): string {
 
 function changes({ action }: PlannedResource): boolean {
   return appliedActions.some((each) => each === action);
+}
+
+function keyOfDrift({ address, digest }: DriftedResource): string {
+  return `${address} ${digest}`;
 }
 
 function keyOf({ address, action, changes }: PlannedResource): unknown {

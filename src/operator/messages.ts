@@ -36,10 +36,10 @@ export function isExpected(error: unknown): boolean {
 }
 
 /** `Agent/x: llm_config.temperature, name` */
-export function driftMessage({ address, fields }: DriftedResource): string {
+export function driftMessage({ address, fields }: Pick<DriftedResource, 'address' | 'fields'>): string {
   return fields.length === 0
-    ? `drift: the record of ${address} is missing from the platform`
-    : `drift: ${address}: ${fields.join(', ')}`;
+    ? `the record of ${address} is missing from the platform`
+    : `${address}: ${fields.join(', ')}`;
 }
 
 /** What is wrong with manifests, a line each. */
@@ -51,7 +51,7 @@ export function invalidLines({ diagnostics, error }: Invalid): string[] {
 }
 
 /** `3 resources in sync` or `1 to create, 2 to update` */
-export function planWords({ plan }: RunReport): string {
+export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   if (plan === undefined) return 'nothing is known of the platform';
   const kept = notAppliedIn(plan.resources);
   const inSync = `${plural(plan.summary.noop - kept, 'resource')} in sync`;
@@ -62,7 +62,7 @@ export function planWords({ plan }: RunReport): string {
 const NAMED = 3;
 
 /** `1 to update (Agent/x, reached by +12025550120 inbound)`: what an apply would do, and to what. */
-export function pendingWords(report: RunReport): string {
+export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   const words = planWords(report);
   const pending = (report.plan?.resources ?? []).filter(({ action }) => writes.has(action));
   if (pending.length === 0) return words;

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto';
 import { driftOf } from '../engine/drift.ts';
 import { learntOf } from '../engine/learnt.ts';
-import { type PlanDocument, writes } from '../engine/plan-document.ts';
+import { type PlanDocument, type PlannedResource, writes } from '../engine/plan-document.ts';
 import type { Planned } from '../engine/reconcile.ts';
 import { openSession } from '../state/session.ts';
 import type { State } from '../state/state.ts';
@@ -223,8 +224,17 @@ function hasNotes({ plan }: Planned, state: State): boolean {
   });
 }
 
+function digestOf(changes: PlannedResource['changes']): string {
+  const shown = changes.map(({ path, before, fingerprints }) => [path, before, fingerprints?.before]);
+  return hash('sha256', JSON.stringify(shown));
+}
+
 function driftIn({ plan }: Planned): DriftedResource[] {
   return driftOf(plan)
     .resources.filter(({ action }) => action !== 'noop')
-    .map(({ address, changes }) => ({ address, fields: changes.map(({ path }) => path) }));
+    .map(({ address, changes }) => ({
+      address,
+      fields: changes.map(({ path }) => path),
+      digest: digestOf(changes),
+    }));
 }

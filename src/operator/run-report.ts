@@ -29,6 +29,8 @@ export interface DriftedResource {
   readonly address: string;
   /** Empty where the record is missing. */
   readonly fields: readonly string[];
+  /** A digest of what the platform shows in them: equal while the drift stays the same. */
+  readonly digest: string;
 }
 
 export interface AppliedResource {

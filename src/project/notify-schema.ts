@@ -44,7 +44,7 @@ const template = z
   .record(z.string(), z.json())
   .meta({
     description: `Body that is sent, with {{${placeholders.join('}}, {{')}}} in its texts; { text: "{{text}}" } and more if left out.`,
-    examples: [{ title: 'voxform: {{workspace}}', body: '{{text}}' }],
+    examples: [{ title: '{{event}}', body: '{{text}}' }],
   })
   .superRefine((value, context) => {
     for (const { name, path } of placeholdersIn(value)) {

@@ -6,8 +6,8 @@ import { outageAt, sampleReport } from './sample-report.ts';
 
 const early: Partial<RunReport> = { workspace: undefined, plan: undefined };
 const away = { fetchProblem: new Error('no route') };
-const drift = { drift: [{ address: 'Agent/a', fields: ['name', 'tts_config.speed'] }] };
-const gone = { drift: [{ address: 'Agent/b', fields: [] }] };
+const drift = { drift: [{ address: 'Agent/a', fields: ['name', 'tts_config.speed'], digest: '1' }] };
+const gone = { drift: [{ address: 'Agent/b', fields: [], digest: '1' }] };
 const down: Partial<RunReport> = {
   result: 'failed',
   error: new TypeError('x is not a function'),

@@ -230,8 +230,8 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
   const events = new Set(told.map(({ event }) => event));
   expect([...events].sort()).toEqual(['changes', 'drift', 'failure']);
   const texts = told.map(({ text }) => text);
-  expect(texts).toContain('test: changes\nforgotten Webhook/calls');
-  expect(texts.filter((text) => text.includes('drift: Agent/reception'))).toHaveLength(2);
+  expect(texts).toContain('voxform test: changes\nforgotten Webhook/calls');
+  expect(texts.filter((text) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
   chat.close();
 });
 

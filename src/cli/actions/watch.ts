@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { systemClock } from '../../operator/clock.ts';
 import { watchFiles } from '../../operator/file-watch.ts';
 import { gitSource } from '../../operator/git/git-source.ts';
@@ -7,6 +8,7 @@ import type { Metrics } from '../../operator/health/metrics.ts';
 import type { InputFiles } from '../../operator/load-version.ts';
 import { messageOf } from '../../operator/messages.ts';
 import { Notifier } from '../../operator/notifications/notifier.ts';
+import { toldInFolder } from '../../operator/notifications/told-memory.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type Source } from '../../operator/source.ts';
@@ -40,7 +42,7 @@ const LEAVING_FOR = 2000;
 
 /** Runs until a signal ends it. */
 export async function watch(context: Context, flags: WatchFlags): Promise<number> {
-  const { terminal, log, interrupts, cwd, redactor, tracing } = context;
+  const { terminal, log, interrupts, cwd, projectFolder = cwd, redactor, tracing } = context;
   refuseContradictions(flags);
   const address = flags.listen === undefined ? undefined : parseListen(flags.listen);
   const source = sourceOf(context, flags);
@@ -54,6 +56,9 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     random: Math.random,
     redact: (text) => redactor.redact(text),
     onResult: (result) => metrics?.notification(result),
+    memory: context.mayCache
+      ? toldInFolder(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache'))
+      : undefined,
   });
   const watch = new Watch({
     context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },

@@ -10,6 +10,7 @@ export interface Delivery {
   readonly shown: string;
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly body: string;
+  onDelivered(): void;
 }
 
 export interface DeliveriesOptions {

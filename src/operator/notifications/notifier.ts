@@ -4,6 +4,7 @@ import type { RunObserver, RunReport } from '../run-report.ts';
 import { Said, type WatchLog } from '../watch-log.ts';
 import { Deliveries } from './deliveries.ts';
 import { bodyOf, Occasions } from './occasions.ts';
+import type { ToldMemory } from './told-memory.ts';
 
 export interface NotifierOptions {
   readonly log: WatchLog;
@@ -12,23 +13,30 @@ export interface NotifierOptions {
   /** Strikes out secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
+  /** What outlasts the watch; nothing does where absent. */
+  readonly memory?: ToldMemory | undefined;
 }
 
 /** Tells the webhooks of the project what happens. */
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
-  readonly #occasions = new Occasions();
+  readonly #occasions: { readonly withDrift: Occasions; readonly withoutDrift: Occasions };
   readonly #said = new Said();
   readonly #deliveries: Deliveries;
 
   constructor(options: NotifierOptions) {
     const { clock, random, log } = options;
     this.#options = options;
+    this.#occasions = {
+      withDrift: new Occasions({ drift: true, told: options.memory?.read }),
+      withoutDrift: new Occasions({ drift: false }),
+    };
     this.#deliveries = new Deliveries({
       clock,
       random,
-      onResult: (result, { shown }, problem) => {
+      onResult: (result, { shown, onDelivered }, problem) => {
         options.onResult(result);
+        if (result === 'delivered') onDelivered();
         if (result === 'delivered') log.entry('debug', `told ${shown}`, { event: 'notified' });
         else log.entry('warning', `${shown} was not told: ${problem}`, { event: 'not-notified' });
       },
@@ -36,16 +44,21 @@ export class Notifier implements RunObserver {
   }
 
   finished(report: RunReport): void {
-    const occasions = this.#occasions.in(report);
+    const withDrift = this.#occasions.withDrift.in(report);
+    const withoutDrift = this.#occasions.withoutDrift.in(report);
     if (report.notify === undefined) return;
-    const { receivers, problems } = report.notify;
-    for (const problem of this.#said.news('problems', problems).added)
-      this.#options.log.entry('warning', `a webhook cannot be told: ${problem}`, { event: 'not-notified' });
-    for (const occasion of occasions) {
-      for (const { on, template, url, shown, header } of receivers) {
+    const { notify, workspace } = report;
+    for (const problem of this.#said.news('problems', notify.problems).added)
+      this.#options.log.entry('warning', `Notification skipped: ${problem}`, { event: 'not-notified' });
+    for (const { on, template, url, shown, header } of notify.receivers) {
+      for (const occasion of on.includes('drift') ? withDrift : withoutDrift) {
         if (!on.includes(occasion.event)) continue;
         const body = this.#options.redact(JSON.stringify(bodyOf(occasion, template)));
-        this.#deliveries.add({ url, shown, header, body });
+        const { told } = occasion;
+        const onDelivered = (): void => {
+          if (told !== undefined && workspace !== undefined) this.#options.memory?.write(workspace.id, told);
+        };
+        this.#deliveries.add({ url, shown, header, body, onDelivered });
       }
     }
   }

@@ -1,4 +1,5 @@
-import { writes } from '../../engine/plan-document.ts';
+import { summaryOf } from '../../engine/plan.ts';
+import { type PlannedResource, writes } from '../../engine/plan-document.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import {
@@ -18,11 +19,31 @@ import { Said } from '../watch-log.ts';
 export interface Occasion {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
+  /** Present for drift: all of it that is told then. */
+  readonly told?: ToldDrift;
+}
+
+/** By address, the digest of the drift that was told. */
+export type ToldDrift = Readonly<Record<string, string>>;
+
+export interface Hearing {
+  /** True: corrections of drift are told as its end, and in no message of their own. */
+  readonly drift: boolean;
+  /** The drift of a workspace that an earlier watch told. */
+  readonly told?: ((workspaceId: string) => ToldDrift) | undefined;
 }
 
 /** Finds in reports what is worth telling; what stays as it is is told once. */
 export class Occasions {
   readonly #said = new Said();
+  readonly #hearsDrift: boolean;
+  readonly #told: (workspaceId: string) => ToldDrift;
+  #drifted: ReadonlyMap<string, string> | undefined;
+
+  constructor({ drift, told = () => ({}) }: Hearing) {
+    this.#hearsDrift = drift;
+    this.#told = told;
+  }
 
   in(report: RunReport): readonly Occasion[] {
     const found: [NotifyEvent, readonly string[], readonly string[]][] = [
@@ -30,27 +51,28 @@ export class Occasions {
       ['failure', ...this.#failures(report)],
       ['drift', ...this.#drift(report)],
     ];
-    return found.flatMap(([event, lines, addresses]) =>
-      lines.length === 0 ? [] : [{ event, values: valuesOf(report, { event, lines, addresses }) }],
-    );
+    return found.flatMap(([event, lines, addresses]) => {
+      if (lines.length === 0) return [];
+      const values = valuesOf(report, { event, lines, addresses });
+      return [{ event, values, ...(event === 'drift' && { told: Object.fromEntries(this.#drifted ?? []) }) }];
+    });
   }
 
   #changes(report: RunReport): [lines: readonly string[], addresses: readonly string[]] {
     const { applied, plan, hold } = report;
-    const planned = (plan?.resources ?? []).filter(({ action }) => writes.has(action));
-    const done = new Set(
-      applied.filter(({ result }) => result.status === 'done').map(({ address }) => address),
+    const planned = (plan?.resources ?? []).filter(
+      (resource) => writes.has(resource.action) && !(this.#hearsDrift && isCorrection(resource, report)),
     );
+    const done = doneAddresses(applied);
     // The other reasons pass by themselves, or are failures.
     const open = hold?.why === 'report' || hold?.why === 'window' ? planned : [];
     const key = open.map(({ address, action, changes }) => JSON.stringify([address, action, changes]));
     const isNews = this.#said.news('changes', key).added.length > 0;
-    if (done.size > 0) {
-      const resources = planned.filter(({ address }) => done.has(address));
-      return [resources.map(appliedMessage), resources.map(({ address }) => address)];
-    }
+    const resources = planned.filter(({ address }) => done.has(address));
+    if (resources.length > 0) return [resources.map(appliedMessage), resources.map(({ address }) => address)];
     if (!isNews || hold === undefined) return [[], []];
-    return [[holdMessage(hold, pendingWords(report))], open.map(({ address }) => address)];
+    const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
+    return [[hold.why === 'report' ? words : holdMessage(hold, words)], open.map(({ address }) => address)];
   }
 
   #failures({
@@ -80,12 +102,38 @@ export class Occasions {
     return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
   }
 
-  #drift({ drift, plan }: RunReport): [string[], string[]] {
+  #drift({ drift, plan, applied, workspace }: RunReport): [string[], string[]] {
     if (plan === undefined) return [[], []];
-    const { added } = this.#said.news('drift', drift.map(driftMessage));
-    const isNew = new Set(added);
-    return [[...added], drift.filter((each) => isNew.has(driftMessage(each))).map(({ address }) => address)];
+    const before = this.#drifted ?? new Map(Object.entries(this.#told(workspace?.id ?? '')));
+    const done = doneAddresses(applied);
+    this.#drifted = new Map(
+      drift.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])),
+    );
+    const now = new Set(drift.map(({ address }) => address));
+    const told = drift.flatMap((each) => {
+      const { address, digest } = each;
+      if (done.has(address)) return [[`${driftMessage(each)} (corrected)`, address] as const];
+      return before.get(address) === digest ? [] : [[driftMessage(each), address] as const];
+    });
+    const ended = [...before.keys()].flatMap((address) =>
+      now.has(address) ? [] : [[`${address}: drifted no longer`, address] as const],
+    );
+    const all = [...told, ...ended];
+    return [all.map(([line]) => line), all.map(([, address]) => address)];
   }
+}
+
+/** True where all that is written of a record restores what somebody moved. */
+function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {
+  return (
+    changes.length > 0 &&
+    changes.every(({ cause }) => cause === 'drift') &&
+    drift.some((each) => each.address === address)
+  );
+}
+
+function doneAddresses(applied: RunReport['applied']): ReadonlySet<string> {
+  return new Set(applied.filter(({ result }) => result.status === 'done').map(({ address }) => address));
 }
 
 interface Told {
@@ -100,10 +148,14 @@ const MOST_LINES = 20;
 function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasion['values'] {
   const { workspace, mode, result, number, startedAt, commit, applied, drift, error } = report;
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
-  const name = workspace?.name ?? 'voxform';
+  const name = workspace?.name ?? null;
   return {
     event,
-    text: [`${name}: ${event}`, ...lines.slice(0, MOST_LINES), ...more].join('\n'),
+    text: [
+      `voxform${name === null ? '' : ` ${name}`}: ${event}`,
+      ...lines.slice(0, MOST_LINES),
+      ...more,
+    ].join('\n'),
     workspace: name,
     workspace_id: workspace?.id ?? null,
     mode,

@@ -5,13 +5,31 @@ import { Busy } from '../../../src/operator/busy.ts';
 import { systemClock } from '../../../src/operator/clock.ts';
 import { Notifier } from '../../../src/operator/notifications/notifier.ts';
 import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions.ts';
+import { type ToldMemory, toldInFolder } from '../../../src/operator/notifications/told-memory.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import { Secret } from '../../../src/values/value.ts';
+import { temporaryFolder } from '../../cli/voxform-process.ts';
+import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 
 const REPORT = { why: 'report', command: 'voxform apply' } as const;
-const drift = { drift: [{ address: 'Agent/a', fields: ['name'] }] };
+const drift = { drift: [{ address: 'Agent/a', fields: ['name'], digest: '1' }] };
+const restore = resource('Agent/a', {
+  action: 'update',
+  changes: [change('name', { cause: 'drift' })],
+});
+const waiting = { ...drift, plan: plan([restore]), hold: REPORT };
+const corrected: Partial<RunReport> = {
+  ...drift,
+  plan: plan([restore]),
+  applied: [{ address: 'Agent/a', action: 'update', result: { status: 'done', id: 'x' } }],
+};
+
+function drifted(digest: string): Partial<RunReport> {
+  return { drift: [{ address: 'Agent/a', fields: ['name'], digest }] };
+}
+
 const failed: Partial<RunReport> = {
   result: 'failed',
   error: new Error('no "answer"\n{{x}}'),
@@ -35,7 +53,7 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
 
 /** The events of a row of reports. */
 function told(...reports: readonly Partial<RunReport>[]): string[] {
-  const occasions = new Occasions();
+  const occasions = new Occasions({ drift: true });
   return reports.map((report) =>
     occasions
       .in(sampleReport(report))
@@ -47,7 +65,10 @@ function told(...reports: readonly Partial<RunReport>[]): string[] {
 describe('what is worth telling', () => {
   it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     ['nothing, where nothing happened', [{}, {}], ['', '']],
-    ['a drift, once until it is gone', [drift, drift, {}, drift], ['drift', '', '', 'drift']],
+    ['a drift, once, and its end', [drift, drift, {}, {}, drift], ['drift', '', 'drift', '', 'drift']],
+    ['a drift that moves on', [drift, drifted('2'), drifted('2')], ['drift', 'drift', '']],
+    ['a drift and its correction in one', [corrected, {}], ['drift', '']],
+    ['a drift that waits for an apply, once', [waiting, waiting], ['drift', '']],
     ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
     ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
     ['an outage once, at whichever record it is noticed', [outageAt('1'), outageAt('2')], ['failure', '']],
@@ -86,7 +107,7 @@ describe('what is worth telling', () => {
   });
 
   it('is JSON whatever is in it', () => {
-    const [occasion] = new Occasions().in(sampleReport(failed));
+    const [occasion] = new Occasions({ drift: true }).in(sampleReport(failed));
     const template = {
       a: '{{error}}!',
       list: ['{{changed}}', 'n={{changed}}', 1, null],
@@ -100,9 +121,32 @@ describe('what is worth telling', () => {
     });
     expect(occasion && bodyOf(occasion, undefined)).toMatchObject({
       event: 'failure',
-      text: expect.stringContaining('staging: failure'),
+      text: expect.stringMatching(/^voxform staging: failure\n/),
     });
   });
+});
+
+it('says drift, its correction and its end in a line each, and names voxform and the workspace once', () => {
+  const occasions = new Occasions({ drift: true });
+  const reports = [drift, corrected, drifted('2'), {}, { ...waiting, drift: [] }];
+  expect(
+    reports.map((report) => occasions.in(sampleReport(report)).map(({ values }) => values.text)),
+  ).toEqual([
+    ['voxform staging: drift\nAgent/a: name'],
+    ['voxform staging: drift\nAgent/a: name (corrected)'],
+    ['voxform staging: drift\nAgent/a: name'],
+    ['voxform staging: drift\nAgent/a: drifted no longer'],
+    ['voxform staging: changes\n1 to update (Agent/a)'],
+  ]);
+});
+
+it('tells of a correction as a change where drift is not listened to', () => {
+  const [occasion, ...more] = new Occasions({ drift: false }).in(sampleReport(corrected));
+  expect([occasion?.event, occasion?.values.text]).toEqual([
+    'changes',
+    'voxform staging: changes\nupdated Agent/a: name',
+  ]);
+  expect(more.map(({ event }) => event)).toEqual(['drift']);
 });
 
 /** A receiver that answers with these statuses, the last one from then on. */
@@ -121,7 +165,7 @@ async function receiver(...statuses: readonly number[]) {
   return { url, bodies, [Symbol.dispose]: () => void server.close() };
 }
 
-function notifierTo(url: string) {
+function notifierTo(url: string, memory?: ToldMemory) {
   const results: string[] = [];
   const log: string[] = [];
   const notifier = new Notifier({
@@ -134,6 +178,7 @@ function notifierTo(url: string) {
     log: { entry: (level, message) => log.push(`${level} ${message}`) },
     redact: (text) => text.replaceAll('hunter2', '(secret)'),
     onResult: (result) => results.push(result),
+    memory,
   });
   const header = { name: 'X-Token', value: new Secret('TOKEN', 'open sesame') };
   const target = {
@@ -164,6 +209,22 @@ describe('webhooks over real sockets', () => {
     expect([first?.text, first?.header]).toEqual([second?.text, 'open sesame']);
     expect(JSON.parse(third?.text ?? '')).toMatchObject({ event: 'drift', drifted: 1 });
     expect(JSON.parse(fourth?.text ?? '')).toMatchObject({ event: 'failure', error: '(secret)' });
+  });
+
+  it('tell of a drift once over restarts, and again where the message was lost', async () => {
+    await using folder = await temporaryFolder();
+    using hook = await receiver(400, 200);
+    for (const report of [drift, drift, drift, {}, {}]) {
+      const { notifier, tell } = notifierTo(hook.url, toldInFolder(folder.root));
+      tell(report);
+      await notifier.flush(30_000);
+    }
+    const texts = hook.bodies.map(({ text }) => (JSON.parse(text) as { readonly text: string }).text);
+    const [name, ended] = [
+      'voxform staging: drift\nAgent/a: name',
+      'voxform staging: drift\nAgent/a: drifted no longer',
+    ];
+    expect(texts).toEqual([name, name, ended]);
   });
 
   it.each([

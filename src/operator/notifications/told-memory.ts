@@ -1,0 +1,35 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import type { ToldDrift } from './occasions.ts';
+
+/** What outlasts a watch, so that a restart tells nothing twice. It may forget anything at any time. */
+export interface ToldMemory {
+  read(workspaceId: string): ToldDrift;
+  write(workspaceId: string, told: ToldDrift): void;
+}
+
+const written = z.record(z.string(), z.string());
+
+/** Keeps it in a file a workspace. One that cannot be read or written costs a repeated message and nothing else. */
+export function toldInFolder(folder: string): ToldMemory {
+  const fileOf = (workspaceId: string) =>
+    path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
+  return {
+    read(workspaceId) {
+      try {
+        return written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')));
+      } catch {
+        return {};
+      }
+    },
+    write(workspaceId, told) {
+      try {
+        mkdirSync(folder, { recursive: true });
+        writeFileSync(fileOf(workspaceId), JSON.stringify(told));
+      } catch {
+        // Said by nobody: the next watch repeats what stands.
+      }
+    },
+  };
+}
