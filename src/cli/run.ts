@@ -1,6 +1,5 @@
 import path from 'node:path';
 import { CommanderError } from 'commander';
-import { renderDiagnostics } from '../output/diagnostics.ts';
 import { diagnosticsOf, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
 import { jsonText } from '../output/json-text.ts';
@@ -10,10 +9,11 @@ import type { FailPoint } from '../state/backends/local.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { Action, Context, Takes } from './context.ts';
+import { diagnosticsText } from './diagnostics-text.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
-import { type Around, inProject, seenFromHere } from './project-around.ts';
+import { type Around, inProject } from './project-around.ts';
 import { spelledOut } from './spelling.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
@@ -206,7 +206,7 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
   }
   const diagnostics = diagnosticsOf(error);
   if (diagnostics !== undefined) {
-    log.block('error', renderDiagnostics(seenFromHere(context, diagnostics), terminal.errorStyle));
+    log.block('error', diagnosticsText(context, diagnostics, 'err'));
     return ExitCode.error;
   }
   const command = `voxform ${args[0] ?? ''}`.trim();

@@ -28,7 +28,9 @@ export class Terminal {
   readonly errorStyle: Style;
   /** For tables: programs that read them want whole cells. */
   readonly tableStyle: Style;
-  /** True where what is written to `err` is read by a person at once. */
+  /** True where the results are read by a person at once. */
+  readonly showsResults: boolean;
+  /** The same of what is written to `err`. */
   readonly isWatched: boolean;
   /** True where `err` is a screen that can be drawn on. */
   readonly canDraw: boolean;
@@ -42,7 +44,8 @@ export class Terminal {
     this.#options = options;
     this.style = styleFor(stdout, options);
     this.errorStyle = styleFor(stderr, options);
-    this.tableStyle = stdout.isTTY === true ? this.style : { ...this.style, width: UNCUT };
+    this.showsResults = stdout.isTTY === true;
+    this.tableStyle = this.showsResults ? this.style : { ...this.style, width: UNCUT };
     this.isWatched = stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
     // A reader that went away (`| head`), or a full disk, must not end a run in the middle of its writes.

@@ -1,16 +1,26 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { githubCommand } from './github-command.ts';
 import { plural } from './plural.ts';
+import type { Excerpt } from './source-excerpt.ts';
 import type { Style } from './style.ts';
 import { visible } from './visible.ts';
 
-/** A line for each, `file:line:column  message`, in the order given, and a closing count; empty where there are none. */
-export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Style): string {
+/**
+ * A line for each, `file:line:column  message`, in the order given, with the excerpt below it, and a closing count; empty where there
+ * are none.
+ */
+export function renderDiagnostics(
+  diagnostics: readonly Diagnostic[],
+  style: Style,
+  excerpt: Excerpt = () => '',
+): string {
   if (diagnostics.length === 0) return '';
   const lines = diagnostics.map((diagnostic) => {
     const warns = diagnostic.severity === 'warning';
     const place = (warns ? style.warn : style.error)(visible(placeOf(diagnostic)));
-    return `${place}  ${warns ? `${style.warn('warning:')} ` : ''}${visible(diagnostic.message)}`;
+    const said = `${place}  ${warns ? `${style.warn('warning:')} ` : ''}${visible(diagnostic.message)}`;
+    const below = excerpt(diagnostic, style);
+    return below === '' ? said : `${said}\n${below}`;
   });
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }

@@ -17,18 +17,22 @@ export interface CommandOptions {
   /** Ends the command, as SIGTERM does, once its log says this. */
   readonly until?: RegExp | undefined;
   readonly interrupts?: Interrupts;
+  /** Both outputs are a terminal of this width. */
+  readonly columns?: number | undefined;
 }
 
 /** A whole command in this process: what it wrote, and its exit code. */
 export async function command(
   args: readonly string[],
-  { cwd, env = {}, now = () => new Date(), until, ...rest }: CommandOptions,
+  { cwd, env = {}, now = () => new Date(), until, columns, ...rest }: CommandOptions,
 ): Promise<CommandResult> {
   const interrupts = rest.interrupts ?? new Interrupts(() => undefined);
   const stdout = new Collector();
   const stderr = new Collector((text) => {
     if (until?.test(text)) interrupts.raise('SIGTERM');
   });
+  if (columns !== undefined)
+    for (const each of [stdout, stderr]) Object.assign(each, { isTTY: true, columns });
   const code = await run({
     args,
     cwd,

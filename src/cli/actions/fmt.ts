@@ -4,7 +4,6 @@ import { kinds } from '../../kinds/index.ts';
 import { findFiles } from '../../manifests/find-files.ts';
 import { isInside, reasonOf } from '../../manifests/read-file.ts';
 import { plural } from '../../output/action-words.ts';
-import { renderDiagnostics } from '../../output/diagnostics.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
@@ -12,6 +11,7 @@ import { formatFiles, projectFiles } from '../../project/format-files.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { writeFiles } from '../../project/write-files.ts';
 import type { Context } from '../context.ts';
+import { diagnosticsText } from '../diagnostics-text.ts';
 import { seenFromHere } from '../project-around.ts';
 
 export interface FmtOptions {
@@ -35,8 +35,7 @@ export async function fmt(context: Context, names: readonly string[], options: F
         .map(({ file }) => `${visible(file)}\n`)
         .join(''),
     );
-  if (diagnostics.length > 0)
-    log.block('error', renderDiagnostics(seenFromHere(context, diagnostics), terminal.errorStyle));
+  if (diagnostics.length > 0) log.block('error', diagnosticsText(context, diagnostics, 'err'));
   log.info(told(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
   return isWrong ? ExitCode.error : ExitCode.ok;

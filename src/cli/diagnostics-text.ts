@@ -1,0 +1,33 @@
+import path from 'node:path';
+import { readTextFile } from '../manifests/read-file.ts';
+import { renderDiagnostics } from '../output/diagnostics.ts';
+import { createExcerpts, type Excerpt } from '../output/source-excerpt.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { Context } from './context.ts';
+import { seenFromHere } from './project-around.ts';
+
+/** What is wrong, with files as they are named from here; on a terminal with the line that each is about. */
+export function diagnosticsText(
+  context: Context,
+  diagnostics: readonly Diagnostic[],
+  stream: 'out' | 'err',
+): string {
+  const { terminal, log } = context;
+  const isSeen = stream === 'out' ? terminal.showsResults : terminal.isWatched && !log.isJson;
+  const style = stream === 'out' ? terminal.style : terminal.errorStyle;
+  return renderDiagnostics(
+    seenFromHere(context, diagnostics),
+    style,
+    isSeen ? excerptsIn(context) : undefined,
+  );
+}
+
+function excerptsIn({ cwd, redactor }: Context): Excerpt {
+  return createExcerpts({
+    sourceOf(file) {
+      const read = readTextFile(path.resolve(cwd, file));
+      return 'text' in read ? read.text : undefined;
+    },
+    redact: (text) => redactor.redact(text),
+  });
+}
