@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderTable } from '../../src/output/table.ts';
+import { renderTable, tableLayout } from '../../src/output/table.ts';
 import { breakText, displayWidth, pad, truncate, wrapWords } from '../../src/output/text-width.ts';
 import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
 
@@ -57,6 +57,57 @@ PhoneNumber/main  Main      1200
 Agent/${'a'.repeat(30)}
     drifted  name, llm_config.temperatu…
 `);
+  });
+
+  it('wraps sentences beside what they are about, and below it where there is little room', () => {
+    const status = [
+      { title: 'ADDRESS', whole: true },
+      { title: 'STATUS', whole: true },
+      { title: 'DETAIL', prose: true },
+    ] as const;
+    const detail = 'invite carla@example.com in the dashboard; then run voxform plan again';
+    const rows = [
+      ['WorkspaceUser/carla', 'manual', detail],
+      ['Agent/a', 'in sync', ''],
+    ];
+    expect(renderTable(status, rows, plainStyle(64))).toBe(`ADDRESS              STATUS   DETAIL
+WorkspaceUser/carla  manual   invite carla@example.com in the
+                              dashboard; then run voxform plan
+                              again
+Agent/a              in sync
+`);
+    expect(renderTable(status, rows, plainStyle(40))).toBe(`ADDRESS              STATUS
+    DETAIL
+WorkspaceUser/carla  manual
+    invite carla@example.com in the
+    dashboard; then run voxform plan
+    again
+Agent/a              in sync
+`);
+    expect(renderTable(status, rows, plainStyle(200))).toContain(detail);
+  });
+
+  it('loses no word of a sentence at any width', () => {
+    const words = fc.array(fc.stringMatching(/^[a-z.]{1,60}$/), { maxLength: 30 });
+    fc.assert(
+      fc.property(words, fc.integer({ min: 20, max: 200 }), (given, width) => {
+        const two = [
+          { title: 'A', whole: true },
+          { title: 'B', prose: true },
+        ] as const;
+        const text = renderTable(two, [['x', given.join(' ')]], plainStyle(width));
+        expect(text.replaceAll(/\s/g, '')).toBe(`ABx${given.join('')}`);
+        expect(widest(text)).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+
+  it('widens for a later row while there is room', () => {
+    const two = [{ title: 'NAME' }, { title: 'STATUS' }] as const;
+    const { line } = tableLayout(two, [['a', 'ok']], plainStyle(40));
+    expect(line(['a name that is much longer', 'ok'])).toBe('a name that is much longer  ok');
+    expect(line(['b', 'ok'])).toBe('b                           ok');
+    expect(line(['n'.repeat(60), 'ok'])).toBe(`${'n'.repeat(31)}…  ok`);
   });
 
   it('is no wider than its style while its widest whole cell fits', () => {

@@ -120,7 +120,7 @@ function table(found: readonly WorkspaceStatus[], { terminal }: Context, { title
     ...(titled ? [{ title: 'WORKSPACE', whole: true }] : []),
     { title: 'ADDRESS', whole: true },
     { title: 'STATUS', whole: true },
-    { title: 'DETAIL' },
+    { title: 'DETAIL', prose: true },
   ];
   return renderTable(columns, rows, terminal.tableStyle);
 }
