@@ -1,6 +1,7 @@
 import type { Missed } from '../workspaces/discover.ts';
 import type { Drafts } from '../workspaces/export/drafts.ts';
 import { usedSecrets } from '../workspaces/export/used-secrets.ts';
+import { kindCounts } from './plural.ts';
 import type { Style } from './style.ts';
 import { visible } from './visible.ts';
 
@@ -21,11 +22,9 @@ export interface ExportReport {
 export function exportText(report: ExportReport, style: Style): string {
   const { folder, drafts, missed, replaced, left, verbose } = report;
   const listing = (title: string, lines: readonly string[]) => section(title, cut(lines, verbose), style);
-  const counts = [...Map.groupBy(drafts.manifests, ({ kind }) => kind)].map(
-    ([kind, members]) => `${members.length} ${kind}`,
-  );
+  const counts = kindCounts(drafts.manifests);
   const sections = [
-    `Exported to ${visible(folder)}: ${counts.length === 0 ? 'nothing was found' : counts.join(', ')}.`,
+    `Exported to ${visible(folder)}: ${counts === '' ? 'nothing was found' : counts}.`,
     listing('Written over', replaced.map(visible)),
     listing('There before, and part of the project too', left.map(visible)),
     listing('Not found, or not read', missedLines(missed)),

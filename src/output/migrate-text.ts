@@ -5,6 +5,7 @@ import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
 import { haltOf } from './apply-words.ts';
+import { kindCounts } from './plural.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { visible } from './visible.ts';
@@ -61,12 +62,10 @@ function filesText(files: readonly string[], style: Style): string {
 function planText(plan: PlanDocument, style: Style): string {
   const of = byAction(plan.resources);
   const lines = appliedActions.flatMap((action) => {
-    const kinds = [...Map.groupBy(of(action), ({ kind }) => kind)].map(
-      ([kind, members]) => `${members.length} ${kind}`,
-    );
-    if (kinds.length === 0) return [];
+    const kinds = kindCounts(of(action));
+    if (kinds === '') return [];
     const { symbol, heading } = actionWords[action];
-    return [style.prose(`${heading}: ${kinds.join(', ')}`, { lead: `  ${style.action[action](symbol)} ` })];
+    return [style.prose(`${heading}: ${kinds}`, { lead: `  ${style.action[action](symbol)} ` })];
   });
   const applied = counts(plan.summary, appliedActions);
   const rest = counts(plan.summary, [...shownActions.filter((action) => !writes.has(action)), 'noop']);

@@ -113,6 +113,14 @@ describe('migrate', () => {
     expect(h.text('.voxform/migrations/old-to-new.csv')).toContain(`Agent/night,${unheard},`);
   });
 
+  it('says of how many writes it has done some', async () => {
+    const agents = ['a', 'b', 'c'].map((name) => agentManifest(name)).join('---\n');
+    await using h = await house({ 'manifests/a.yaml': agents });
+    const args = ['migrate', '--from', 'old', '--to', 'new', '--auto-approve'];
+    const { stderr } = await command(args, { cwd: h.folder.root, env: KEYS, columns: 120 });
+    expect(stderr).toContain('Applying: 0 of 3, under way: Agent/');
+  });
+
   it('writes nothing before secrets are set and names and ids are clear, and says all of it', async () => {
     await using h = await house({
       'manifests/a.yaml': withBase('a', 'FAQ'),

@@ -176,7 +176,7 @@ describe('several workspaces', () => {
     const fine = await two.run(['validate', ALL], { VOXFORM_API_KEY: 'of no matter here' });
     expect(fine).toMatchObject({ code: 0 });
     expect(fine.stdout).toBe(
-      'Valid in staging: 1 Agent, 1 PhoneNumber in 1 file.\nValid in production: 1 PhoneNumber, 2 Agent in 1 file.\n',
+      'Valid in staging: 1 Agent, 1 PhoneNumber in 1 file.\nValid in production: 2 Agent, 1 PhoneNumber in 1 file.\n',
     );
   });
 

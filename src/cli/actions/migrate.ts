@@ -152,7 +152,7 @@ async function run(running: Running, session: StateSession): Promise<number> {
   const onStop = () =>
     log.warn('interrupted: what is under way is finished first; once more ends the run at once');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
-  const progress = progressFor(context);
+  const progress = progressFor(context, changesIn(planned.plan.document));
   const report = await carryOutMigration(running, { session, prepared, planned, onEvent: progress.apply });
   progress.clear();
   tellAfter(running, outlook, report);

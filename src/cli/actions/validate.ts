@@ -1,7 +1,8 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-import { diagnosticsGithub, diagnosticsJson, renderDiagnostics } from '../../output/diagnostics.ts';
+import { diagnosticsGithub, diagnosticsJson } from '../../output/diagnostics.ts';
 import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { kindCounts, plural } from '../../output/plural.ts';
 import { visible } from '../../output/visible.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
@@ -13,8 +14,8 @@ import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { validateWorkspaces } from '../../project/validate-workspaces.ts';
 import type { Context } from '../context.ts';
+import { diagnosticsText } from '../diagnostics-text.ts';
 import type { WorkspacesFlags } from '../flags.ts';
-import { seenFromHere } from '../project-around.ts';
 import { severalNamed } from './several.ts';
 
 export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
@@ -89,7 +90,7 @@ async function check(context: Context, { secrets }: ValidateOptions): Promise<De
 function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {
   switch (output) {
     case 'text':
-      return renderDiagnostics(seenFromHere(context, diagnostics), context.terminal.style);
+      return diagnosticsText(context, diagnostics, 'out');
     case 'json':
       return jsonText(diagnosticsJson(diagnostics));
     case 'junit':
@@ -103,9 +104,7 @@ function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, 
 
 /** `3 Agent, 2 PhoneNumber in 4 files` */
 function counted({ resources }: Pick<Desired, 'resources'>): string {
-  const byKind = Map.groupBy(resources, ({ kind }) => kind);
-  const kindCounts = [...byKind].map(([kind, members]) => `${members.length} ${kind}`).sort();
   const files = new Set(resources.map(({ source }) => source.file)).size;
   if (resources.length === 0) return 'no resources';
-  return `${kindCounts.join(', ')} in ${files} ${files === 1 ? 'file' : 'files'}`;
+  return `${kindCounts(resources)} in ${plural(files, 'file')}`;
 }
