@@ -41,7 +41,16 @@ export function shownAt(kind: KindSchema, record: object | undefined, path: Leaf
 
 /** True where the field is an object whose leaves are managed one by one. */
 export function isConfigObject(kind: KindSchema, root: string): boolean {
+  return configObject(kind, root) !== undefined;
+}
+
+/** Every leaf that a config object may have; none where the field is no such object. */
+export function fieldsOf(kind: KindSchema, root: string): LeafPath[] {
+  return Object.keys(configObject(kind, root)?.shape ?? {}).map((key) => `${root}.${key}`);
+}
+
+function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   const schema = kind.spec.shape[root];
   const inner = schema instanceof z.ZodOptional ? schema.unwrap() : schema;
-  return inner instanceof z.ZodObject;
+  return inner instanceof z.ZodObject ? inner : undefined;
 }

@@ -4,7 +4,7 @@ import { type LeafPath, rootOf } from '../values/path.ts';
 import { Reference } from '../values/value.ts';
 import { type Facts, plainLeaves } from './decision.ts';
 import type { Differences } from './differences.ts';
-import { isConfigObject, leavesOf, shownAt } from './field-rules.ts';
+import { fieldsOf, leavesOf, ruleOf, shownAt } from './field-rules.ts';
 import type { PlannedChange } from './plan-document.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
@@ -77,25 +77,29 @@ export function updateWarnings({
 }: Updating): string[] {
   const warnings = releaseWarnings(facts.kind, record, differences);
   if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
-  const managedByOthers = adopting || facts.binding.entry?.adopted === true;
   const standIn = published?.ahead === false ? published.record : undefined;
-  for (const root of managedByOthers && record !== undefined ? roots : []) {
-    const unseen = hiddenParts(facts, record?.[root] ?? standIn?.[root], root);
-    if (unseen.length > 0) {
-      warnings.push(
-        `${root} is sent whole, and the platform does not show ${unseen.join(', ')}: what is set there and not in the manifest may be reset`,
-      );
-    }
+  const released = new Set(differences.released);
+  for (const root of roots) {
+    const base = { [root]: record?.[root] ?? standIn?.[root] };
+    const unseen = fieldsOf(facts.kind, root).filter(
+      (path) =>
+        !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
+    );
+    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, root, unseen));
   }
   return warnings;
 }
 
-/** The parts of a config object that exist on the platform, perhaps, and that neither it nor the manifest tells. */
-function hiddenParts({ kind, leaves }: Facts, shown: unknown, root: string): string[] {
-  if (shown === undefined && isConfigObject(kind, root)) return ['it'];
-  return Object.keys(kind.fields).filter(
-    (path) => rootOf(path) === root && path !== root && kind.fields[path]?.writeOnly && !leaves.has(path),
-  );
+const MOST_NAMED = 3;
+
+/** Names the secrets, which nobody could restore, and a few others: fewer different sentences for many resources. */
+function resendWarning(kind: Kind, root: string, unseen: readonly LeafPath[]): string {
+  const secrets = unseen.filter((path) => ruleOf(kind, path).writeOnly);
+  const others = unseen.filter((path) => !secrets.includes(path));
+  const named = [...secrets, ...others.slice(0, MOST_NAMED)];
+  const last = named.length < unseen.length ? 'others' : named.pop();
+  const names = [named.join(', '), last].filter(Boolean).join(' and ');
+  return `This resends all of ${root}: ${names} may be erased if set only in the dashboard.`;
 }
 
 export function releaseWarnings(
@@ -106,6 +110,6 @@ export function releaseWarnings(
   const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
   return hidden.map(
     (path) =>
-      `${path} left the manifest and the platform does not show it: it is not sent again, and the platform may reset it when ${rootOf(path)} changes`,
+      `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
   );
 }

@@ -70,7 +70,7 @@ export function manifestSchema(kind: KindSchema) {
   return envelopeSchema.extend({
     kind: z.literal(kind.name).describe(kind.description),
     spec: kind.spec.describe(
-      'The managed fields, as the API names them. A field that is left out is not touched.',
+      'The managed fields, as the API names them. A field that is left out is not managed.',
     ),
   });
 }

@@ -24,6 +24,8 @@ export interface ResourceStatus {
   readonly status: Standing;
   /** Fields of which the platform kept its own value; present only where there are any. */
   readonly not_applied?: readonly string[];
+  /** Managed fields that the platform does not show, so that only memory speaks for them; present only where there are any. */
+  readonly unverified?: readonly string[];
   /** True where its draft is newer than its published version, whatever else is to be said of it. */
   readonly unpublished: boolean;
   /** Why, in a clause; empty where all is well. */
@@ -38,6 +40,7 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
     status: standingOf(resource),
     unpublished: resource.notices !== undefined && resource.notices.length > 0,
     ...(isNotApplied(resource) && { not_applied: [...(resource.not_applied ?? [])] }),
+    ...(resource.unverified !== undefined && { unverified: [...resource.unverified] }),
     detail: detailOf(resource),
   }));
 }
@@ -72,16 +75,15 @@ function standingOf(resource: PlannedResource): Standing {
 }
 
 function detailOf(resource: PlannedResource): string {
-  const { action, notices = [], unverified = [] } = resource;
-  const { not_applied: kept = [] } = resource;
-  const parts = [
+  const { notices = [], unverified = [], not_applied: kept = [] } = resource;
+  return [
     whatDiffers(resource),
     kept.length === 0 ? '' : `kept by the platform: ${kept.join(', ')}`,
     ...notices,
-  ].filter((part) => part !== '');
-  if (action === 'noop' && parts.length === 0 && unverified.length > 0)
-    return `not shown by the platform: ${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'}`;
-  return parts.join('; ');
+    unverified.length === 0 ? '' : `unverified: ${unverified.join(', ')}`,
+  ]
+    .filter((part) => part !== '')
+    .join('; ');
 }
 
 function whatDiffers({ action, changes, reason }: PlannedResource): string {

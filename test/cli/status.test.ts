@@ -53,6 +53,18 @@ describe('status', () => {
     expect((await standing())[0]).toBe('Agent/day unpublished');
   });
 
+  it('names the fields that nobody can verify', async () => {
+    const spec = '  tts_config: { voice_id: v1, speed: fast }\n';
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': `${agentManifest('day')}${spec}` });
+    await workspace.run('apply', '--auto-approve');
+    const [agent] = workspace.emulator.world.agents.keys();
+    workspace.emulator.dashboard.publishAgent(agent ?? '');
+    const fields = ['tts_config.speed', 'tts_config.voice_id'];
+    const { stdout } = await workspace.run('status', '--output', 'json');
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'unverified', unverified: fields }]);
+    expect((await workspace.run('status')).stdout).toContain(`unverified: ${fields.join(', ')}`);
+  });
+
   it('waits for what somebody publishes, and for no longer than it may', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.run('apply', '--auto-approve');

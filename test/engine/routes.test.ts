@@ -110,7 +110,7 @@ describe('what leads to a record that changes', () => {
     const plan = await w.plan([talking(0.2), agent('other')], { routes: true, ...options });
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
     expect(at(plan, 'Agent/a')).not.toHaveProperty('routes');
-    expect(plan.warnings).toEqual([{ address: null, message }]);
+    expect(plan.warnings.filter(({ address }) => address === null)).toEqual([{ address: null, message }]);
     expect(listings(w)).toHaveLength(requests);
   });
 

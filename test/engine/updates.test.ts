@@ -62,7 +62,9 @@ describe('an update of a config object', () => {
     const updated = await w.apply([
       agent('a', { stt_config: { model: ' s ' }, prompt_config: { prompt: 'y' } }),
     ]);
-    expect(updated.warnings).toEqual([]);
+    expect(updated.warnings).toEqual([
+      { address: 'Agent/a', message: expect.stringMatching(/^This resends all of prompt_config: /) },
+    ]);
   });
 
   it('compares what the platform hides with what was sent, and marks it', async () => {
@@ -143,7 +145,9 @@ describe('fields that others may move', () => {
 
     const report = await w.apply(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' }));
     expect(lastBody(w)).toEqual({ tts_config: { speed: 'fast', emotion: null, voice_id: 'v2' } });
-    expect(report.warnings, 'nobody changed what was sent').toEqual([]);
+    expect(report.warnings, 'nobody changed what was sent').toEqual([
+      { address: 'Agent/a', message: expect.stringMatching(/^This resends all of tts_config: /) },
+    ]);
     expect(actionsIn(await w.plan(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' })))).toEqual([]);
 
     const strict = desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' }, []);

@@ -123,9 +123,9 @@ describe('a plan as text', () => {
           (--allow-owner-change lifts this)
 
       Warnings
-        ! Agent/support-line: tts_config.emotion left the manifest and the platform
-          does not show it: it is not sent again, and the platform may reset it when
-          tts_config changes
+        ! Agent/support-line: tts_config.emotion left the manifest and is not sent
+          again. The platform does not show it, and may erase it when tts_config is
+          resent.
         ! Webhook/calls: 01JWEBHOOK0000000000000001, which still works, goes on the
           orphan list: delete it in the dashboard
         ! the state file is tracked by Git and no remote backend is configured

@@ -230,7 +230,7 @@ export const richPlan = plan(
       {
         address: 'Agent/support-line',
         message:
-          'tts_config.emotion left the manifest and the platform does not show it: it is not sent again, and the platform may reset it when tts_config changes',
+          'tts_config.emotion left the manifest and is not sent again. The platform does not show it, and may erase it when tts_config is resent.',
       },
       {
         address: 'Webhook/calls',

@@ -43,24 +43,62 @@ describe('the reason of an update', () => {
   ])('is: $reason', ({ reason, spec, record }) => {
     const planned = plan({ resources: [agent('a', spec)], state, observed: found(record) });
     expect(at(planned, 'Agent/a')).toMatchObject({ action: 'update', reason });
-    expect(planned.document.warnings).toEqual([]);
   });
 });
 
-describe('an update of a record that others made', () => {
-  const resources = (spec: object) => [agent('a', { ...spec }, { id: 'R1' })];
+describe('an update', () => {
+  const resources = (spec: object, metadata = {}) => [agent('a', { ...spec }, metadata)];
+  const managed = (recorded: Record<string, string>) => ({
+    state: stateOf({ 'Agent/a': entryOf({ name: 'a', ...recorded }) }),
+  });
 
-  it('warns of a config object that is sent whole and not shown', () => {
-    const world = { resources: resources({ stt_config: { model: 'm' } }), observed: found({ name: 'a' }) };
-    expect(warnings(world)).toEqual([
-      'stt_config is sent whole, and the platform does not show it: what is set there and not in the manifest may be reset',
+  it('names what it may erase: neither declared nor shown, adopted or not', () => {
+    const spec = { stt_config: { model: 'm' } };
+    const expected = [
+      'This resends all of stt_config: stt_config.provider may be erased if set only in the dashboard.',
+    ];
+    const observed = found({ name: 'a' });
+    expect(warnings({ resources: resources(spec, { id: 'R1' }), observed })).toEqual(expected);
+    expect(
+      warnings({ resources: resources(spec), observed, ...managed({ 'stt_config.model': 'old' }) }),
+    ).toEqual(expected);
+  });
+
+  it('names the key of a model provider first, and not all of the rest', () => {
+    const llm = { provider: 'p', model: 'm' };
+    const world = (declared: object) => ({
+      resources: resources({ llm_config: { ...llm, ...declared } }),
+      observed: found({ name: 'a', llm_config: { provider: 'p', model: 'old', api_key: '***' } }),
+      ...managed({ 'llm_config.model': 'old', 'llm_config.provider': 'p' }),
+    });
+    expect(warnings(world({}))).toEqual([
+      'This resends all of llm_config: llm_config.api_key, llm_config.temperature, llm_config.deployment, llm_config.endpoint and others may be erased if set only in the dashboard.',
+    ]);
+    expect(warnings(world({ api_key: secret() })).join()).not.toContain('api_key');
+  });
+
+  it('names a hidden voice that the manifest does not have', () => {
+    const spec = { tts_config: { provider: 'p', model: 'm', speed: 'fast' } };
+    const entry = managed({ 'tts_config.speed': 'slow' });
+    expect(warnings({ resources: resources(spec), observed: found({ name: 'a' }), ...entry })).toEqual([
+      expect.stringMatching(/^This resends all of tts_config: tts_config\.voice_id, /),
     ]);
   });
 
-  it('does not warn where the published version stands in for what is hidden', () => {
+  it('says it in one sentence for all resources that share it', () => {
+    const agents = ['a', 'b'].map((name) => agent(name, { stt_config: { model: 'm' } }, { id: name }));
+    const observed = observedOf({ 'Agent/a': { id: 'a', name: 'a' }, 'Agent/b': { id: 'b', name: 'b' } });
+    expect(new Set(warnings({ resources: agents, observed })).size).toBe(1);
+  });
+
+  it('does not warn where all of it is shown or declared, or the published version stands in', () => {
+    const observed = found({ name: 'a', stt_config: { model: 'old', provider: 'p' } });
+    expect(
+      warnings({ resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }), observed }),
+    ).toEqual([]);
     const published = { record: { id: 'R1', stt_config: { model: 'old', provider: 'p' } }, ahead: false };
     const world = {
-      resources: resources({ stt_config: { model: 'm' } }),
+      resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }),
       observed: found({ name: 'a' }, published),
     };
     expect(at(plan(world), 'Agent/a')).toMatchObject({
@@ -73,37 +111,16 @@ describe('an update of a record that others made', () => {
     ).toHaveLength(2);
   });
 
-  it('warns of a key that is never shown, unless the manifest has it', () => {
-    const observed = found({ name: 'a', llm_config: { model: 'old' } });
-    const without = { resources: resources({ llm_config: { model: 'm' } }), observed };
-    expect(warnings(without)).toEqual([
-      expect.stringContaining('the platform does not show llm_config.api_key'),
-    ]);
-    const withKey = { resources: resources({ llm_config: { model: 'm', api_key: secret() } }), observed };
-    expect(warnings(withKey)).toEqual([]);
-  });
-
   it('says that the draft may be other than the published version it was compared with', () => {
     const published = { record: { id: 'R1', stt_config: { model: 'm' } }, ahead: true };
     const world = {
-      resources: resources({ stt_config: { model: 'm' } }),
+      resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }),
       observed: found({ name: 'a' }, published),
     };
     expect(at(plan(world), 'Agent/a')).toMatchObject({ action: 'adopt', unverified: ['stt_config.model'] });
     expect(warnings(world)).toEqual([expect.stringContaining('the draft is newer than that')]);
     const settled = { ...world, observed: found({ name: 'a' }, { ...published, ahead: false }) };
     expect(warnings(settled)).toEqual([]);
-  });
-
-  it('goes on warning as long as the record is one that was adopted', () => {
-    const entry = entryOf({ name: 'a', 'stt_config.model': 'old' }, { adopted: true });
-    const world = (adopted: boolean) => ({
-      resources: [agent('a', { stt_config: { model: 'm' } })],
-      state: stateOf({ 'Agent/a': adopted ? entry : entryOf(entry.recorded) }),
-      observed: found({ name: 'a' }),
-    });
-    expect(warnings(world(true))).toHaveLength(1);
-    expect(warnings(world(false))).toEqual([]);
   });
 });
 
