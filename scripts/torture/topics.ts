@@ -12,6 +12,7 @@ export { migrationCases } from './migrations.ts';
 export { moveCases } from './moves.ts';
 export { olderStateCases } from './older-states.ts';
 export { outageCases } from './outages.ts';
+export { repositoryCases } from './repositories.ts';
 export { savedPlanCases } from './saved-plans.ts';
 export { surroundingCases } from './surroundings.ts';
 export { wireCases } from './wire.ts';

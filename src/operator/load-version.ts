@@ -1,7 +1,9 @@
+import { existsSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { DocumentMemory } from '../manifests/document-cache.ts';
+import { isInside } from '../manifests/read-file.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -9,6 +11,7 @@ import { fileUses } from '../project/file-uses.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadProject } from '../project/load-project.ts';
+import type { LocalPlaces } from '../project/local-places.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
@@ -42,15 +45,15 @@ export type LoadResult = { readonly inputs: InputFiles } & (
 
 export interface LoadingOptions {
   readonly version: Version;
-  /** What state and secrets are relative to; the project folder where absent. */
-  readonly localRoot: string | undefined;
+  /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
+  readonly local: LocalPlaces | undefined;
   readonly memory: DocumentMemory;
 }
 
 /** The manifests of a version, all secrets read; or what is wrong with them. Throws only over mistakes of ours. */
 export async function loadVersion(
   context: RunContext,
-  { version, localRoot, memory }: LoadingOptions,
+  { version, local, memory }: LoadingOptions,
 ): Promise<LoadResult> {
   const { env } = context;
   let inputs: InputFiles = {
@@ -59,7 +62,8 @@ export async function loadVersion(
     secretsDir: undefined,
   };
   try {
-    const project = await loadProject({ cwd: version.folder, env, localRoot });
+    refuseOutside(version);
+    const project = await loadProject({ cwd: version.folder, env, local });
     const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
     const read = await readDeclarations(project, { kinds, lookups, documents: memory });
     inputs = inputsOf({ project, workspace, read });
@@ -94,6 +98,15 @@ function inputsOf({ project, workspace: { secretsDir }, read }: Parts): InputFil
     files: [...projectFilesOf(root), ...fileUses(project, read.declarations).keys()],
     secretsDir,
   };
+}
+
+/** A folder of a repository may be a symbolic link, but to another folder of it. */
+function refuseOutside({ folder, checkout }: Version): void {
+  if (checkout === undefined || !existsSync(folder)) return;
+  if (isInside(realpathSync(folder), realpathSync(checkout))) return;
+  throw new UserError('--path leads out of the repository, through a symbolic link', {
+    hint: 'Name a folder that the repository itself holds.',
+  });
 }
 
 function projectFilesOf(folder: string): string[] {

@@ -1,4 +1,5 @@
 import { DocumentMemory } from '../manifests/document-cache.ts';
+import type { LocalPlaces } from '../project/local-places.ts';
 import type { RunContext } from '../workspaces/run-context.ts';
 import { type InputFiles, type Loaded, loadVersion } from './load-version.ts';
 import type { Invalid } from './run-report.ts';
@@ -15,8 +16,8 @@ export interface Refreshed {
 export interface InForceOptions {
   readonly context: RunContext;
   readonly source: Source;
-  /** What state and secrets are relative to; the project folder where absent. */
-  readonly localRoot: string | undefined;
+  /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
+  readonly local: LocalPlaces | undefined;
   /**
    * Told which files a load depended on. True where it began to look after some that nobody had looked after: they may have changed
    * in between.
@@ -48,9 +49,9 @@ export class ManifestsInForce {
   }
 
   async #load(version: Version): Promise<Invalid | undefined> {
-    const { context, localRoot, watchFiles } = this.#options;
+    const { context, local, watchFiles } = this.#options;
     for (let loads = 1; ; loads++) {
-      const result = await loadVersion(context, { version, localRoot, memory: this.#memory });
+      const result = await loadVersion(context, { version, local, memory: this.#memory });
       if ((await watchFiles(result.inputs)) && loads < MOST_LOADS) continue;
       if ('invalid' in result) return result.invalid;
       this.#loaded = result.loaded;

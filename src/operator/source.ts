@@ -15,6 +15,8 @@ export interface Source {
 export interface Version {
   /** Absolute path of the project folder. */
   readonly folder: string;
+  /** Absolute path of the checkout that the folder must not lead out of. */
+  readonly checkout?: string | undefined;
   readonly commit: string | undefined;
 }
 

@@ -1,3 +1,4 @@
+import type { LocalPlaces } from '../project/local-places.ts';
 import type { RunContext } from '../workspaces/run-context.ts';
 import { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
@@ -22,8 +23,8 @@ export interface WatchOptions {
   readonly context: RunContext;
   readonly log: WatchLog;
   readonly source: Source;
-  /** What state and secrets are relative to; the project folder where absent. */
-  readonly localRoot: string | undefined;
+  /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
+  readonly local: LocalPlaces | undefined;
   readonly policy: WatchPolicy;
   readonly clock: Clock;
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {
@@ -63,7 +64,7 @@ export class Watch {
   #lastOk: RunReport | undefined;
 
   constructor(options: WatchOptions) {
-    const { clock, timing, source, policy, localRoot, log } = options;
+    const { clock, timing, source, policy, local, log } = options;
     this.#options = options;
     this.#ending = new Ending(options.context.interrupts.stop, { clock, grace: timing.grace });
     const context: RunContext = { ...options.context, interrupts: this.#ending };
@@ -81,7 +82,7 @@ export class Watch {
       manifests: new ManifestsInForce({
         context,
         source,
-        localRoot,
+        local,
         watchFiles: (inputs) => this.#files.watch(inputs),
       }),
     });

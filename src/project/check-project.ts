@@ -4,6 +4,7 @@ import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { type LocalPlaces, placeProblem } from './local-places.ts';
 import { webhooksFrom } from './notify-schema.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
@@ -15,8 +16,8 @@ import { readSettings, type WorkspaceSettings } from './workspace-settings.ts';
 export interface ProjectContext {
   /** Real path of the project folder. */
   readonly root: string;
-  /** What `state.path` and `secrets_dir` are relative to. */
-  readonly localRoot: string;
+  /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
+  readonly local: LocalPlaces | undefined;
   /** Relative to the root. */
   readonly file: string;
   readonly env: Environment;
@@ -42,7 +43,7 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   const problems = [
     ...inForms,
     ...issues.flatMap((issue) => problemsOfIssue(issue, checked)),
-    ...(document === undefined ? [] : crossChecks(document, raw, context.localRoot)),
+    ...(document === undefined ? [] : crossChecks(document, raw, context)),
   ];
   const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
     return {
@@ -77,7 +78,11 @@ function withSettings(raw: Json, settings: Settings): unknown {
 }
 
 /** @param raw names the workspaces that the document may be without. */
-function crossChecks({ workspaces, default_workspace }: ProjectDocument, raw: Json, root: string): Problem[] {
+function crossChecks(
+  { workspaces, default_workspace }: ProjectDocument,
+  raw: Json,
+  context: ProjectContext,
+): Problem[] {
   const problems: Problem[] = [];
   const names = isObject(raw) && isObject(raw.workspaces) ? Object.keys(raw.workspaces) : [];
   if (default_workspace !== undefined && names.length > 0 && !names.includes(default_workspace)) {
@@ -87,7 +92,13 @@ function crossChecks({ workspaces, default_workspace }: ProjectDocument, raw: Js
   }
   const owners = new Map<string, string>();
   for (const [name, { state }] of Object.entries(workspaces)) {
-    const file = state?.path === undefined ? defaultStatePath(root, name) : path.resolve(root, state.path);
+    const file = statePath(name, state, context);
+    const { local } = context;
+    const misplaced = state?.path && local && placeProblem('state.path', file, local);
+    if (misplaced) {
+      const at = ['workspaces', name, 'state', 'path'];
+      problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
+    }
     const owner = owners.get(file);
     if (owner === undefined) owners.set(file, name);
     else {
@@ -103,18 +114,22 @@ function crossChecks({ workspaces, default_workspace }: ProjectDocument, raw: Js
   return problems;
 }
 
-function projectFrom(
-  document: ProjectDocument,
-  settings: Settings,
-  { root, localRoot, file }: ProjectContext,
-): Project {
+type StateSettings = ProjectDocument['workspaces'][string]['state'];
+
+function statePath(name: string, state: StateSettings, { root, local }: ProjectContext): string {
+  const base = local?.root ?? root;
+  return state?.path === undefined ? defaultStatePath(base, name) : path.resolve(base, state.path);
+}
+
+function projectFrom(document: ProjectDocument, settings: Settings, context: ProjectContext): Project {
+  const { root, local, file } = context;
   const { manifests, default_workspace, defaults, limits = {}, guards = {} } = document;
   const workspaces: Record<string, WorkspaceConfig> = {};
   for (const [name, workspace] of Object.entries(document.workspaces)) {
-    const { patches, skip, secrets_dir, state } = workspace;
+    const { patches, skip, state } = workspace;
     const read = settings.get(name);
     if (read === undefined) continue;
-    const { baseUrl, workspaceId, apiKey, vars, unset } = read;
+    const { baseUrl, workspaceId, apiKey, vars, secretsDir, unset } = read;
     workspaces[name] = {
       name,
       baseUrl,
@@ -123,17 +138,14 @@ function projectFrom(
       vars,
       patches: (patches ?? {}) as Readonly<Record<string, JsonObject>>,
       skip: skip ?? [],
-      secretsDir: secrets_dir === undefined ? undefined : path.resolve(localRoot, secrets_dir),
-      state: {
-        backend: 'local',
-        path:
-          state?.path === undefined ? defaultStatePath(localRoot, name) : path.resolve(localRoot, state.path),
-      },
+      secretsDir,
+      state: { backend: 'local', path: statePath(name, state, context) },
       unset,
     };
   }
   return {
     root,
+    ...(local !== undefined && { localRoot: local.root }),
     file,
     manifests: manifests ?? defaultManifests,
     defaultWorkspace: Object.hasOwn(workspaces, default_workspace ?? '') ? default_workspace : undefined,

@@ -12,6 +12,7 @@ import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
+import type { LocalPlaces } from './local-places.ts';
 import { overrides } from './overrides.ts';
 import type { Project } from './project.ts';
 import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
@@ -20,8 +21,8 @@ export interface LoadProjectOptions {
   /** The project folder. */
   readonly cwd: string;
   readonly env: Environment;
-  /** What `state.path` and `secrets_dir` are relative to; the project folder where absent. */
-  readonly localRoot?: string | undefined;
+  /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
+  readonly local?: LocalPlaces | undefined;
   /** True where parsed manifests are kept on the disk, for the next run. */
   readonly mayCache?: boolean | undefined;
 }
@@ -31,19 +32,20 @@ export interface LoadProjectOptions {
  * @throws InvalidProject with everything that is wrong in the file.
  * @throws UserError where there is neither.
  */
-export async function loadProject({ cwd, env, localRoot, mayCache }: LoadProjectOptions): Promise<Project> {
+export async function loadProject({ cwd, env, local, mayCache }: LoadProjectOptions): Promise<Project> {
   const root = realFolder(cwd);
   const documents = mayCache === true ? new DocumentFile(root) : undefined;
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
-    if ('text' in read) return parseProject(read.text, { root, file, env, localRoot, documents });
+    if ('text' in read) return parseProject(read.text, { root, file, env, local, documents });
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
   if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProject(root);
   return {
     root,
+    ...(local !== undefined && { localRoot: local.root }),
     file: undefined,
     manifests: defaultManifests,
     defaultWorkspace: 'default',
@@ -57,7 +59,7 @@ export async function loadProject({ cwd, env, localRoot, mayCache }: LoadProject
         patches: {},
         skip: [],
         secretsDir: undefined,
-        state: { backend: 'local', path: defaultStatePath(localRoot ?? root, 'default') },
+        state: { backend: 'local', path: defaultStatePath(local?.root ?? root, 'default') },
       },
     },
     defaults: {},
@@ -99,9 +101,9 @@ export interface ProjectPlace
  * @throws InvalidProject
  */
 export function parseProject(text: string, place: ProjectPlace): Project {
-  const { root, file = PROJECT_FILE, env, localRoot = root, documents } = place;
+  const { root, file = PROJECT_FILE, env, local, documents } = place;
   const { value, findings } = onlyDocument(text, file);
-  const checked = value === undefined ? undefined : checkProject(value, { root, localRoot, env, file });
+  const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents };
   if (project === undefined || all.length > 0) {

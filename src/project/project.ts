@@ -10,6 +10,8 @@ import type { ApplyWindow } from './watch-schema.ts';
 export interface Project {
   /** Absolute path of the project folder. */
   readonly root: string;
+  /** Absolute path of the folder for state and secrets, where it is not the root. */
+  readonly localRoot?: string;
   /** Relative to the root; undefined where the environment alone makes the project. */
   readonly file: string | undefined;
   readonly manifests: readonly string[];

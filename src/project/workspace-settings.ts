@@ -5,6 +5,7 @@ import { isForm } from '../manifests/layers.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
+import { type LocalPlaces, placeProblem } from './local-places.ts';
 import type { UnsetSetting } from './project.ts';
 
 /** What of a workspace may be a value form, worked out. */
@@ -13,6 +14,8 @@ export interface WorkspaceSettings {
   readonly workspaceId: string;
   readonly apiKey: Secret;
   readonly vars: Readonly<Record<string, Value>>;
+  /** Absolute path. */
+  readonly secretsDir: string | undefined;
   readonly unset: readonly UnsetSetting[];
   /** Paths begin at the workspace. */
   readonly problems: readonly Problem[];
@@ -26,15 +29,19 @@ export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'uns
 export interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
-  /** What `secrets_dir` is relative to. */
-  readonly localRoot: string;
+  /** Where the folder of `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
+  readonly local: LocalPlaces | undefined;
   readonly env: Environment;
 }
 
-export function readSettings(raw: JsonObject, { root, localRoot, env }: SettingsPlace): WorkspaceSettings {
+export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlace): WorkspaceSettings {
   const problems: Problem[] = [];
-  const secretsDir =
-    typeof raw.secrets_dir === 'string' ? path.resolve(localRoot, raw.secrets_dir) : undefined;
+  const folder =
+    typeof raw.secrets_dir === 'string' ? path.resolve(local?.root ?? root, raw.secrets_dir) : undefined;
+  const misplaced = folder && local && placeProblem('secrets_dir', folder, local);
+  if (misplaced !== undefined)
+    problems.push({ code: 'outside-folder', message: misplaced, path: ['secrets_dir'], at: 'value' });
+  const secretsDir = misplaced === undefined ? folder : undefined;
   const inputs = new Inputs({ root, env, secretsDir, vars: {}, mustBeSet: false });
   const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
   const plain: Record<string, Json> = { ...raw };
@@ -95,5 +102,5 @@ export function readSettings(raw: JsonObject, { root, localRoot, env }: Settings
 
   const baseUrl = text('base_url');
   const workspaceId = text('workspace_id');
-  return { baseUrl, workspaceId, apiKey: key(), vars: variables(), unset, problems, plain };
+  return { baseUrl, workspaceId, apiKey: key(), vars: variables(), secretsDir, unset, problems, plain };
 }

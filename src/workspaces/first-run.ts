@@ -23,7 +23,7 @@ export interface Beginning {
  */
 export async function refuseSecondState(beginning: Beginning): Promise<void> {
   const { project, workspace, location, cwd, workspaceFlag } = beginning;
-  const byDefault = defaultStatePath(project.root, workspace.name);
+  const byDefault = defaultStatePath(project.localRoot ?? project.root, workspace.name);
   const found = await stateElsewhere({
     path: workspace.state.path,
     others: Object.values(project.workspaces).map(({ state }) => state.path),

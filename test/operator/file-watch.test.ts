@@ -176,7 +176,7 @@ describe('changes that are noticed', () => {
         const version = { folder: root, commit: undefined };
         const { inputs } = await loadVersion(testContext(root), {
           version,
-          localRoot: undefined,
+          local: undefined,
           memory: new DocumentMemory(),
         });
         if (!(await watch.watch(inputs))) return times;

@@ -1,85 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseGitAddress } from '../../src/operator/git/git-address.ts';
-import { gitSource } from '../../src/operator/git/git-source.ts';
-import type { Source } from '../../src/operator/source.ts';
 import { UserError } from '../../src/problems/user-error.ts';
+import { Remote } from './git-remote.ts';
 
 const never = new AbortController().signal;
-const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
-
-/** A bare repository, a clone to push from, and a folder to watch in. */
-class Remote {
-  readonly root = mkdtempSync(path.join(tmpdir(), 'voxform-git-'));
-  readonly bare = path.join(this.root, 'remote.git');
-  readonly watched = path.join(this.root, 'watched');
-  readonly #work = path.join(this.root, 'work');
-
-  constructor() {
-    mkdirSync(this.watched);
-    execFileSync('git', ['init', '--quiet', '--bare', '-b', 'main', this.bare]);
-    execFileSync('git', ['clone', '--quiet', this.bare, this.#work], { stdio: 'ignore' });
-    this.git('checkout', '--quiet', '-B', 'main');
-  }
-
-  git(...args: string[]): string {
-    return execFileSync('git', ['-C', this.#work, ...identity, ...args], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
-  }
-
-  push(files: Readonly<Record<string, string>>, ...how: string[]): string {
-    for (const [name, text] of Object.entries(files)) {
-      mkdirSync(path.dirname(path.join(this.#work, name)), { recursive: true });
-      writeFileSync(path.join(this.#work, name), text);
-    }
-    this.git('add', '-A');
-    this.git('commit', '--quiet', '-m', 'x', ...how);
-    this.git('push', '--quiet', '--force', 'origin', 'main');
-    return this.git('rev-parse', 'HEAD');
-  }
-
-  source(url = this.bare, more: { ref?: string; subfolder?: string } = {}): Source {
-    return gitSource({
-      url,
-      ref: 'main',
-      subfolder: '.',
-      cwd: this.watched,
-      workspace: undefined,
-      // As a hook of git leaves it to what it starts.
-      env: { PATH: process.env.PATH, HOME: this.root, GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere/index' },
-      redact: (text) => text.replaceAll('hunter2', '(secret)'),
-      keepSecret: () => undefined,
-      ...more,
-    });
-  }
-
-  checkouts(): string[] {
-    const [home = ''] = readdirSync(path.join(this.watched, '.voxform/git'));
-    return readdirSync(path.join(this.watched, '.voxform/git', home))
-      .filter((name) => /^[0-9a-f]{40}/.test(name))
-      .sort();
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.root, { recursive: true, force: true });
-  }
-}
 
 describe('a repository as the source', () => {
   it('checks each commit out beside the last, and clears older ones away', async () => {

@@ -30,7 +30,7 @@ describe('loading again', () => {
     const load = async () => {
       memory.parsed = 0;
       const version = { folder: project.root, commit: undefined };
-      const result = await loadVersion(testContext(project.root), { version, localRoot: undefined, memory });
+      const result = await loadVersion(testContext(project.root), { version, local: undefined, memory });
       const prompts =
         'loaded' in result
           ? result.loaded.resources.map(({ spec }) => (spec.prompt_config as { prompt: unknown }).prompt)

@@ -3,6 +3,8 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { createMetrics, type Metrics } from '../../src/operator/health/metrics.ts';
+import { statusJson } from '../../src/operator/health/status-json.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
 import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
@@ -18,6 +20,7 @@ interface Bench extends AsyncDisposable {
   readonly folder: Folder;
   readonly clock: FakeClock;
   readonly watch: Watch;
+  readonly metrics: Metrics;
   readonly said: string[];
   readonly stop: AbortController;
   /** What time it is for windows. */
@@ -35,12 +38,14 @@ async function bench(
   const folder = await temporaryFolder({ 'voxform.yaml': projectFile(emulator, project), ...files });
   const clock = new FakeClock();
   const stop = new AbortController();
+  const metrics = createMetrics('1.0.0');
   const said: string[] = [];
   const waiting: ((report: RunReport) => void)[] = [];
   const made = {
     emulator,
     folder,
     clock,
+    metrics,
     said,
     stop,
     time: new Date('2026-01-07T12:00:00Z'),
@@ -60,7 +65,7 @@ async function bench(
     }),
     log: { entry: (level, message) => level !== 'debug' && said.push(`${level}: ${message}`) },
     source: folderSource(folder.root),
-    localRoot: undefined,
+    local: undefined,
     policy: { mode: 'apply', lockTimeout: 0, ...policy },
     clock,
     timing: {
@@ -70,10 +75,17 @@ async function bench(
       leavingFor: 2000,
       grace: 25_000,
     },
-    observers: [{ finished: (report) => waiting.shift()?.(report) }],
+    observers: [metrics, { finished: (report) => waiting.shift()?.(report) }],
     watchFiles: () => ({ watch: async () => false, close: async () => undefined }),
   });
   return Object.assign(made, { watch });
+}
+
+/** How long another run has held the state, as `/metrics` and `/status` tell it. */
+async function busySeconds({ metrics, watch }: Bench): Promise<unknown> {
+  const gauge = /^voxform_busy_seconds (.*)$/m.exec(await metrics.text())?.[1];
+  const status = statusJson({ status: watch.status, source: 'x', mode: 'apply' });
+  return [gauge, (status as { busy_seconds: unknown }).busy_seconds];
 }
 
 const agents = (count: number, prompt: string): Record<string, string> => ({
@@ -174,12 +186,19 @@ describe('a watch', () => {
       if (run === 0) watch.trigger('request');
     }
     expect(said).toHaveLength(1);
+    const seconds: unknown[] = [];
     for (const isLong of [false, true, true]) {
       const run = next();
       await clock.pass(400_000);
       expect(await run).toMatchObject({ result: 'busy', busy: { isLong } });
       await clock.pass(0);
+      seconds.push(await busySeconds(made));
     }
+    expect(seconds).toEqual([
+      ['400', 400],
+      ['800', 800],
+      ['1200', 1200],
+    ]);
     expect(said).toHaveLength(2);
     expect(said[1]).toMatch(
       new RegExp(`apply of someone@.* last sign of life \\d+ s ago .*voxform state unlock ${lease.info.id}`),
@@ -189,6 +208,7 @@ describe('a watch', () => {
     await clock.pass(600_000);
     expect(await run).toMatchObject({ result: 'ok', triggers: ['retry'] });
     expect(await store.holder()).toBeUndefined();
+    expect(await busySeconds(made)).toEqual(['0', null]);
   });
 
   it('releases what left the manifests only when it stays so', async () => {

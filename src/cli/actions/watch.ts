@@ -14,6 +14,7 @@ import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type Source } from '../../operator/source.ts';
 import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { LocalPlaces } from '../../project/local-places.ts';
 import { VERSION } from '../../version.ts';
 import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { RunContext } from '../../workspaces/run-context.ts';
@@ -27,6 +28,7 @@ export interface WatchFlags extends WatchPolicy {
   readonly git?: string;
   readonly ref?: string;
   readonly path?: string;
+  readonly allowDir?: readonly string[];
   readonly listen?: string;
   readonly listenHost?: readonly string[];
   readonly firstRetry: number;
@@ -64,7 +66,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },
     log,
     source,
-    localRoot: flags.git === undefined ? undefined : cwd,
+    local: flags.git === undefined ? undefined : placesOf(cwd, flags),
     policy: flags,
     clock: systemClock,
     timing: timingOf(flags),
@@ -109,15 +111,19 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   }
 }
 
+function placesOf(cwd: string, { allowDir = [] }: WatchFlags): LocalPlaces {
+  return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)) };
+}
+
 function sourceOf(
   { cwd, projectFolder = cwd, env, workspace, redactor }: Context,
-  { git, ref = 'main', path = '.' }: WatchFlags,
+  { git, ref = 'main', path: subfolder = '.' }: WatchFlags,
 ): Source {
   if (git === undefined) return folderSource(projectFolder);
   return gitSource({
     url: git,
     ref,
-    subfolder: path,
+    subfolder,
     cwd,
     workspace,
     env,
@@ -222,7 +228,7 @@ async function listening(
   });
 }
 
-function refuseContradictions({ mode, autoApprove, git, ref, path, interval }: WatchFlags): void {
+function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
     throw new UserError('--mode apply needs --auto-approve: nobody is asked before a watch applies', {
       hint: 'Watch with --mode report first to see what it would do.',
@@ -232,8 +238,8 @@ function refuseContradictions({ mode, autoApprove, git, ref, path, interval }: W
   if (interval <= 0) {
     throw new UserError('--interval must be more than no time', { exitCode: ExitCode.usage });
   }
-  if (git === undefined && (ref !== undefined || path !== undefined)) {
-    throw new UserError('--ref and --path belong to --git', {
+  if (git === undefined && (ofGit.ref ?? ofGit.path ?? ofGit.allowDir) !== undefined) {
+    throw new UserError('--ref, --path and --allow-dir belong to --git', {
       hint: 'To watch another folder: voxform watch -C DIR',
       exitCode: ExitCode.usage,
     });

@@ -20,13 +20,18 @@ export function defineWatch(program: Command, start: Start): void {
     .option('--ref <ref>', 'branch or tag of it (default: main)')
     .option('--path <dir>', 'folder of the project in it (default: its root)')
     .option(
+      '--allow-dir <dir>',
+      'folder outside this one that its secrets_dir or state.path may name; may be repeated',
+      repeated,
+    )
+    .option(
       '--listen <address>',
       'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
     )
     .option(
       '--listen-host <name>',
       'host name that the listener is also reached by; may be repeated',
-      (name: string, names: readonly string[] = []) => [...names, name],
+      repeated,
     );
   withOlderState(withGuards(withReplacing(command)))
     .addOption(
@@ -52,6 +57,10 @@ export function defineWatch(program: Command, start: Start): void {
         withoutProject: flags.git !== undefined,
       }),
     );
+}
+
+function repeated(value: string, values: readonly string[] = []): readonly string[] {
+  return [...values, value];
 }
 
 function duration(

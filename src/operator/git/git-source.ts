@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../../problems/user-error.ts';
+import { CHECKOUTS } from '../../project/local-places.ts';
 import type { Fetched, Source, Version } from '../source.ts';
 import { checkRef, checkSubfolder, type GitAddress, parseGitAddress } from './git-address.ts';
 import { type GitOptions, runGit } from './run-git.ts';
@@ -61,7 +62,7 @@ class GitSource implements Source {
     const key = createHash('sha256')
       .update(JSON.stringify([address.url, ref, workspace]))
       .digest('hex');
-    this.#home = path.join(cwd, '.voxform', 'git', key.slice(0, 16));
+    this.#home = path.join(cwd, CHECKOUTS, key.slice(0, 16));
   }
 
   async fetch(signal: AbortSignal): Promise<Fetched> {
@@ -146,7 +147,7 @@ class GitSource implements Source {
       await this.#git(['--work-tree', partial, 'read-tree', '-u', '--reset', commit], signal, index);
       await rename(partial, checkout);
     }
-    return { folder: path.join(checkout, this.#options.subfolder), commit };
+    return { folder: path.join(checkout, this.#options.subfolder), checkout, commit };
   }
 
   /** Two commits are kept: the good one in force, and the newest. */

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Case } from './cases.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents, projectFile } from './manifests.ts';
+
+const GROUP = 'watched repositories';
+
+export const repositoryCases: readonly Case[] = [
+  {
+    group: GROUP,
+    name: 'a repository whose paths lead out',
+    short: true,
+    run: pathsOut,
+  },
+];
+
+/** Each is refused, nothing is sent and nothing is written outside; a commit that behaves is applied. */
+async function pathsOut(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench);
+  rmSync(path.join(lab.root, 'voxform.yaml'));
+  const outside = mkdtempSync(path.join(tmpdir(), 'voxform-torture-outside-'));
+  const repository = path.join(lab.root, 'repository');
+  try {
+    mkdirSync(path.join(repository, 'voice/manifests'), { recursive: true });
+    writeFileSync(path.join(outside, 'voxform.yaml'), projectFile(lab.emulator));
+    symlinkSync(outside, path.join(lab.root, 'link'));
+    symlinkSync(outside, path.join(repository, 'out'));
+    lab.write('repository/voice/manifests/all.yaml', documents(agent('a')));
+    const refusals: readonly (readonly [settings: string, folder: string, says: RegExp])[] = [
+      [`    secrets_dir: ${outside}\n`, 'voice', /secrets_dir leads to/],
+      ['    secrets_dir: link\n', 'voice', /secrets_dir leads to/],
+      [`    state: { path: ${outside}/s.json }\n`, 'voice', /state\.path leads to/],
+      ['    state: { path: link/new/s.json }\n', 'voice', /state\.path leads to/],
+      ['', 'out', /--path leads out of the repository/],
+    ];
+    for (const [settings, folder, says] of refusals) {
+      lab.write('repository/voice/voxform.yaml', projectFile(lab.emulator, settings));
+      commit(repository);
+      const stderr = await watched(lab, folder, '"event":"manifests-refused"');
+      assert.match(stderr, says);
+    }
+    assert.equal(lab.emulator.requests.length, 0, 'something was sent');
+    assert.equal(spawnSync('ls', [outside], { encoding: 'utf8' }).stdout, 'voxform.yaml\n');
+    lab.write('repository/voice/voxform.yaml', projectFile(lab.emulator));
+    commit(repository);
+    await watched(lab, 'voice', '"result":"ok"');
+    assert.equal(lab.emulator.world.agents.size, 1);
+  } finally {
+    rmSync(outside, { recursive: true, force: true });
+  }
+}
+
+/** Watches until it says that, and gives all that it said. */
+async function watched(lab: Lab, folder: string, says: string): Promise<string> {
+  const flags = ['-v', '--mode', 'apply', '--auto-approve', '--git', 'repository', '--path', folder];
+  const running = lab.start(['watch', ...flags]);
+  await running.said(says);
+  running.child.kill('SIGTERM');
+  return (await lab.ended(running)).stderr;
+}
+
+function commit(repository: string): void {
+  const who = ['-c', 'user.name=campaign', '-c', 'user.email=campaign@example.com'];
+  for (const args of [
+    ['init', '-q', '-b', 'main'],
+    ['add', '-A'],
+    ['commit', '-q', '--allow-empty', '-m', 'x'],
+  ]) {
+    const { status, stderr } = spawnSync('git', [...who, ...args], { cwd: repository, encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  }
+}

@@ -1,0 +1,62 @@
+import { readlinkSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { isInside } from '../manifests/read-file.ts';
+
+/** Where the state and the secrets of a project lie that is read from elsewhere, as from a repository. */
+export interface LocalPlaces {
+  /** Absolute path that `state.path` and `secrets_dir` are relative to. */
+  readonly root: string;
+  /** Absolute paths of further folders that the two may lead to. */
+  readonly allowed: readonly string[];
+}
+
+/** Folder of the checkouts, below the root. */
+export const CHECKOUTS = path.join('.voxform', 'git');
+
+/**
+ * Why a setting may not name that path; undefined where it may. Symbolic links count for what they lead to.
+ * @param file an absolute path, which need not exist.
+ */
+export function placeProblem(
+  setting: string,
+  file: string,
+  { root, allowed }: LocalPlaces,
+): string | undefined {
+  const real = realPathOf(file);
+  const shown = real ?? file;
+  const isBelow = (folder: string): boolean => {
+    const base = realPathOf(folder);
+    return real !== undefined && base !== undefined && isInside(real, base);
+  };
+  if (isBelow(path.join(root, CHECKOUTS)))
+    return `${setting} leads into a checkout (${shown}), which the next commit replaces`;
+  if ([root, path.join(root, '.voxform'), ...allowed].some(isBelow)) return undefined;
+  return `${setting} leads to ${shown}, outside ${root}; to allow it, watch with --allow-dir`;
+}
+
+/** As many as an operating system follows. */
+const MOST_LINKS = 40;
+
+/** A path without symbolic links, also in front of a tail that does not exist yet; undefined where links never end. */
+function realPathOf(file: string, links = MOST_LINKS): string | undefined {
+  try {
+    return realpathSync(file);
+  } catch {
+    const parent = path.dirname(file);
+    if (parent === file) return file;
+    const folder = realPathOf(parent, links);
+    if (folder === undefined) return undefined;
+    const here = path.join(folder, path.basename(file));
+    const target = linkAt(here);
+    if (target === undefined) return here;
+    return links === 0 ? undefined : realPathOf(path.resolve(folder, target), links - 1);
+  }
+}
+
+function linkAt(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined;
+  }
+}

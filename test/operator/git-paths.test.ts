@@ -1,0 +1,197 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DocumentMemory } from '../../src/manifests/document-cache.ts';
+import { loadVersion } from '../../src/operator/load-version.ts';
+import { manifest } from '../project/temporary-project.ts';
+import { Remote } from './git-remote.ts';
+import { testContext } from './test-context.ts';
+
+const never = new AbortController().signal;
+
+/** The key is only in a folder of secrets. */
+const project = (settings: string): string => `version: 1
+workspaces:
+  test:
+    base_url: https://platform.example.com
+    workspace_id: 01JWORKSPACE
+    api_key: { $secret: FOLDER_KEY }
+    ${settings}
+`;
+
+const agent = (prompt: string): string => manifest('Agent', 'a', `prompt_config: { prompt: ${prompt} }`);
+
+/** What becomes of the newest commit: the paths that it uses, or why it cannot be used. */
+async function load(
+  remote: Remote,
+  { subfolder = '.', allowed = [] }: { subfolder?: string; allowed?: readonly string[] } = {},
+) {
+  const version = await remote.source(remote.bare, { subfolder }).fetch(never);
+  const result = await loadVersion(testContext(remote.watched, { env: {} }), {
+    version,
+    local: { root: remote.watched, allowed },
+    memory: new DocumentMemory(),
+  });
+  if ('loaded' in result) {
+    const { secretsDir, state, apiKey } = result.loaded.opened.workspace;
+    return { secretsDir, state: state.path, key: apiKey.reveal(), secretsWatched: result.inputs.secretsDir };
+  }
+  const { diagnostics, error } = result.invalid;
+  return [
+    ...diagnostics.map(({ path: at, message }) => `${at ?? ''} ${message}`),
+    ...(error ? [String(error)] : []),
+  ];
+}
+
+/** A remote, a folder of secrets beside the watched folder, and one inside it. */
+function prepared(): { remote: Remote; outside: string } {
+  const remote = new Remote();
+  const outside = path.join(remote.root, 'outside');
+  for (const folder of [outside, path.join(remote.watched, 'secrets')]) {
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'FOLDER_KEY'), `key in ${path.basename(folder)}\n`);
+  }
+  return { remote, outside };
+}
+
+describe('secrets_dir and state.path of a repository', () => {
+  it('lie below the folder of the operator', async () => {
+    const { remote } = prepared();
+    using _ = remote;
+    remote.push({
+      'voxform.yaml': project('secrets_dir: secrets\n    state: { path: states/not/yet.json }'),
+      'manifests/a.yaml': agent('Hi.'),
+    });
+    const secretsDir = path.join(remote.watched, 'secrets');
+    expect(await load(remote)).toEqual({
+      secretsDir,
+      state: path.join(remote.watched, 'states/not/yet.json'),
+      key: 'key in secrets',
+      secretsWatched: secretsDir,
+    });
+  });
+
+  it.each([
+    ['upwards', 'secrets_dir: ../outside', 'secrets_dir'],
+    ['to an absolute path', 'secrets_dir: OUTSIDE', 'secrets_dir'],
+    ['through a link', 'secrets_dir: link', 'secrets_dir'],
+    ['to nothing that exists, through a link', 'secrets_dir: dangling/sub', 'secrets_dir'],
+    ['round and round', 'secrets_dir: round', 'secrets_dir'],
+    ['upwards', 'secrets_dir: secrets\n    state: { path: ../outside/x.json }', 'state.path'],
+    ['to an absolute path', 'secrets_dir: secrets\n    state: { path: OUTSIDE/x.json }', 'state.path'],
+    ['through a link', 'secrets_dir: secrets\n    state: { path: link/new/x.json }', 'state.path'],
+    ['through a link that is the file', 'secrets_dir: secrets\n    state: { path: dangling }', 'state.path'],
+  ])('cannot lead out %s: %s', async (_way, settings, setting) => {
+    const { remote, outside } = prepared();
+    using _ = remote;
+    symlinkSync(outside, path.join(remote.watched, 'link'));
+    symlinkSync(path.join(outside, 'none'), path.join(remote.watched, 'dangling'));
+    symlinkSync('round', path.join(remote.watched, 'round'));
+    remote.push({
+      'voxform.yaml': project(settings.replace('OUTSIDE', outside)),
+      'manifests/a.yaml': agent('Hi.'),
+    });
+    const refused = await load(remote);
+    expect(refused).toEqual([expect.stringContaining(`workspaces.test.${setting} ${setting} leads to `)]);
+    expect(refused).toEqual([
+      expect.stringContaining(`outside ${remote.watched}; to allow it, watch with --allow-dir`),
+    ]);
+  });
+
+  it('may lead to a folder that the operator named', async () => {
+    const { remote, outside } = prepared();
+    using _ = remote;
+    remote.push({
+      'voxform.yaml': project(`secrets_dir: ${outside}\n    state: { path: ../outside/states/x.json }`),
+      'manifests/a.yaml': agent('Hi.'),
+    });
+    expect(await load(remote)).toHaveLength(2);
+    expect(await load(remote, { allowed: [outside] })).toMatchObject({
+      key: 'key in outside',
+      state: path.join(outside, 'states/x.json'),
+    });
+  });
+
+  it('cannot lead into a checkout, where links of the repository would count', async () => {
+    const { remote, outside } = prepared();
+    using _ = remote;
+    remote.link({ stolen: outside });
+    const commit = remote.push({ 'voxform.yaml': project(''), 'manifests/a.yaml': agent('Hi.') });
+    const { checkout = '' } = await remote.source().fetch(never);
+    const name = path.relative(remote.watched, checkout);
+    expect(path.basename(name)).toBe(commit);
+    remote.push({
+      'voxform.yaml': project(`secrets_dir: ${name}\n    state: { path: ${name}/x.json }`),
+    });
+    expect(await load(remote)).toEqual([
+      expect.stringContaining('secrets_dir leads into a checkout'),
+      expect.stringContaining('state.path leads into a checkout'),
+    ]);
+    remote.push({ 'voxform.yaml': project(`secrets_dir: ${name}/stolen`) });
+    expect(await load(remote)).toEqual([expect.stringContaining(`secrets_dir leads to ${outside}, outside`)]);
+  });
+});
+
+it('a state of the same workspace in the folder of the operator is not begun a second time', async () => {
+  const { remote } = prepared();
+  using _ = remote;
+  remote.push({
+    'voxform.yaml': project('secrets_dir: secrets\n    state: { path: states/renamed.json }'),
+    'manifests/a.yaml': agent('Hi.'),
+  });
+  mkdirSync(path.join(remote.watched, '.voxform'), { recursive: true });
+  writeFileSync(path.join(remote.watched, '.voxform/test.state.json'), 'damaged');
+  const version = await remote.source().fetch(never);
+  const result = await loadVersion(testContext(remote.watched, { env: {} }), {
+    version,
+    local: { root: remote.watched, allowed: [] },
+    memory: new DocumentMemory(),
+  });
+  if (!('loaded' in result)) throw new Error('expected valid manifests');
+  await expect(result.loaded.opened.refuseSecond()).rejects.toThrow(
+    'but .voxform/test.state.json, which cannot be read, belongs to the same workspace 01JWORKSPACE',
+  );
+});
+
+describe('links in a repository', () => {
+  it('let --path lead to another folder of it, not out of it', async () => {
+    const { remote, outside } = prepared();
+    using _ = remote;
+    writeFileSync(path.join(outside, 'voxform.yaml'), project('secrets_dir: secrets'));
+    remote.link({ alias: 'voice', out: outside, 'out-and-down': '../../../../../outside' });
+    remote.push({
+      'voice/voxform.yaml': project('secrets_dir: secrets'),
+      'voice/manifests/a.yaml': agent('Hi.'),
+    });
+    expect(await load(remote, { subfolder: 'alias' })).toMatchObject({ key: 'key in secrets' });
+    for (const subfolder of ['out', 'out-and-down']) {
+      expect(await load(remote, { subfolder }), subfolder).toEqual([
+        'UserError: --path leads out of the repository, through a symbolic link',
+      ]);
+    }
+  });
+
+  it('lead manifests, $file and the project file nowhere else', async () => {
+    const { remote, outside } = prepared();
+    using _ = remote;
+    writeFileSync(path.join(outside, 'stolen.yaml'), agent('From outside.'));
+    remote.link({ 'prompt.md': path.join(outside, 'FOLDER_KEY'), more: outside });
+    remote.push({
+      'voxform.yaml': `${project('secrets_dir: secrets')}manifests: ["manifests/*.yaml", "more/*.yaml"]\n`,
+      'manifests/a.yaml': agent('{ $file: ../prompt.md }'),
+    });
+    expect(await load(remote)).toEqual([
+      expect.stringContaining('$file: prompt.md lies outside the project folder'),
+      expect.stringContaining('a symbolic link leads out of the project folder'),
+    ]);
+    remote.git('rm', '--quiet', 'voxform.yaml');
+    writeFileSync(path.join(outside, 'voxform.yaml'), project('secrets_dir: secrets'));
+    remote.link({ 'voxform.yaml': path.join(outside, 'voxform.yaml') });
+    remote.push({ other: '' });
+    expect(await load(remote)).toEqual([
+      expect.stringContaining(
+        'the file lies outside the project folder, which a symbolic link must not leave',
+      ),
+    ]);
+  });
+});
