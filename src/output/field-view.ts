@@ -1,10 +1,10 @@
-import { stringify } from 'yaml';
 import type { Action, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
 import type { Json } from '../values/json.ts';
 import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
 import { visible, visibleLines } from './visible.ts';
+import { yamlText } from './yaml-text.ts';
 
 /** One field of a plan as a person reads it; every text is safe to show. The renderers only lay it out. */
 export interface FieldView {
@@ -147,7 +147,7 @@ interface LongForm {
 function long(value: Json): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
   if (typeof value !== 'object' || value === null || valueText(value).length <= longText) return undefined;
-  const text = stringify(withoutForms(value), { lineWidth: 0 }).trimEnd();
+  const text = yamlText(withoutForms(value)).trimEnd();
   return { text, isBlock: text.includes('\n') };
 }
 

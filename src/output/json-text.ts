@@ -1,4 +1,4 @@
-import { escapeUnsafe } from './visible.ts';
+import { escapeUnsafe } from '../values/unsafe-text.ts';
 
 /**
  * A document as JSON for people and programs: two spaces, a final newline, the keys in the document's own order. What a

@@ -1,5 +1,5 @@
 import { Document, isScalar, visit } from 'yaml';
-import { escapeUnsafe, isUnsafe } from './visible.ts';
+import { escapeUnsafe, isUnsafe } from '../values/unsafe-text.ts';
 
 /** A value as YAML that steers no terminal: texts with such characters are quoted, with escapes that read back as the same value. */
 export function yamlText(value: unknown, options: { readonly sortMapEntries?: boolean } = {}): string {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { ShownRecord } from '../../src/kinds/kind.ts';
 import { Secret } from '../../src/values/value.ts';
 import type { FoundRecord } from '../../src/workspaces/discover.ts';
@@ -111,6 +112,15 @@ spec:
   # llm_config:
   #   api_key: { $secret: AGENT_24H_API_KEY }
 `);
+  });
+
+  it('escapes what steers a terminal, so that it reads back the same', () => {
+    const name = 'a\u009b31m \u202eb\u200b\u0007\u{e0041}';
+    const { manifest } = written({
+      Webhook: [{ id: 'w1', url: 'https://example.com', payload: { data: { [name]: `${name}\ntwo` } } }],
+    });
+    expect(manifest).not.toMatch(/[^\P{Cc}\n]|[\u202e\u200b\u{e0041}]/u);
+    expect(parse(manifest).spec.payload.data).toEqual({ [name]: `${name}\ntwo` });
   });
 
   it('has no text of a known secret', () => {

@@ -53,7 +53,8 @@ export class Notifier implements RunObserver {
     for (const { on, template, url, shown, header } of notify.receivers) {
       for (const occasion of on.includes('drift') ? withDrift : withoutDrift) {
         if (!on.includes(occasion.event)) continue;
-        const body = this.#options.redact(JSON.stringify(bodyOf(occasion, template)));
+        const redact = (text: string): string => this.#options.redact(text);
+        const body = redact(JSON.stringify(bodyOf(occasion, template, redact)));
         const { told } = occasion;
         const onDelivered = (): void => {
           if (told !== undefined && workspace !== undefined) this.#options.memory?.write(workspace.id, told);

@@ -14,6 +14,7 @@ import {
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
 import { Said } from '../watch-log.ts';
+import { withoutMentions } from './mentions.ts';
 
 /** Something that a webhook may be told of. */
 export interface Occasion {
@@ -171,9 +172,20 @@ function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasio
   };
 }
 
-/** What is sent: the template with its placeholders filled in, or everything there is to say. */
-export function bodyOf({ values }: Occasion, template: JsonObject | undefined): Json {
-  return template === undefined ? { ...values } : filled(template, values);
+/**
+ * What is sent: the template with its placeholders filled in, or everything there is to say. The sentences in it mention nobody; the other
+ * values are for programs, and sent as they are where no template shows them to people.
+ * @param redact strikes out secrets, before anything else changes the text.
+ */
+export function bodyOf(
+  { values }: Occasion,
+  template: JsonObject | undefined,
+  redact: (text: string) => string,
+): Json {
+  const safe = (value: Json): Json => (typeof value === 'string' ? withoutMentions(redact(value)) : value);
+  if (template === undefined) return { ...values, text: safe(values.text) };
+  const shown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, safe(value)]));
+  return filled(template, shown as Occasion['values']);
 }
 
 /** A text that is one placeholder and nothing else becomes its value; inside other text a value is written as text. */

@@ -1,6 +1,7 @@
+import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import type { Style } from '../style.ts';
 import { tableLayout } from '../table.ts';
-import { escapeUnsafe, visible } from '../visible.ts';
+import { visible } from '../visible.ts';
 import { yamlText } from '../yaml-text.ts';
 import { type RecordColumn, recordColumns } from './record-columns.ts';
 import { plainText, type TimeZone } from './record-values.ts';

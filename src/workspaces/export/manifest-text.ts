@@ -4,6 +4,7 @@ import { isForm } from '../../manifests/layers.ts';
 import { yamlOptions } from '../../manifests/yaml-options.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf, unflatten } from '../../values/path.ts';
+import { escapeUnsafe, isUnsafe } from '../../values/unsafe-text.ts';
 
 /** One manifest, ready to be written. */
 export interface ManifestDraft {
@@ -35,7 +36,7 @@ export function manifestText(draft: ManifestDraft): string {
   for (const [path, note] of draft.notes) commentOn(specNode, path, note);
   for (const { path, name } of draft.secrets) offerSecret(specNode, path, name);
   document.contents = root;
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+  return escapeUnsafe(document.toString({ lineWidth: 0, flowCollectionPadding: true }));
 }
 
 /** In one line without what could end it. */
@@ -68,9 +69,9 @@ function scalar(value: string | number | boolean | null): Scalar {
   return made;
 }
 
-/** False for what only escapes carry safely: control characters, blanks at the ends of lines, a merge key. */
+/** False for what only escapes carry safely: characters that steer a terminal, blanks at the ends of lines, a merge key. */
 function isPlainText(text: string): boolean {
-  return text !== '<<' && !/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\uFEFF]|^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
+  return text !== '<<' && !isUnsafe(text) && !/^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
 }
 
 function commentOn(spec: YAMLMap, path: LeafPath, note: string): void {

@@ -8,6 +8,7 @@ import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions
 import { type ToldMemory, toldInFolder } from '../../../src/operator/notifications/told-memory.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
 import { Secret } from '../../../src/values/value.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
@@ -113,13 +114,13 @@ describe('what is worth telling', () => {
       list: ['{{changed}}', 'n={{changed}}', 1, null],
       resources: '{{resources}}',
     };
-    const body = occasion && bodyOf(occasion, template);
+    const body = occasion && bodyOf(occasion, template, (text) => text);
     expect(JSON.parse(JSON.stringify(body))).toEqual({
       a: 'no "answer"\\n{{x}}!',
       list: [0, 'n=0', 1, null],
       resources: [],
     });
-    expect(occasion && bodyOf(occasion, undefined)).toMatchObject({
+    expect(occasion && bodyOf(occasion, undefined, (text) => text)).toMatchObject({
       event: 'failure',
       text: expect.stringMatching(/^voxform staging: failure\n/),
     });
@@ -165,7 +166,13 @@ async function receiver(...statuses: readonly number[]) {
   return { url, bodies, [Symbol.dispose]: () => void server.close() };
 }
 
-function notifierTo(url: string, memory?: ToldMemory) {
+interface Telling {
+  readonly memory?: ToldMemory;
+  readonly template?: JsonObject;
+  readonly secret?: string;
+}
+
+function notifierTo(url: string, { memory, template, secret = 'hunter2' }: Telling = {}) {
   const results: string[] = [];
   const log: string[] = [];
   const notifier = new Notifier({
@@ -176,7 +183,7 @@ function notifierTo(url: string, memory?: ToldMemory) {
     },
     random: () => 0,
     log: { entry: (level, message) => log.push(`${level} ${message}`) },
-    redact: (text) => text.replaceAll('hunter2', '(secret)'),
+    redact: (text) => text.replaceAll(secret, '(secret)'),
     onResult: (result) => results.push(result),
     memory,
   });
@@ -186,7 +193,7 @@ function notifierTo(url: string, memory?: ToldMemory) {
     shown: new URL(url).origin,
     header,
     on: notifyEvents,
-    template: undefined,
+    template,
   };
   const notify = { receivers: [target], problems: [] };
   return {
@@ -215,7 +222,7 @@ describe('webhooks over real sockets', () => {
     await using folder = await temporaryFolder();
     using hook = await receiver(400, 200);
     for (const report of [drift, drift, drift, {}, {}]) {
-      const { notifier, tell } = notifierTo(hook.url, toldInFolder(folder.root));
+      const { notifier, tell } = notifierTo(hook.url, { memory: toldInFolder(folder.root) });
       tell(report);
       await notifier.flush(30_000);
     }
@@ -225,6 +232,58 @@ describe('webhooks over real sockets', () => {
       'voxform staging: drift\nAgent/a: drifted no longer',
     ];
     expect(texts).toEqual([name, name, ended]);
+  });
+
+  it.each([
+    [
+      'Slack, a channel',
+      '<!channel> <!here|x> <!subteam^S1> <@U1> <#C1>',
+      '‹!channel> ‹!here|x> ‹!subteam^S1> ‹@\u200bU1> ‹#C1>',
+    ],
+    ['Slack, a link', '<https://evil.example|sign in>', '‹https://evil.example|sign in>'],
+    ['Discord, everyone', '@everyone x@here', '@\u200beveryone x@\u200bhere'],
+    [
+      'Discord, roles and users',
+      '<@&12> <@!34> <@56> <#78> <:e:9>',
+      '‹@&12> ‹@!34> ‹@\u200b56> ‹#78> ‹:e:9>',
+    ],
+    ['Mattermost', '@all (@channel) @ann', '@\u200ball (@\u200bchannel) @\u200bann'],
+    [
+      'Teams',
+      '<at>Ann</at> [sign in](https://evil.example)',
+      '‹at>Ann‹/at> [sign in]\u200b(https://evil.example)',
+    ],
+    [
+      'nobody',
+      'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)',
+      'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)',
+    ],
+  ])('mention nobody in a text for people: %s', async (_, written, sent) => {
+    using hook = await receiver(200);
+    const { notifier, tell } = notifierTo(hook.url);
+    const templated = notifierTo(hook.url, {
+      template: { content: 'Oh: {{error}}', only: '{{error}}', fixed: '@here' },
+    });
+    const error = new Error(written);
+    tell({ ...failed, error });
+    await notifier.flush(30_000);
+    templated.tell({ ...failed, error });
+    await templated.notifier.flush(30_000);
+    const [plain, filled] = hook.bodies.map(({ text }) => JSON.parse(text) as Record<string, string>);
+    expect(plain?.text).toBe(`staging: failure\n${sent}`);
+    expect(plain?.error).toBe(written);
+    expect(filled).toEqual({ content: `Oh: ${sent}`, only: sent, fixed: '@here' });
+  });
+
+  it('strike out a secret that looks like a mention', async () => {
+    using hook = await receiver(200);
+    const { notifier, tell } = notifierTo(hook.url, {
+      template: { a: '{{text}}' },
+      secret: '<@here>hunter',
+    });
+    tell({ ...failed, error: new Error('key <@here>hunter refused') });
+    await notifier.flush(30_000);
+    expect(hook.bodies[0]?.text).toBe('{"a":"staging: failure\\nkey (secret) refused"}');
   });
 
   it.each([

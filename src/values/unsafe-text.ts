@@ -1,0 +1,25 @@
+/**
+ * What could steer a terminal, forge a line or reverse the reading order: control characters, line separators, bidirectional controls,
+ * halves of surrogate pairs, and characters without any width that hide a difference.
+ */
+export const UNSAFE =
+  /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+
+/** True where `escapeUnsafe` would change the text. */
+export function isUnsafe(text: string): boolean {
+  return escapeUnsafe(text) !== text;
+}
+
+/** JSON or YAML that is laid out already, with escapes: its line feeds stay, and it stays the same value. */
+export function escapeUnsafe(json: string): string {
+  return json.replace(UNSAFE, (character) => (character === '\n' ? character : unicodeEscape(character)));
+}
+
+/** By UTF-16 units, as JSON and JavaScript spell it. */
+export function unicodeEscape(character: string): string {
+  let escaped = '';
+  for (let index = 0; index < character.length; index++) {
+    escaped += `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+  }
+  return escaped;
+}
