@@ -270,7 +270,7 @@ describe('webhooks over real sockets', () => {
     templated.tell({ ...failed, error });
     await templated.notifier.flush(30_000);
     const [plain, filled] = hook.bodies.map(({ text }) => JSON.parse(text) as Record<string, string>);
-    expect(plain?.text).toBe(`staging: failure\n${sent}`);
+    expect(plain?.text).toBe(`voxform staging: failure\n${sent}`);
     expect(plain?.error).toBe(written);
     expect(filled).toEqual({ content: `Oh: ${sent}`, only: sent, fixed: '@here' });
   });
@@ -283,7 +283,7 @@ describe('webhooks over real sockets', () => {
     });
     tell({ ...failed, error: new Error('key <@here>hunter refused') });
     await notifier.flush(30_000);
-    expect(hook.bodies[0]?.text).toBe('{"a":"staging: failure\\nkey (secret) refused"}');
+    expect(hook.bodies[0]?.text).toBe('{"a":"voxform staging: failure\\nkey (secret) refused"}');
   });
 
   it.each([
