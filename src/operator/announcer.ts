@@ -10,6 +10,7 @@ import {
   invalidLines,
   isExpected,
   messageOf,
+  missingMessage,
   pendingWords,
   planWords,
   troubleOf,
@@ -152,15 +153,25 @@ export class Announcer implements RunObserver {
   }
 
   /** What only a person can settle, and what the platform said that one should know. */
-  #byHand({ plan }: RunReport): void {
+  #byHand({ plan, missing }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) =>
       pendingActions.some((each) => each === action),
     );
-    const texts = new Map(open.map((each) => [`${each.address} is ${each.action}: ${each.reason}`, each]));
+    // Without since when: what is said in one run must not be news in the next one.
+    const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
+    const texts = new Map(
+      open.map((each) => [
+        lost.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`,
+        each,
+      ]),
+    );
     for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
       const { address = '', action = 'manual', steps = [] } = texts.get(text) ?? {};
       this.#say('warning', [`${text}.`, ...steps].join(' '), { event: 'by-hand', address, action });
     }
+    const found = this.#said.news('missing', [...lost.values()]);
+    if (found.gone.length > 0 && missing.length === 0)
+      this.#say('info', 'no record is missing any more', { event: 'missing-gone' });
     const warnings = (plan?.warnings ?? []).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );

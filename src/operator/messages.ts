@@ -6,7 +6,14 @@ import { visible } from '../output/visible.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Busy } from './busy.ts';
-import type { AppliedResource, DriftedResource, Hold, Invalid, RunReport } from './run-report.ts';
+import type {
+  AppliedResource,
+  DriftedResource,
+  Hold,
+  Invalid,
+  MissingResource,
+  RunReport,
+} from './run-report.ts';
 
 /** An error in one line, with what helps. */
 export function messageOf(error: unknown): string {
@@ -38,8 +45,13 @@ export function isExpected(error: unknown): boolean {
 /** `Agent/x: llm_config.temperature, name` */
 export function driftMessage({ address, fields }: Pick<DriftedResource, 'address' | 'fields'>): string {
   return fields.length === 0
-    ? `the record of ${address} is missing from the platform`
+    ? `another record took the place of that of ${address}`
     : `${address}: ${fields.join(', ')}`;
+}
+
+/** The same from the first run that misses the record to the last. */
+export function missingMessage({ address, id }: MissingResource): string {
+  return `${address} is blocked: its record ${id} is missing from the platform`;
 }
 
 /** What is wrong with manifests, a line each. */

@@ -17,6 +17,7 @@ import { Leaving } from './leaving.ts';
 import type { Loaded } from './load-version.ts';
 import type { Trigger } from './loop.ts';
 import type { ManifestsInForce } from './manifests-in-force.ts';
+import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import type { AppliedResource, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
 import { windowState } from './windows.ts';
@@ -57,6 +58,7 @@ const NOTHING: Outcome = {
   warnings: [],
   plan: undefined,
   drift: [],
+  missing: [],
   hold: undefined,
   applied: [],
   notify: undefined,
@@ -67,6 +69,7 @@ const NOTHING: Outcome = {
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #leaving: Leaving;
+  readonly #missing = new MissingSince();
   #busySince: number | undefined;
 
   constructor(options: ReconcilerOptions) {
@@ -119,7 +122,8 @@ export class Reconciler {
     this.#busySince = undefined;
     const client = opened.connect(policy);
     try {
-      const state = await opened.state();
+      const stored = await opened.state();
+      const state = policy.mode === 'report' ? this.#missing.in(stored) : stored;
       const plan = (from: State): Promise<Planned> =>
         planWorkspace({
           opened,
@@ -131,7 +135,9 @@ export class Reconciler {
         });
       const planned = await plan(state);
       const { document } = planned.plan;
-      yield { plan: document, drift: driftIn(planned) };
+      const missing = missingIn(document);
+      this.#missing.note(missing, planned.observedAt);
+      yield { plan: document, drift: driftIn(planned), missing };
       const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
       const hold = this.#hold(loaded, document);
       if (!isNeeded || hold !== undefined) {
@@ -231,7 +237,7 @@ function digestOf(changes: PlannedResource['changes']): string {
 
 function driftIn({ plan }: Planned): DriftedResource[] {
   return driftOf(plan)
-    .resources.filter(({ action }) => action !== 'noop')
+    .resources.filter(({ action, missing }) => action !== 'noop' && missing !== true)
     .map(({ address, changes }) => ({
       address,
       fields: changes.map(({ path }) => path),

@@ -27,10 +27,18 @@ export type Hold =
 /** What of one record changed on the platform since the last apply. */
 export interface DriftedResource {
   readonly address: string;
-  /** Empty where the record is missing. */
+  /** Empty where another record was found by its natural key. */
   readonly fields: readonly string[];
   /** A digest of what the platform shows in them: equal while the drift stays the same. */
   readonly digest: string;
+}
+
+/** A record that the platform does not show. No watch makes it again. */
+export interface MissingResource {
+  readonly address: string;
+  readonly id: string | null;
+  /** ISO 8601; undefined where this run is the first to miss it. */
+  readonly since: string | undefined;
 }
 
 export interface AppliedResource {
@@ -66,6 +74,7 @@ export interface RunReport {
   readonly warnings: readonly Diagnostic[];
   readonly plan: PlanDocument | undefined;
   readonly drift: readonly DriftedResource[];
+  readonly missing: readonly MissingResource[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedResource[];
   /** Whom the manifests in force want told. */

@@ -49,7 +49,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     [
       'info 1 to update',
       'warning drift: Agent/a: name, tts_config.speed',
-      'warning drift: the record of Agent/b is missing from the platform',
+      'warning drift: another record took the place of that of Agent/b',
       'info nothing is drifted any more',
       'warning drift: Agent/a: name, tts_config.speed',
     ],

@@ -18,6 +18,7 @@ export function sampleReport(more: Partial<RunReport> = {}): RunReport {
     warnings: [],
     plan: plan([resource('Agent/a'), resource('Agent/b', { action: 'update', changes: [change('name')] })]),
     drift: [],
+    missing: [],
     hold: undefined,
     applied: [],
     notify: undefined,

@@ -1,10 +1,11 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { createMetrics, type Metrics } from '../../src/operator/health/metrics.ts';
 import { statusJson } from '../../src/operator/health/status-json.ts';
+import { Occasions } from '../../src/operator/notifications/occasions.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
 import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
@@ -32,10 +33,20 @@ interface Bench extends AsyncDisposable {
 
 async function bench(
   files: Readonly<Record<string, string>>,
-  { policy = {}, project = '' }: { policy?: Partial<WatchOptions['policy']>; project?: string } = {},
+  {
+    policy = {},
+    project = '',
+    beside,
+  }: {
+    policy?: Partial<WatchOptions['policy']>;
+    project?: string;
+    /** Whose platform and folder it has. */
+    beside?: Pick<Bench, 'emulator' | 'folder'>;
+  } = {},
 ): Promise<Bench> {
-  const emulator = await startEmulator({ seed: 3 });
-  const folder = await temporaryFolder({ 'voxform.yaml': projectFile(emulator, project), ...files });
+  const emulator = beside?.emulator ?? (await startEmulator({ seed: 3 }));
+  const folder =
+    beside?.folder ?? (await temporaryFolder({ 'voxform.yaml': projectFile(emulator, project), ...files }));
   const clock = new FakeClock();
   const stop = new AbortController();
   const metrics = createMetrics('1.0.0');
@@ -53,6 +64,7 @@ async function bench(
     writes: () => emulator.requests.filter(({ method }) => method !== 'GET').length,
     async [Symbol.asyncDispose]() {
       stop.abort('SIGTERM');
+      if (beside !== undefined) return;
       await emulator.close();
       await folder[Symbol.asyncDispose]();
     },
@@ -233,6 +245,142 @@ describe('a watch', () => {
       triggers: ['settled'],
       applied: [{ address: 'Webhook/h', action: 'forget', result: { status: 'done' } }],
     });
+  });
+
+  /** What a monitoring system sees after a run. */
+  const seen = async ({ watch }: Bench, report: RunReport) => {
+    const metrics = createMetrics('1.0.0');
+    metrics.finished(report);
+    const figures = await metrics.text();
+    const figure = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(figures)?.[1]);
+    const status = statusJson({ status: watch.status, source: '', mode: report.mode });
+    return {
+      blocked: figure('voxform_resources\\{status="blocked"\\}'),
+      missing: figure('voxform_missing_resources'),
+      drifted: figure('voxform_drifted_resources'),
+      status: (status as { last_run: unknown }).last_run,
+    };
+  };
+  const three = { ...agents(2, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
+  const since = '2026-01-07T12:00:00.000Z';
+
+  it.each([
+    { what: 'a platform that shows new records late', behaviour: { showsNewAfterReads: 2 } },
+    {
+      what: 'a platform that answers a JSON 404 for a while',
+      fault: { status: 404, body: { message: 'no' } },
+    },
+  ])('makes one record for a manifest, with $what', async ({ behaviour, fault }) => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, emulator, folder, said, writes } = made;
+    void watch.untilStopped();
+    await next();
+    if (behaviour !== undefined) emulator.setBehaviour(behaviour);
+    for (const [file, text] of Object.entries(three)) await folder.write(file, text);
+    const [id] = emulator.world.agents.keys();
+    const run = async () => {
+      watch.trigger('request');
+      return next();
+    };
+    await run();
+    if (fault !== undefined) {
+      const match = { method: 'GET', pattern: `^/api/v1/(?!agents/${id})` };
+      emulator.faults.add({ match, times: 4, fault });
+    }
+    const occasions = new Occasions({ drift: true });
+    const told: unknown[] = [];
+    for (const _ of [1, 2]) {
+      const report = await run();
+      told.push(...occasions.in(report));
+      expect(report).toMatchObject({
+        result: 'ok',
+        drift: [],
+        applied: [],
+        plan: { summary: { blocked: 2 } },
+      });
+      expect(await seen(made, report)).toMatchObject({
+        blocked: 2,
+        missing: 2,
+        drifted: 0,
+        status: {
+          drift: [],
+          missing: [
+            { address: 'Agent/a1', since },
+            { address: 'Webhook/h', since },
+          ],
+        },
+      });
+      made.time = new Date('2026-01-07T12:00:06Z');
+    }
+    const report = await run();
+    told.push(...occasions.in(report));
+    expect(report.plan?.summary).toMatchObject({ noop: 3, blocked: 0 });
+    expect(await seen(made, report)).toMatchObject({ blocked: 0, missing: 0, status: { missing: [] } });
+    expect([emulator.world.agents.size, emulator.world.webhooks.size, writes()]).toEqual([2, 1, 3]);
+    expect(said.filter((line) => line.includes('is missing from the platform'))).toHaveLength(2);
+    expect(said.at(-1)).toBe('info: no record is missing any more');
+    const values = { resources: ['Agent/a1', 'Webhook/h'], drifted: 0 };
+    const missing = { event: 'drift', values: { ...values, text: expect.stringContaining('is missing') } };
+    const shown = {
+      event: 'drift',
+      values: { ...values, text: expect.stringContaining('missing no longer') },
+    };
+    expect(told, 'once, and its end').toMatchObject([missing, shown]);
+  });
+
+  it('never makes a record again, however long it is missing', async () => {
+    await using made = await bench(three);
+    const { watch, next, emulator, said, writes } = made;
+    void watch.untilStopped();
+    await next();
+    const [id = ''] = emulator.world.agents.keys();
+    emulator.dashboard.remove('agents', id);
+    for (let run = 0; run < 4; run += 1) {
+      watch.trigger('request');
+      expect(await next()).toMatchObject({ result: 'ok', applied: [], missing: [{ id }], drift: [] });
+      made.time = new Date(made.time.getTime() + 300_000);
+    }
+    expect(writes()).toBe(3);
+    expect(said.filter((line) => line.includes(`its record ${id} is missing`))).toHaveLength(1);
+    expect(said.join()).toContain('voxform apply --allow-recreate Agent/a');
+  });
+
+  it('fails, and writes nothing, while a gateway answers 404', async () => {
+    await using made = await bench(three);
+    const { watch, next, emulator, writes } = made;
+    void watch.untilStopped();
+    await next();
+    const fault = { status: 404, body: '<html>404</html>', headers: { 'content-type': 'text/html' } };
+    emulator.faults.add({ match: {}, times: 1_000, fault });
+    watch.trigger('request');
+    const report = await next();
+    expect(report).toMatchObject({ result: 'failed', error: { reason: 'gateway' }, missing: [] });
+    emulator.faults.clear();
+    watch.trigger('request');
+    expect(await next()).toMatchObject({ result: 'ok', plan: { summary: { noop: 3 } } });
+    expect(writes()).toBe(3);
+  });
+
+  it('that only reports keeps since when in its own memory', async () => {
+    await using applied = await bench(three);
+    void applied.watch.untilStopped();
+    await applied.next();
+    await using made = await bench(three, { policy: { mode: 'report' }, beside: applied });
+    const state = () => readFile(path.join(applied.folder.root, '.voxform/test.state.json'), 'utf8');
+    const before = await state();
+    const [id = ''] = applied.emulator.world.agents.keys();
+    applied.emulator.dashboard.remove('agents', id);
+    void made.watch.untilStopped();
+    expect(await made.next()).toMatchObject({ missing: [{ id, since: undefined }] });
+    for (const minutes of [5, 10]) {
+      made.time = new Date(Date.parse(since) + minutes * 60_000);
+      made.watch.trigger('request');
+      const report = await made.next();
+      expect(report.missing).toEqual([{ address: 'Agent/a0', id, since }]);
+      expect(report.plan?.resources[0]?.reason).toContain(`since ${since}`);
+    }
+    expect(await state()).toBe(before);
+    expect(made.said.filter((line) => line.includes('is missing'))).toHaveLength(1);
   });
 
   it('gives up at once what only reads when it is told to end', async () => {

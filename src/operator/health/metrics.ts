@@ -51,6 +51,7 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
   const drifted = gauge('voxform_drifted_resources', 'Resources that differed from what was last applied.');
+  const missing = gauge('voxform_missing_resources', 'Resources whose record the platform does not show.');
   const changes = counter(
     'voxform_changes_total',
     'Resources that were to be written, by action and result.',
@@ -115,6 +116,7 @@ export function createMetrics(version: string): Metrics {
       if (report.plan === undefined) return;
       for (const [status, count] of countsOf(report)) resources.set({ status }, count);
       drifted.set(report.drift.length);
+      missing.set(report.missing.length);
       held.reset();
       if (report.hold !== undefined) held.set({ why: report.hold.why }, openChanges(report));
       for (const { action, result } of report.applied) changes.inc({ action, result: result.status });

@@ -41,8 +41,20 @@ export function isReady({ lastOk, ending }: WatchStatus): boolean {
 }
 
 function runJson(report: RunReport): Json {
-  const { number, result, triggers, startedAt, seconds, error, invalid, fetchProblem, drift, hold, applied } =
-    report;
+  const {
+    number,
+    result,
+    triggers,
+    startedAt,
+    seconds,
+    error,
+    invalid,
+    fetchProblem,
+    drift,
+    missing,
+    hold,
+    applied,
+  } = report;
   return {
     number,
     result,
@@ -58,6 +70,11 @@ function runJson(report: RunReport): Json {
         ? {}
         : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
     drift: drift.map(({ address, fields }) => ({ address, fields: [...fields] })),
+    missing: missing.map(({ address, id, since }) => ({
+      address,
+      id,
+      since: since ?? startedAt.toISOString(),
+    })),
     held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report)) },
     applied: applied.map(({ address, action, result: { status } }) => ({ address, action, result: status })),
   };

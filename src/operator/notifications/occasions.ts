@@ -9,6 +9,7 @@ import {
   holdMessage,
   invalidLines,
   messageOf,
+  missingMessage,
   pendingWords,
   troubleOf,
 } from '../messages.ts';
@@ -103,26 +104,37 @@ export class Occasions {
     return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
   }
 
-  #drift({ drift, plan, applied, workspace }: RunReport): [string[], string[]] {
+  #drift({ drift, missing, plan, applied, workspace }: RunReport): [string[], string[]] {
     if (plan === undefined) return [[], []];
     const before = this.#drifted ?? new Map(Object.entries(this.#told(workspace?.id ?? '')));
     const done = doneAddresses(applied);
+    const found = [
+      ...drift.map((each) => ({ address: each.address, digest: each.digest, line: driftMessage(each) })),
+      ...missing.map((each) => ({
+        address: each.address,
+        digest: `${MISSING}${each.id}`,
+        line: missingMessage(each),
+      })),
+    ];
     this.#drifted = new Map(
-      drift.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])),
+      found.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])),
     );
-    const now = new Set(drift.map(({ address }) => address));
-    const told = drift.flatMap((each) => {
-      const { address, digest } = each;
-      if (done.has(address)) return [[`${driftMessage(each)} (corrected)`, address] as const];
-      return before.get(address) === digest ? [] : [[driftMessage(each), address] as const];
+    const now = new Set(found.map(({ address }) => address));
+    const told = found.flatMap(({ address, digest, line }) => {
+      if (done.has(address)) return [[`${line} (corrected)`, address] as const];
+      return before.get(address) === digest ? [] : [[line, address] as const];
     });
-    const ended = [...before.keys()].flatMap((address) =>
-      now.has(address) ? [] : [[`${address}: drifted no longer`, address] as const],
-    );
+    const ended = [...before].flatMap(([address, digest]) => {
+      const line = digest.startsWith(MISSING) ? 'missing no longer' : 'drifted no longer';
+      return now.has(address) ? [] : [[`${address}: ${line}`, address] as const];
+    });
     const all = [...told, ...ended];
     return [all.map(([line]) => line), all.map(([, address]) => address)];
   }
 }
+
+/** Begins what stands for a missing record among the digests. */
+const MISSING = 'missing ';
 
 /** True where all that is written of a record restores what somebody moved. */
 function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {

@@ -1,0 +1,43 @@
+import type { PlanDocument } from '../engine/plan-document.ts';
+import type { State } from '../state/state.ts';
+import type { MissingResource } from './run-report.ts';
+
+/** The resources whose record is missing from the platform. */
+export function missingIn({ resources }: PlanDocument): MissingResource[] {
+  return resources
+    .filter(({ missing }) => missing === true)
+    .map(({ address, id, missing_since }) => ({ address, id, since: missing_since }));
+}
+
+/** Since when records are missing, for a watch that stores nothing: as long as its process lives. */
+export class MissingSince {
+  #since = new Map<string, string>();
+
+  /** Takes down what a run found. */
+  note(missing: readonly MissingResource[], at: Date): void {
+    this.#since = new Map(
+      missing.map(({ address, id, since }) => {
+        const key = keyOf(address, id);
+        return [key, since ?? this.#since.get(key) ?? at.toISOString()];
+      }),
+    );
+  }
+
+  /** The state with what was taken down. */
+  in(state: State): State {
+    if (this.#since.size === 0) return state;
+    // Not spread: what a state is may be a class, whose fields are getters.
+    const { lineage, serial, salt, workspaceId, pending, orphans } = state;
+    const resources = new Map(
+      [...state.resources].map(([address, entry]) => {
+        const since = this.#since.get(keyOf(address, entry.id));
+        return [address, since === undefined ? entry : { missing_since: since, ...entry }];
+      }),
+    );
+    return { lineage, serial, salt, workspaceId, pending, orphans, resources };
+  }
+}
+
+function keyOf(address: string, id: string | null): string {
+  return JSON.stringify([address, id]);
+}
