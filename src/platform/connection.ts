@@ -1,6 +1,8 @@
-import type { Pool } from 'undici';
+import type { SecureContext } from 'node:tls';
+import type { Dispatcher } from 'undici';
 import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
+import { type ProxySettings, proxyAuthorization } from './proxy.ts';
 
 /**
  * The address that all requests go to, which may have a path. Throws `UserError` for anything but a plain http or https
@@ -35,23 +37,54 @@ export function bearer(apiKey: Secret): string {
   return `Bearer ${key}`;
 }
 
+export interface Connecting {
+  readonly connections: number;
+  readonly connectMilliseconds: number;
+  readonly proxy?: ProxySettings | undefined;
+  /** PEM certificates that are trusted besides Node's own. */
+  readonly ca?: string | undefined;
+}
+
 /** One connection for each request that may run at once. Loads undici, which commands that send nothing do without. */
-export async function poolFor(
-  origin: string,
-  connections: number,
-  connectMilliseconds: number,
-): Promise<Pool> {
-  const { Pool } = await import('undici');
-  return new Pool(origin, {
+export async function poolFor(origin: string, connecting: Connecting): Promise<Dispatcher> {
+  const { connections, connectMilliseconds, proxy, ca } = connecting;
+  const [{ Pool }, secureContext] = await Promise.all([import('undici'), trusting(ca)]);
+  const options = {
     connections,
     pipelining: 1,
     // Over HTTP/2 a lost session can take many requests with it, and a stream may be sent a second time unasked.
     allowH2: false,
-    connect: { timeout: connectMilliseconds },
     // An exchange has one timer for everything.
     headersTimeout: 0,
     bodyTimeout: 0,
-  });
+  };
+  const connect = { timeout: connectMilliseconds, ...(secureContext && { secureContext }) };
+  if (proxy === undefined) return new Pool(origin, { ...options, connect });
+  if (origin.startsWith('https:')) {
+    const { tunnelConnector } = await import('./tunnel.ts');
+    const tunnel = tunnelConnector({ proxy, connectMilliseconds, secureContext });
+    return new Pool(origin, { ...options, connect: tunnel });
+  }
+  const headers = { host: new URL(origin).host, ...proxyAuthorization(proxy) };
+  return new Pool(proxy.origin, { ...options, connect }).compose(
+    (dispatch) => (request, handler) =>
+      dispatch(
+        {
+          ...request,
+          origin: proxy.origin,
+          path: `${origin}${request.path}`,
+          headers: { ...(request.headers as Readonly<Record<string, string>>), ...headers },
+        },
+        handler,
+      ),
+  );
+}
+
+/** Made once: to read some hundred certificates for each connection would take longer than connecting. */
+async function trusting(ca: string | undefined): Promise<SecureContext | undefined> {
+  if (ca === undefined) return undefined;
+  const { createSecureContext, getCACertificates } = await import('node:tls');
+  return createSecureContext({ ca: [...getCACertificates('default'), ca] });
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>;

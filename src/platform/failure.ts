@@ -2,8 +2,9 @@ import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { readErrorBody } from './error-body.ts';
 import { type Outcome, PlatformError } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
-import { DAMAGED } from './inflate.ts';
+import { networkReason, proxyRefusal } from './network-words.ts';
 import { oneLine } from './plain-text.ts';
+import { ProxyFailure, type ProxySettings } from './proxy.ts';
 import { errorCode, isGateways404, isNobodyHere, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
@@ -14,6 +15,8 @@ export interface FailedCall {
   readonly tries: number;
   /** Host and port, for messages. */
   readonly host: string;
+  /** What the request goes through. */
+  readonly proxy?: ProxySettings | undefined;
   readonly timeoutSeconds: number;
   readonly maxBodyBytes: number;
   redact(text: string): string;
@@ -108,7 +111,7 @@ function refused(call: FailedCall, result: AttemptResult & { type: 'answer' }): 
   const { code, detail, field } = readErrorBody(result.body, call.redact);
   const requestId = requestIdOf(result.headers, call.redact);
   const words = [
-    keyWords(status),
+    status === 407 && call.proxy ? proxyRefusal(call.proxy, { status, target: call.host }) : keyWords(status),
     detail ?? (keyWords(status) === undefined ? STATUS_CODES[status] : undefined),
   ];
   const said = words.filter((word) => word !== undefined).join(': ');
@@ -179,7 +182,7 @@ function wordsFor(call: FailedCall, result: AttemptResult & { type: 'failure' })
     case 'timeout':
       return result.sent
         ? `no complete answer within ${call.timeoutSeconds} s`
-        : `no connection to ${call.host} within ${call.timeoutSeconds} s`;
+        : `no connection to ${hostWords(call)} within ${call.timeoutSeconds} s`;
     case 'too-large':
       return `the answer is larger than ${call.maxBodyBytes} bytes`;
     case 'network':
@@ -189,28 +192,17 @@ function wordsFor(call: FailedCall, result: AttemptResult & { type: 'failure' })
   }
 }
 
-const NETWORK_WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'refused the connection',
-  ENOTFOUND: 'is not a known host name',
-  EAI_AGAIN: 'could not be looked up',
-  EHOSTUNREACH: 'cannot be reached',
-  ENETUNREACH: 'cannot be reached',
-  UND_ERR_CONNECT_TIMEOUT: 'did not answer the attempt to connect',
-  ETIMEDOUT: 'did not answer the attempt to connect',
-  ECONNRESET: 'broke the connection',
-  EPIPE: 'broke the connection',
-  UND_ERR_SOCKET: 'broke the connection',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'broke the connection in the middle of the answer',
-  [DAMAGED]: 'sent a compressed answer that cannot be read',
-  UND_ERR_DESTROYED: 'was disconnected from',
-};
+function hostWords({ host, proxy }: FailedCall): string {
+  return proxy === undefined ? host : `${host} (through the proxy ${proxy.shown})`;
+}
 
 function networkWords(call: FailedCall, error: Error | undefined): string {
+  if (error instanceof ProxyFailure) return oneLine(error.message, 300, call.redact);
   const code = errorCode(error);
-  const known = code === undefined ? undefined : NETWORK_WORDS[code];
-  if (known !== undefined) return `${call.host} ${known}`;
+  const known = networkReason(code);
+  if (known !== undefined) return `${hostWords(call)} ${known}`;
   const own = oneLine(error?.message ?? '', 200, call.redact);
-  return `no answer from ${call.host}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
+  return `no answer from ${hostWords(call)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** What undici or the system said, without the bytes of the answer and the socket that its errors may carry. */

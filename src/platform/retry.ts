@@ -93,12 +93,12 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Failures that the next try cannot but repeat: certificates, and a port that does not speak TLS. */
+/** Failures that the next try cannot but repeat: certificates, a port that does not speak TLS, and a proxy that refuses. */
 export function isLasting(error: Error | undefined): boolean {
   const code = errorCode(error);
   return (
     code !== undefined &&
-    /^(ERR_TLS|ERR_SSL|EPROTO$|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_)/.test(code)
+    /^(PROXY_REFUSED$|ERR_TLS|ERR_SSL|EPROTO$|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_)/.test(code)
   );
 }
 

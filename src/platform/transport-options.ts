@@ -1,4 +1,5 @@
 import type { Secret } from '../values/value.ts';
+import type { ProxySettings } from './proxy.ts';
 import type { Method } from './retry.ts';
 import type { Wait } from './throttle.ts';
 
@@ -6,6 +7,9 @@ export interface TransportOptions {
   /** http or https; may have a path. */
   readonly baseUrl: string;
   readonly apiKey: Secret;
+  readonly proxy?: ProxySettings | undefined;
+  /** PEM certificates that are trusted besides Node's own. */
+  readonly ca?: string | undefined;
   /** Most requests at once, which is the number of connections. */
   readonly concurrency: number;
   readonly requestsPerSecond: number | null;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
 import { decodeJson } from './answer.ts';
@@ -19,6 +19,7 @@ import {
 import { inflated } from './inflate.ts';
 import { Pace } from './pace.ts';
 import { oneLine } from './plain-text.ts';
+import { secretsOf } from './proxy.ts';
 import {
   backoff,
   isNobodyHere,
@@ -68,9 +69,9 @@ interface Call {
 
 class PoolTransport implements Transport {
   readonly #options: TransportOptions;
-  readonly #opening: Promise<Pool>;
+  readonly #opening: Promise<Dispatcher>;
   /** What `#opening` gives, as soon as it is there. */
-  #pool: Pool | undefined;
+  #pool: Dispatcher | undefined;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
   readonly #pace: Pace;
@@ -103,6 +104,7 @@ class PoolTransport implements Transport {
     };
     this.#headersWithBody = { ...this.#headers, 'content-type': 'application/json' };
     redactor.add(options.apiKey.reveal());
+    for (const secret of secretsOf(options.proxy)) redactor.add(secret);
     this.#redact = (text) => redactor.redact(options.redact?.(text) ?? text);
     this.#limits = {
       timeoutMilliseconds: Math.max(1, Math.round(options.timeoutSeconds * 1000)),
@@ -129,7 +131,12 @@ class PoolTransport implements Transport {
       random: this.#random,
       onNotice: options.onNotice,
     });
-    this.#opening = poolFor(base.origin, options.concurrency, this.#limits.timeoutMilliseconds);
+    this.#opening = poolFor(base.origin, {
+      connections: options.concurrency,
+      connectMilliseconds: this.#limits.timeoutMilliseconds,
+      proxy: options.proxy,
+      ca: options.ca,
+    });
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
@@ -245,7 +252,7 @@ class PoolTransport implements Transport {
     }
   }
 
-  #dispatch(pool: Pool, call: Call, exchange: Exchange): void {
+  #dispatch(pool: Dispatcher, call: Call, exchange: Exchange): void {
     pool.dispatch(
       {
         origin: this.#origin,
@@ -276,6 +283,7 @@ class PoolTransport implements Transport {
       outcome,
       tries,
       host: this.#host,
+      proxy: this.#options.proxy,
       timeoutSeconds: this.#options.timeoutSeconds,
       maxBodyBytes: this.#limits.maxBodyBytes,
       redact: this.#redact,

@@ -4,6 +4,7 @@ import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { readCertificates } from './certificates.ts';
 import { type LocalPlaces, placeProblem } from './local-places.ts';
 import { webhooksFrom } from './notify-schema.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
@@ -77,6 +78,14 @@ function withSettings(raw: Json, settings: Settings): unknown {
   return { ...raw, workspaces: Object.fromEntries(workspaces) };
 }
 
+/** In a version from Git, the file is one of that version. */
+function certificatesOf(
+  file: string | undefined,
+  { root, local }: ProjectContext,
+): ReturnType<typeof readCertificates> | undefined {
+  return file === undefined ? undefined : readCertificates(path.resolve(root, file), local && root);
+}
+
 /** @param raw names the workspaces that the document may be without. */
 function crossChecks(
   { workspaces, default_workspace }: ProjectDocument,
@@ -91,7 +100,12 @@ function crossChecks(
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value' });
   }
   const owners = new Map<string, string>();
-  for (const [name, { state }] of Object.entries(workspaces)) {
+  for (const [name, { state, ca_file }] of Object.entries(workspaces)) {
+    const read = certificatesOf(ca_file, context);
+    if (read !== undefined && 'problem' in read) {
+      const message = `${JSON.stringify(ca_file)} cannot be used: ${read.problem}`;
+      problems.push({ code: 'bad-certificate', message, path: ['workspaces', name, 'ca_file'], at: 'value' });
+    }
     const file = statePath(name, state, context);
     const { local } = context;
     const misplaced = state?.path && local && placeProblem('state.path', file, local);
@@ -126,7 +140,8 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
   const { manifests, default_workspace, defaults, limits = {}, guards = {} } = document;
   const workspaces: Record<string, WorkspaceConfig> = {};
   for (const [name, workspace] of Object.entries(document.workspaces)) {
-    const { patches, skip, state } = workspace;
+    const { patches, skip, ca_file, state } = workspace;
+    const certificates = certificatesOf(ca_file, context);
     const read = settings.get(name);
     if (read === undefined) continue;
     const { baseUrl, workspaceId, apiKey, vars, secretsDir, unset } = read;
@@ -139,6 +154,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       patches: (patches ?? {}) as Readonly<Record<string, JsonObject>>,
       skip: skip ?? [],
       secretsDir,
+      ca: certificates && 'pem' in certificates ? certificates.pem : undefined,
       state: { backend: 'local', path: statePath(name, state, context) },
       unset,
     };

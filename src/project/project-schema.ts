@@ -92,6 +92,15 @@ const workspaceSchema = z
         examples: ['/run/secrets/voxform'],
       })
       .optional(),
+    ca_file: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          'PEM file of certificates to trust besides the usual ones, relative to the project: of a proxy or a private platform.',
+        examples: ['certificates/company.pem'],
+      })
+      .optional(),
     state: stateSchema.optional(),
   })
   .describe('One workspace of the platform.');

@@ -39,6 +39,8 @@ export interface WorkspaceConfig {
   readonly patches: Readonly<Record<string, JsonObject>>;
   /** Address globs of resources that this workspace does not have. */
   readonly skip: readonly string[];
+  /** PEM certificates that are trusted besides Node's own. */
+  readonly ca?: string | undefined;
   /** Absolute path. */
   readonly secretsDir: string | undefined;
   readonly state: { readonly backend: 'local' /** Absolute path. */; readonly path: string };

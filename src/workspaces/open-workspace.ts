@@ -5,8 +5,9 @@ import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { createClient } from '../platform/http-client.ts';
+import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { OddFields } from '../platform/read-answer.ts';
-import { createTransport } from '../platform/transport.ts';
+import { createTransport, type TransportOptions } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
 import { everythingWrong } from '../project/everything-wrong.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
@@ -147,7 +148,11 @@ export class OpenWorkspace {
   connect(options: PlatformOptions, odd?: OddFields): PlatformClient {
     const { log, interrupts, onRequest } = this.#context;
     const { limits } = this.project;
+    const { proxy, ca } = this.network(this.workspace.baseUrl);
+    if (proxy !== undefined) log.debug(`through the proxy ${proxy.shown} (${proxy.variable})`);
     const transport = createTransport({
+      proxy,
+      ca,
       baseUrl: this.workspace.baseUrl,
       apiKey: this.workspace.apiKey,
       concurrency: this.concurrency(options),
@@ -165,6 +170,14 @@ export class OpenWorkspace {
       },
     });
     return createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
+  }
+
+  /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */
+  network(address: string): Pick<TransportOptions, 'proxy' | 'ca'> {
+    const { env, redactor } = this.#context;
+    const proxy = URL.canParse(address) ? proxyFor(new URL(address), env) : undefined;
+    for (const secret of secretsOf(proxy)) if (secret.length >= SHORTEST_REDACTED) redactor.add(secret);
+    return { proxy, ca: this.workspace.ca };
   }
 
   /** The state as it is now, for commands that take no lock. An older one than the last known is warned of. */

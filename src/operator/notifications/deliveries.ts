@@ -1,4 +1,7 @@
-import { Agent, request } from 'undici';
+import { type Dispatcher, request } from 'undici';
+import { poolFor } from '../../platform/connection.ts';
+import { ProxyFailure } from '../../platform/proxy.ts';
+import type { TransportOptions } from '../../platform/transport.ts';
 import type { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import type { Clock } from '../clock.ts';
@@ -11,6 +14,8 @@ export interface Delivery {
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly body: string;
   onDelivered(): void;
+  /** How the receiver is reached. */
+  readonly network: Pick<TransportOptions, 'proxy' | 'ca'>;
 }
 
 export interface DeliveriesOptions {
@@ -34,7 +39,8 @@ export class Deliveries {
   readonly #waiting = new Map<string, Delivery[]>();
   readonly #underWay = new Set<Promise<void>>();
   readonly #end = new AbortController();
-  readonly #agent = new Agent({ connect: { timeout: TIMEOUT } });
+  /** By receiver: each has one connection. */
+  readonly #pools = new Map<string, Promise<Dispatcher>>();
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -59,7 +65,7 @@ export class Deliveries {
     cancel();
     this.#end.abort();
     await Promise.all(this.#underWay);
-    await this.#agent.destroy();
+    await Promise.all([...this.#pools.values()].map(async (pool) => (await pool).destroy()));
   }
 
   async #deliver(receiver: string): Promise<void> {
@@ -84,7 +90,22 @@ export class Deliveries {
     }
   }
 
-  async #try({ url, header, body }: Delivery): Promise<{ problem: string | undefined; isFinal: boolean }> {
+  #poolOf({ url, network }: Delivery): Promise<Dispatcher> {
+    const { origin } = new URL(url.reveal());
+    const key = JSON.stringify([
+      origin,
+      network.ca,
+      network.proxy?.origin,
+      network.proxy?.credentials?.reveal(),
+    ]);
+    const pool =
+      this.#pools.get(key) ?? poolFor(origin, { connections: 1, connectMilliseconds: TIMEOUT, ...network });
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async #try(delivery: Delivery): Promise<{ problem: string | undefined; isFinal: boolean }> {
+    const { url, header, body } = delivery;
     try {
       const answer = await request(url.reveal(), {
         method: 'POST',
@@ -94,7 +115,7 @@ export class Deliveries {
           ...(header !== undefined && { [header.name]: header.value.reveal() }),
         },
         body,
-        dispatcher: this.#agent,
+        dispatcher: await this.#poolOf(delivery),
         signal: AbortSignal.any([this.#end.signal, AbortSignal.timeout(TIMEOUT)]),
       });
       await answer.body.dump();
@@ -103,6 +124,7 @@ export class Deliveries {
       const mayPass = status === 408 || status === 429 || status >= 500;
       return { problem: `it answered ${status}`, isFinal: !mayPass };
     } catch (error) {
+      if (error instanceof ProxyFailure) return { problem: error.message, isFinal: false };
       const code = error instanceof Error && 'code' in error ? String(error.code) : '';
       const isTimeout = error instanceof Error && error.name === 'TimeoutError';
       return {

@@ -50,7 +50,7 @@ export class Notifier implements RunObserver {
     const { notify, workspace } = report;
     for (const problem of this.#said.news('problems', notify.problems).added)
       this.#options.log.entry('warning', `Notification skipped: ${problem}`, { event: 'not-notified' });
-    for (const { on, template, url, shown, header } of notify.receivers) {
+    for (const { on, template, url, shown, header, network } of notify.receivers) {
       for (const occasion of on.includes('drift') ? withDrift : withoutDrift) {
         if (!on.includes(occasion.event)) continue;
         const redact = (text: string): string => this.#options.redact(text);
@@ -59,7 +59,7 @@ export class Notifier implements RunObserver {
         const onDelivered = (): void => {
           if (told !== undefined && workspace !== undefined) this.#options.memory?.write(workspace.id, told);
         };
-        this.#deliveries.add({ url, shown, header, body, onDelivered });
+        this.#deliveries.add({ url, shown, header, body, network, onDelivered });
       }
     }
   }

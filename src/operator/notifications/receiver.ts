@@ -1,4 +1,5 @@
 import { Inputs } from '../../manifests/inputs.ts';
+import { UserError } from '../../problems/user-error.ts';
 import type { Findable, NotifyEvent, Webhook } from '../../project/notify-schema.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
@@ -14,6 +15,7 @@ export interface Receiver {
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly on: readonly NotifyEvent[];
   readonly template: JsonObject | undefined;
+  readonly network: ReturnType<OpenWorkspace['network']>;
 }
 
 export interface Receivers {
@@ -24,9 +26,10 @@ export interface Receivers {
 
 /** The webhooks of a project, their secrets read as for manifests. */
 export function receiversOf(
-  { project, workspace }: OpenWorkspace,
+  opened: OpenWorkspace,
   { env, redactor }: Pick<RunContext, 'env' | 'redactor'>,
 ): Receivers {
+  const { project, workspace } = opened;
   const { root } = project;
   const inputs = new Inputs({ root, env, secretsDir: workspace.secretsDir, vars: {}, mustBeSet: true });
   const problems: string[] = [];
@@ -57,7 +60,13 @@ export function receiversOf(
       problems.push(`${header.value.name} holds what no header can hold`);
       return [];
     }
-    return [{ url, shown, header, on, template }];
+    try {
+      return [{ url, shown, header, on, template, network: opened.network(url.reveal()) }];
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(error.message);
+      return [];
+    }
   });
   return { receivers, problems };
 }

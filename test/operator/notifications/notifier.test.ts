@@ -194,6 +194,7 @@ function notifierTo(url: string, { memory, template, secret = 'hunter2' }: Telli
     header,
     on: notifyEvents,
     template,
+    network: {},
   };
   const notify = { receivers: [target], problems: [] };
   return {

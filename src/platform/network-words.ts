@@ -1,0 +1,44 @@
+import { STATUS_CODES } from 'node:http';
+import { DAMAGED } from './inflate.ts';
+import type { ProxySettings } from './proxy.ts';
+
+const NETWORK_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection',
+  ENOTFOUND: 'is not a known host name',
+  EAI_AGAIN: 'could not be looked up',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'did not answer the attempt to connect',
+  ETIMEDOUT: 'did not answer the attempt to connect',
+  ECONNRESET: 'broke the connection',
+  EPIPE: 'broke the connection',
+  UND_ERR_SOCKET: 'broke the connection',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'broke the connection in the middle of the answer',
+  [DAMAGED]: 'sent a compressed answer that cannot be read',
+  UND_ERR_DESTROYED: 'was disconnected from',
+};
+
+/** What a host did, after its name; undefined where the code says too little. */
+export function networkReason(code: string | undefined): string | undefined {
+  return code === undefined ? undefined : NETWORK_WORDS[code];
+}
+
+interface Refusal {
+  readonly status: number;
+  /** Host and port. */
+  readonly target: string;
+}
+
+/** What a proxy answered instead of connecting. */
+export function proxyRefusal(
+  { shown, credentials, variable }: ProxySettings,
+  { status, target }: Refusal,
+): string {
+  if (status === 407) {
+    return credentials === undefined
+      ? `the proxy ${shown} requires a user name and a password (407); set them in ${variable}`
+      : `the proxy ${shown} refused the user name and password in ${variable} (407)`;
+  }
+  const reason = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`;
+  return `the proxy ${shown} did not connect to ${target}: it answered ${status}${reason}`;
+}

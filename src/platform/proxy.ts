@@ -1,0 +1,109 @@
+import { BlockList, isIP } from 'node:net';
+import { UserError } from '../problems/user-error.ts';
+import { Secret } from '../values/value.ts';
+import { isLoopback } from './retry.ts';
+
+/** The proxy that requests to one address go through. */
+export interface ProxySettings {
+  /** `http://proxy.example.com:3128`, without credentials. */
+  readonly origin: string;
+  /** For messages: host and port. */
+  readonly shown: string;
+  /** `user:password`; undefined where the proxy asks for none. */
+  readonly credentials: Secret | undefined;
+  /** The variable that names it. */
+  readonly variable: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy that the environment names for an address: `HTTPS_PROXY` or `HTTP_PROXY`, unless `NO_PROXY` or a loopback address says
+ * otherwise. The small letters come first where both are set, as with curl.
+ * @throws UserError, which does not show the value, where it is no address of a proxy.
+ */
+export function proxyFor(target: URL, env: Environment): ProxySettings | undefined {
+  const [variable, text] = setting(env, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+  if (text === '' || isLoopback(target.host) || isExempt(target, setting(env, 'NO_PROXY')[1]))
+    return undefined;
+  const address = text.includes('://') ? text : `http://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+    throw new UserError(`${variable} is not the address of an HTTP proxy`, {
+      hint: 'It has the form http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128.',
+    });
+  }
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const credentials = [url.username, url.password].map(decoded).join(':');
+  return {
+    origin: url.origin,
+    shown: `${url.hostname}:${port}`,
+    credentials: credentials === ':' ? undefined : new Secret(variable, credentials),
+    variable,
+  };
+}
+
+function setting(env: Environment, name: string): readonly [variable: string, text: string] {
+  const spelt = [name.toLowerCase(), name, ...Object.keys(env)].find(
+    (each) => each.toUpperCase() === name && env[each] !== undefined,
+  );
+  return [spelt ?? name, (spelt === undefined ? '' : (env[spelt] ?? '')).trim()];
+}
+
+/** Hosts with all that is below them, `*.` for that alone, `*`, IP addresses and ranges; each with a port or for all. */
+function isExempt(target: URL, list: string): boolean {
+  const host = target.hostname
+    .replace(/^\[(.+)\]$/, '$1')
+    .replace(/\.$/, '')
+    .toLowerCase();
+  const port = target.port || (target.protocol === 'https:' ? '443' : '80');
+  return list.split(/[\s,]+/).some((entry) => {
+    const [, bracketed, plain = entry, of] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
+    const name = (bracketed ?? plain).replace(/\.$/, '').toLowerCase();
+    if (name === '' || (of !== undefined && of !== port)) return false;
+    if (name === '*' || name === host || isInRange(host, name)) return true;
+    return (isIP(host) === 0 && host.endsWith(`.${name.replace(/^\*?\./, '')}`)) || name === `.${host}`;
+  });
+}
+
+function isInRange(host: string, range: string): boolean {
+  const [, network = '', bits = ''] = /^([\da-f.:]+)\/(\d{1,3})$/.exec(range) ?? [];
+  const family = isIP(network);
+  if (family === 0 || isIP(host) !== family || Number(bits) > (family === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), family === 4 ? 'ipv4' : 'ipv6');
+  return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** What no output may show of a proxy. */
+export function secretsOf(proxy: ProxySettings | undefined): readonly string[] {
+  const both = proxy?.credentials?.reveal() ?? '';
+  const password = both.slice(both.indexOf(':') + 1);
+  return [both, password].filter((text) => text !== '');
+}
+
+/** Value of the `Proxy-Authorization` header. */
+export function proxyAuthorization({ credentials }: ProxySettings): Record<string, string> {
+  if (credentials === undefined) return {};
+  return { 'proxy-authorization': `Basic ${Buffer.from(credentials.reveal()).toString('base64')}` };
+}
+
+/** No tunnel through a proxy: nothing of the request was sent. The message names the proxy, without credentials. */
+export class ProxyFailure extends Error {
+  override readonly name = 'ProxyFailure';
+  /** `PROXY_REFUSED` will be repeated by the next try. */
+  readonly code: 'PROXY_REFUSED' | 'PROXY_FAILED';
+
+  constructor(code: ProxyFailure['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,63 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { buildConnector } from 'undici';
+import { networkReason, proxyRefusal } from './network-words.ts';
+import { ProxyFailure, type ProxySettings, proxyAuthorization } from './proxy.ts';
+import { errorCode } from './retry.ts';
+
+export interface TunnelOptions {
+  readonly proxy: ProxySettings;
+  readonly connectMilliseconds: number;
+  readonly secureContext: SecureContext | undefined;
+}
+
+/** Connects to TLS servers through a proxy. A connection is undici's from when the tunnel stands, as without a proxy. */
+export function tunnelConnector(options: TunnelOptions): buildConnector.connector {
+  const { connectMilliseconds: timeout, secureContext } = options;
+  const secure = buildConnector({ timeout, allowH2: false, ...(secureContext && { secureContext }) });
+  return (target, callback) => {
+    openTunnel(`${target.hostname}:${target.port || 443}`, options).then(
+      (httpSocket) => secure({ ...target, httpSocket }, callback),
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+/** @throws ProxyFailure */
+function openTunnel(
+  target: string,
+  { proxy, connectMilliseconds, secureContext }: TunnelOptions,
+): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const { request } = proxy.origin.startsWith('https:') ? https : http;
+  const asking = request(proxy.origin, {
+    method: 'CONNECT',
+    path: target,
+    headers: { host: target, ...proxyAuthorization(proxy) },
+    agent: false,
+    timeout: connectMilliseconds,
+    ...(secureContext && { secureContext }),
+  });
+  // Whoever waits has a timer; a run that ends need not wait for a proxy.
+  asking.once('socket', (socket) => socket.unref());
+  asking.once('connect', ({ statusCode = 0 }, socket: Socket) => {
+    if (statusCode >= 200 && statusCode < 300) {
+      socket.setTimeout(0);
+      resolve(socket.ref());
+      return;
+    }
+    socket.on('error', () => undefined).destroy();
+    const isPassing = statusCode === 408 || statusCode === 429 || statusCode >= 500;
+    const words = proxyRefusal(proxy, { status: statusCode, target });
+    reject(new ProxyFailure(isPassing ? 'PROXY_FAILED' : 'PROXY_REFUSED', words));
+  });
+  asking.once('timeout', () => asking.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
+  asking.once('error', (error) => {
+    const reason = networkReason(errorCode(error)) ?? `failed: ${errorCode(error) ?? error.message}`;
+    reject(new ProxyFailure('PROXY_FAILED', `the proxy ${proxy.shown} ${reason}`));
+  });
+  asking.end();
+  return promise;
+}

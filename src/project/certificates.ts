@@ -1,0 +1,26 @@
+import { X509Certificate } from 'node:crypto';
+import { readTextFile } from '../manifests/read-file.ts';
+
+const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
+
+/**
+ * The certificates of a PEM file, or why there are none.
+ * @param inside the real path of the folder that must hold the file; undefined where it may lie anywhere.
+ */
+export function readCertificates(
+  file: string,
+  inside?: string,
+): { readonly pem: string } | { readonly problem: string } {
+  const read = readTextFile(file, inside);
+  if ('problem' in read) return { problem: read.problem.message };
+  const blocks = read.text.match(BLOCK) ?? [];
+  if (blocks.length === 0) return { problem: 'the file holds no certificate in PEM form' };
+  for (const [index, block] of blocks.entries()) {
+    try {
+      new X509Certificate(block);
+    } catch {
+      return { problem: `certificate ${index + 1} of the file cannot be read` };
+    }
+  }
+  return { pem: blocks.join('\n') };
+}
