@@ -22,7 +22,7 @@ export const diskCases: readonly Case[] = [
   { group: GROUP, name: 'a read-only folder', short: true, run: readOnlyFolder },
   { group: GROUP, name: 'a read-only file system', run: readOnlyFileSystem },
   { group: GROUP, name: 'a full device for the plan', short: true, run: fullDevice },
-  { group: GROUP, name: 'a torn last line of the journal', run: tornJournal },
+  { group: GROUP, name: 'a torn last line of the journal, and damaged whole ones', run: tornJournal },
 ];
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `agent-${index}`);
@@ -100,7 +100,11 @@ async function tornJournal(bench: Bench): Promise<void> {
   const whole = lab.read(journal);
   const known = (await lab.state()).resources.size;
   const [last = ''] = whole.trimEnd().split('\n').slice(-1);
-  for (const torn of [`${last.slice(0, 30)}`, `${last.slice(0, -1)}`, '\n', `${'0'.repeat(8)} {}\n`]) {
+  for (const damaged of ['\n', `${'0'.repeat(8)} {}\n`]) {
+    lab.write(journal, whole + damaged);
+    refused(await writesNothing(lab, () => lab.run(...APPLY)), /journal.* is damaged/);
+  }
+  for (const torn of [last.slice(0, 30), last.slice(0, -1)]) {
     lab.write(journal, whole + torn);
     succeeded(await lab.run('plan'));
     assert.equal((await lab.state()).resources.size, known);
