@@ -239,13 +239,8 @@ describe('a failure', () => {
   it('leaves what an interruption did not reach, and says so', async () => {
     const w = await Workspace.open();
     const stop = new AbortController();
-    const report = await w.apply([agent('a'), agent('b')], {
-      concurrency: 1,
-      stop: stop.signal,
-      onEvent: ({ type }) => {
-        if (type === 'finished') stop.abort('SIGTERM');
-      },
-    });
+    w.emulator.world.onWrite = () => stop.abort('SIGTERM');
+    const report = await w.apply([agent('a'), agent('b')], { concurrency: 1, stop: stop.signal });
     expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'Agent/b': 'skipped: the run was interrupted' });
     expect(report.interrupted).toBe('SIGTERM');
     expect([...(await w.state()).resources.keys()]).toEqual(['Agent/a']);

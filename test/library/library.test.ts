@@ -162,12 +162,9 @@ describe('a program that uses voxform', () => {
     const controller = new AbortController();
     const planned = await plan(project);
     const reason = new Error('enough');
-    const begun = apply(planned, {
-      concurrency: 1,
-      signal: controller.signal,
-      onEvent: (event) => event.type === 'started' && controller.abort(reason),
-    });
-    const applied = await begun;
+    // The first one has reached the platform by then, and is finished.
+    given.emulator.world.onWrite = () => controller.abort(reason);
+    const applied = await apply(planned, { concurrency: 1, signal: controller.signal });
     expect(applied).toMatchObject({ complete: false, interrupted: true });
     expect(applied.document.resources.map(({ result }) => result)).toEqual(['done', 'skipped']);
     expect(await failureOf(plan(project, { signal: controller.signal }))).toBe(reason);
