@@ -8,7 +8,6 @@ import {
   sttConfig,
   ttsConfig,
   userModules,
-  userRoles,
   webhookRequest,
 } from '../platform/records.ts';
 import { keyMarker } from './key-marker.ts';
@@ -109,7 +108,8 @@ export const storedUser = z.strictObject({
   id,
   name: z.string(),
   email: z.string().regex(/^\S+@\S+$/, { error: 'expected an e-mail address' }),
-  role: z.enum(userRoles).nullable(),
+  /** Others than those that can be set are shown all the same. */
+  role: z.string().min(1).nullable(),
   is_owner: z.boolean(),
   modules: z.array(z.enum(userModules)),
   agent_ids: z.array(id),

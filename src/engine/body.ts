@@ -25,7 +25,11 @@ export interface Updating {
   /** The fields that the plan found to differ. */
   readonly changed: readonly LeafPath[];
   readonly ignoreDrift: readonly LeafPath[];
+  /** Ids that go out no more, by field. */
+  readonly leftOut?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
 }
+
+export type Deliverable = Pick<Updating, 'leaves' | 'changed' | 'ignoreDrift'>;
 
 /**
  * The body of an update. A config object in which something changes is sent whole, desired over what is observed, so that
@@ -43,18 +47,27 @@ export function updateBody(facts: Updating): JsonObject {
     } else setOwn(body, root, values.get(root) ?? null);
   }
   for (const field of kind.alwaysSent ?? []) {
-    const value = values.get(field) ?? (record[field] as Json | undefined);
+    const all = values.get(field) ?? (record[field] as Json | undefined);
+    const without = facts.leftOut?.[field] ?? [];
+    const value = Array.isArray(all) ? all.filter((id) => !without.some((each) => each === id)) : all;
     if (!Object.hasOwn(body, field) && value !== undefined && value !== null) setOwn(body, field, value);
   }
   return body;
 }
 
+/** The fields that every update carries and that this one sends as the platform shows them. */
+export function fieldsAsObserved(
+  kind: Kind,
+  { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
+): readonly LeafPath[] {
+  const free = leftToOthers(facts);
+  return (kind.alwaysSent ?? []).filter(
+    (field) => !facts.leaves.has(field) || (free.has(field) && record?.[field] !== undefined),
+  );
+}
+
 /** The leaves that go out as others have set them: those that they may move and that the manifest did not change. */
-export function leftToOthers({
-  leaves,
-  changed,
-  ignoreDrift,
-}: Pick<Updating, 'leaves' | 'changed' | 'ignoreDrift'>): ReadonlySet<LeafPath> {
+export function leftToOthers({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
   const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
 }

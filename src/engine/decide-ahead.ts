@@ -50,6 +50,7 @@ export class DecidingAhead {
         observation,
         leaves: leavesOf(own.kind, binding.resource.spec),
         missing: [],
+        missingRecords: new Map<string, Address>(),
         gone: new Set<never>(),
         namesakes: [],
         namesakeHolder: undefined,
@@ -74,6 +75,7 @@ export class DecidingAhead {
       previousAddress === undefined &&
       pending === undefined &&
       kindNamed(this.#known.kinds, resource.kind).naturalKey === undefined &&
+      kindNamed(this.#known.kinds, resource.kind).alwaysSent === undefined &&
       isPlain(resource.spec) &&
       !remembersSecret(entry)
     );

@@ -9,6 +9,7 @@ import type { Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { lookUp, missingSentence } from './lookups.ts';
+import { missingRecords } from './missing-ids.ts';
 import type { Observed } from './observe.ts';
 import { writes } from './plan-document.ts';
 
@@ -49,6 +50,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
   const isReleased = (address: Address): boolean =>
     !input.declared.has(address) && !claimed.has(address) && (input.scope?.has(address) ?? true);
   const namesakes = namesakesByKey(input);
+  const missingIds = missingRecords(input);
   const contenders = new Map<string, Address>();
   for (const [address, { natural_key: key }] of [...input.state.pending].sort(([a], [b]) =>
     a < b ? -1 : 1,
@@ -81,6 +83,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
         leaves,
         missing,
         gone,
+        missingRecords: missingIds,
         namesakes: others,
         namesakeHolder: namesakeHolder && !isReleased(namesakeHolder) ? namesakeHolder : undefined,
         contender: contender === binding.previousAddress ? undefined : contender,

@@ -1,14 +1,15 @@
 import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { ResourceEntry } from '../state/document.ts';
-import type { JsonObject } from '../values/json.ts';
 import { rootOf, valueAt } from '../values/path.ts';
 import { keptWarnings } from './answer.ts';
 import type { Binding } from './bind.ts';
+import { fieldsAsObserved } from './body.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { type Differences, differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
 import { ruleOf } from './field-rules.ts';
 import { remember } from './memory.ts';
+import { leftOutOf } from './missing-ids.ts';
 import { isAdopting } from './observe.ts';
 import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
 import {
@@ -155,13 +156,10 @@ function orphanWarning(id: string | null): string {
 function updated({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
-  const roots = new Set(
-    differences.changes.filter((change) => !change.manual).map((change) => rootOf(change.path)),
-  );
-  const carried = Object.fromEntries(
-    (kind.alwaysSent ?? []).map((field) => [field, leaves.has(field) ? 'given' : valueAt(record, field)]),
-  ) as JsonObject;
-  const lacking = record === undefined ? undefined : kind.missingForUpdate?.(carried);
+  const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
+  const sending = { leaves, record, changed, ignoreDrift: binding.resource.ignoreDrift };
+  const asObserved = fieldsAsObserved(kind, sending).map((field) => [field, valueAt(record, field)] as const);
+  const lacking = record === undefined ? undefined : kind.unsendable?.(Object.fromEntries(asObserved));
   if (lacking !== undefined) {
     return {
       ...without(facts, 'blocked', lacking),
@@ -169,6 +167,8 @@ function updated({ facts, record, published, differences, adopting, found, byHan
     };
   }
   const steps = manualSteps(facts, byHand, record);
+  const leftOut = leftOutOf(kind, sending, facts.missingRecords);
+  const roots = new Set(changed.map(rootOf));
   return {
     planned: plannedAs(facts, 'update', {
       id,
@@ -179,10 +179,14 @@ function updated({ facts, record, published, differences, adopting, found, byHan
       ...lookedAt(facts, record, differences),
       ...digest(facts, record),
       desired: formsOf(leaves),
+      ...(leftOut.warnings.length > 0 && { left_out: leftOut.ids }),
     }),
     id: id ?? undefined,
     settled: undefined,
-    warnings: updateWarnings({ facts, record, published, differences, adopting, roots }),
+    warnings: [
+      ...updateWarnings({ facts, record, published, differences, adopting, roots }),
+      ...leftOut.warnings,
+    ],
   };
 }
 

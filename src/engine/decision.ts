@@ -33,6 +33,8 @@ export interface Facts {
   readonly candidates: readonly Candidate[];
   /** Records that the address had before, and that the platform shows again after it had called them gone. */
   readonly returned: readonly Orphan[];
+  /** By kind and id, with their addresses: records that the state or this run knows to be missing. */
+  readonly missingRecords: ReadonlyMap<string, Address>;
   readonly mayReplace: boolean;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored: boolean;

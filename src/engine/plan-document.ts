@@ -108,6 +108,10 @@ export const plannedResource = z
       .record(z.string(), leafValue)
       .optional()
       .describe('What will be sent from, by path, in the forms of a manifest.'),
+    left_out: z
+      .record(z.string(), z.array(z.string()))
+      .optional()
+      .describe('By field: ids of missing records, which an update leaves out of what the platform shows.'),
     ignore_drift: z
       .array(z.string())
       .optional()

@@ -9,7 +9,7 @@ import { type Leaves, rootOf } from '../values/path.ts';
 import { fromForms, type Value, withReferences } from '../values/value.ts';
 import { lookAfter } from './after-update.ts';
 import { shownBy, unlikeSent } from './answer.ts';
-import { createBody, leftToOthers, sentAtCreate, updateBody } from './body.ts';
+import { createBody, fieldsAsObserved, leftToOthers, sentAtCreate, updateBody } from './body.ts';
 import { isComplete } from './compare.ts';
 import { digestOf } from './digest.ts';
 import { displacedBy, keepRecord, orphanOf } from './keep-record.ts';
@@ -115,10 +115,12 @@ async function update(facts: Writing): Promise<string> {
     entry,
     changed,
     ignoreDrift: planned.ignore_drift ?? [],
+    leftOut: planned.left_out,
   };
   const body = updateBody(updating);
   const foreign = leftToOthers(updating);
-  const lacking = kind.missingForUpdate?.(body);
+  const asObserved = fieldsAsObserved(kind, updating).map((field) => [field, seen.record[field]] as const);
+  const lacking = kind.unsendable?.(Object.fromEntries(asObserved));
   if (lacking !== undefined) throw new UserError(lacking);
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 

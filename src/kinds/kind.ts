@@ -46,8 +46,11 @@ export interface Kind extends KindSchema {
   createByHand?(spec: JsonObject): string;
   /** What a person must do in the dashboard so that `path` becomes `after`. */
   changeByHand?(change: ManualChange): string;
-  /** Fields that an update cannot do without although neither manifest nor platform gives them a value; a sentence, or undefined. */
-  missingForUpdate?(body: JsonObject): string | undefined;
+  /**
+   * Why no update can be sent with these values, which the manifest leaves to the platform and every update carries: a sentence,
+   * or undefined.
+   */
+  unsendable?(asObserved: { readonly [field: string]: unknown }): string | undefined;
   /** For a kind whose records may own the workspace. Changes that touch owners are guarded. */
   readonly ownership?: Ownership;
   /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type UserRequest, userRequest } from '../platform/records.ts';
+import { type UserRequest, userRequest, userRoles } from '../platform/records.ts';
 import type { Kind } from './kind.ts';
 
 /** A person's access to the workspace: listed and updated; invited by hand in the dashboard. */
@@ -29,10 +29,15 @@ export const workspaceUser: Kind = {
   label: ({ email }) => String(email).split('@', 1)[0] ?? '',
   update: (client, id, body) => client.users.update(id, body as UserRequest),
   createByHand: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
-  missingForUpdate: (body) =>
-    (body.role ?? null) === null
-      ? 'the user has no role yet and every update must carry one: set spec.role in the manifest'
-      : undefined,
+  unsendable(asObserved) {
+    if (!Object.hasOwn(asObserved, 'role') || userRoles.some((each) => each === asObserved.role))
+      return undefined;
+    const which =
+      (asObserved.role ?? null) === null
+        ? 'the user has no role yet'
+        : `the API does not accept the user's role ${JSON.stringify(asObserved.role)}`;
+    return `${which} and every update must carry one: set spec.role in the manifest to ${userRoles.join(', ')}`;
+  },
   ownership: {
     field: 'role',
     isOwner: (record, role) =>

@@ -76,9 +76,11 @@ describe('users', () => {
   });
 
   it('need a role in every update', () => {
-    expect(user.missingForUpdate?.({ modules: [] })).toContain('spec.role');
-    expect(user.missingForUpdate?.({ role: null })).toContain('spec.role');
-    expect(user.missingForUpdate?.({ role: 'member' })).toBeUndefined();
+    expect(user.unsendable?.({ role: undefined })).toContain('has no role yet');
+    expect(user.unsendable?.({ role: null })).toContain('spec.role');
+    expect(user.unsendable?.({ role: 'billing' })).toContain('does not accept the user\'s role "billing"');
+    expect(user.unsendable?.({ role: 'member' })).toBeUndefined();
+    expect(user.unsendable?.({ modules: [] }), 'the manifest gives the role').toBeUndefined();
   });
 
   it.each<{ record: Omit<ShownRecord, 'id'>; role?: string; owner: boolean }>([

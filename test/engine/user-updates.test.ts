@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { agent, user } from './resources.ts';
+import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
+
+/** A user of the workspace with two agents, the second of which nobody manages. */
+async function withAgents() {
+  const w = await Workspace.open();
+  await w.apply([agent('a'), agent('b')]);
+  const { id } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
+  const agents = [...w.emulator.world.agents.keys()];
+  w.emulator.dashboard.edit('users', id, { agent_ids: agents });
+  return { w, id, agents };
+}
+
+const stored = (w: Workspace, id: string) => w.emulator.world.users.get(id);
+
+describe('an update of a user', () => {
+  it('is blocked where the role that it would send back cannot be sent', async () => {
+    const { w, id } = await withAgents();
+    w.emulator.dashboard.edit('users', id, { role: 'billing' });
+    const desired = [agent('a'), agent('b'), user('ann', { modules: ['analytics'] })];
+    const plan = await w.plan(desired);
+    expect(at(plan, 'WorkspaceUser/ann')).toMatchObject({
+      action: 'blocked',
+      reason: expect.stringContaining('role "billing"'),
+    });
+    w.emulator.clearRequests();
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
+    const withRole = [agent('a'), agent('b'), user('ann', { modules: ['analytics'], role: 'admin' })];
+    await w.apply(withRole);
+    expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['analytics'] });
+  });
+
+  it('leaves out ids of agents that are missing where the manifest does not name any, and says so', async () => {
+    const { w, id, agents } = await withAgents();
+    const [kept = '', gone = ''] = agents;
+    // Some platforms keep the ids of what is deleted.
+    w.emulator.world.agents.delete(gone);
+    const desired = [agent('a'), agent('b'), user('ann', { modules: ['analytics'] })];
+    const saved = await w.plan(desired);
+    expect(at(saved, 'WorkspaceUser/ann')).toMatchObject({ left_out: { agent_ids: [gone] } });
+    expect(saved.warnings).toEqual([
+      {
+        address: 'WorkspaceUser/ann',
+        message: `agent_ids is resent without ${gone} (Agent/b): missing from the platform. Ids of Agent records that are not managed are not checked.`,
+      },
+    ]);
+    expect(outcomes(await w.applySaved(saved))).toEqual({ 'WorkspaceUser/ann': 'done' });
+    expect(stored(w, id)).toMatchObject({ agent_ids: [kept], modules: ['analytics'] });
+    expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
+  });
+
+  it('leaves them out of a plan without them in scope, and after they were created again', async () => {
+    const { w, id, agents } = await withAgents();
+    const [kept = '', gone = ''] = agents;
+    w.emulator.world.agents.delete(gone);
+    const desired = (modules: string[]) => [agent('a'), agent('b'), user('ann', { modules })];
+    await w.apply([agent('a'), agent('b')]);
+    const selection = { targets: ['WorkspaceUser/ann'], labels: {} };
+    const plan = await w.plan(desired(['analytics']), { selection });
+    expect(at(plan, 'WorkspaceUser/ann').left_out).toEqual({ agent_ids: [gone] });
+    await w.apply([agent('a'), agent('b')], { allowRecreate: ['Agent/b'] });
+    await w.apply(desired(['analytics']));
+    expect(stored(w, id)?.agent_ids).toEqual([kept]);
+  });
+
+  it('sends back what others may move, without what is missing', async () => {
+    const { w, id, agents } = await withAgents();
+    const [kept = '', gone = ''] = agents;
+    w.emulator.world.agents.delete(gone);
+    const ignoreDrift = ['agent_ids'];
+    const ann = user('ann', { agent_ids: [kept], modules: ['analytics'] }, { ignoreDrift });
+    await w.apply([agent('a'), agent('b'), ann]);
+    expect(stored(w, id)?.agent_ids).toEqual([kept]);
+  });
+});
