@@ -21,6 +21,8 @@ export interface LeafState {
   readonly adopting: boolean;
   /** When it was last sent, the platform kept the value that it had. */
   readonly kept: boolean;
+  /** It refers to what it did, whose record is another one by now: nobody changed the manifest. */
+  readonly referentMoved: boolean;
   /** What a published version shows of a field that the record itself does not; only while adopting. */
   readonly published: unknown;
   /** The fingerprint of a value that is shown although it ought to be secret. */
@@ -53,6 +55,7 @@ export function compareLeaf(leaf: LeafState): Verdict {
     return { inSync: true, verified: true, because: 'ignored' };
   }
   const platformMoved = leaf.baseline !== undefined && !sameAsBaseline(leaf, leaf.observed, leaf.baseline);
+  if (leaf.referentMoved) return { inSync: false, verified: true, cause: 'drift' };
   if (manifestMoved) return { inSync: false, verified: true, cause: platformMoved ? 'both' : 'manifest' };
   if (platformMoved) return { inSync: false, verified: true, cause: 'drift' };
   if (leaf.kept) return { inSync: false, verified: true, cause: 'kept' };
@@ -72,7 +75,7 @@ function compareHidden(leaf: LeafState): Verdict {
   if (same && leaf.kept && !leaf.ignoreDrift) return { inSync: false, verified: false, cause: 'kept' };
   return same
     ? { inSync: true, verified: false, because: 'equal' }
-    : { inSync: false, verified: false, cause: 'manifest' };
+    : { inSync: false, verified: false, cause: leaf.referentMoved ? 'drift' : 'manifest' };
 }
 
 function sameAsShown(leaf: LeafState, shown: unknown): boolean {

@@ -51,6 +51,7 @@ export class DecidingAhead {
         leaves: leavesOf(own.kind, binding.resource.spec),
         missing: [],
         missingRecords: new Map<string, Address>(),
+        owners: new Map<string, Address>(),
         gone: new Set<never>(),
         namesakes: [],
         namesakeHolder: undefined,

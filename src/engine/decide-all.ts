@@ -12,6 +12,7 @@ import { lookUp, missingSentence } from './lookups.ts';
 import { missingRecords } from './missing-ids.ts';
 import type { Observed } from './observe.ts';
 import { writes } from './plan-document.ts';
+import { ownersOf } from './referents.ts';
 
 export interface Deciding {
   /** Of everything that the manifests declare and that is in scope. */
@@ -51,6 +52,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     !input.declared.has(address) && !claimed.has(address) && (input.scope?.has(address) ?? true);
   const namesakes = namesakesByKey(input);
   const missingIds = missingRecords(input);
+  const owners = ownersOf(input.state, input.bindings);
   const contenders = new Map<string, Address>();
   for (const [address, { natural_key: key }] of [...input.state.pending].sort(([a], [b]) =>
     a < b ? -1 : 1,
@@ -84,6 +86,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
         missing,
         gone,
         missingRecords: missingIds,
+        owners,
         namesakes: others,
         namesakeHolder: namesakeHolder && !isReleased(namesakeHolder) ? namesakeHolder : undefined,
         contender: contender === binding.previousAddress ? undefined : contender,

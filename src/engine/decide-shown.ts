@@ -15,6 +15,7 @@ import type { Action, PlannedChange, PlannedResource } from './plan-document.ts'
 import {
   AHEAD_WARNING,
   manualSteps,
+  referentsClause,
   releaseWarnings,
   unclearWarnings,
   updateReason,
@@ -52,6 +53,7 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
     ignoreDrift: binding.resource.ignoreDrift,
     retryIgnored: facts.retryIgnored,
     fingerprints: facts.fingerprints,
+    owners: facts.owners,
   });
   const { notApplied, unclear } = differences;
   const decision = compared({ facts, record, published, differences, adopting, found });
@@ -200,7 +202,9 @@ function settledAs(outcome: Compared): Decision {
   const reason = fresh
     ? (found?.how ?? takenUnder(binding))
     : steps.length > 0
-      ? 'only the dashboard can change this'
+      ? [referentsClause(differences.changes), 'only the dashboard can change this']
+          .filter(Boolean)
+          .join('; ')
       : binding.previousAddress !== undefined
         ? `renamed from ${binding.previousAddress}`
         : differences.notApplied.size > 0

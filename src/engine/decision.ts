@@ -8,6 +8,7 @@ import { isTainted, toForms } from '../values/value.ts';
 import type { Binding } from './bind.ts';
 import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
 import type { Observation } from './read.ts';
+import type { Owners } from './referents.ts';
 import type { Candidate } from './search.ts';
 
 /** What is known of one resource when its action is decided. */
@@ -35,6 +36,7 @@ export interface Facts {
   readonly returned: readonly Orphan[];
   /** By kind and id, with their addresses: records that the state or this run knows to be missing. */
   readonly missingRecords: ReadonlyMap<string, Address>;
+  readonly owners: Owners;
   readonly mayReplace: boolean;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored: boolean;

@@ -9,6 +9,7 @@ import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.
 import { ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, isKept, maskable, plainOf, recordedOf } from './memory.ts';
 import type { PlannedChange } from './plan-document.ts';
+import { movedReferents, type Owners } from './referents.ts';
 
 export interface Comparing {
   readonly kind: Kind;
@@ -22,6 +23,7 @@ export interface Comparing {
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored: boolean;
   readonly fingerprints: Fingerprints;
+  readonly owners: Owners;
 }
 
 export interface Differences {
@@ -56,11 +58,15 @@ export function differencesOf(facts: Comparing): Differences {
   for (const path of [...facts.leaves.keys()].sort()) {
     const desired = facts.leaves.get(path) as Value;
     const observed = observedAt(facts, path);
+    const rule = ruleOf(facts.kind, path);
+    const recorded = recordedOf(facts.entry, path);
+    const referents = movedReferents(rule, { desired, recorded }, facts.owners);
     const verdict = compareLeaf({
-      rule: ruleOf(facts.kind, path),
+      rule,
+      referentMoved: referents.length > 0,
       desired,
       masked: isComplete(desired) ? mask(desired, facts.fingerprints) : null,
-      recorded: recordedOf(facts.entry, path),
+      recorded,
       observed,
       baseline: baselineOf(facts.entry, path),
       ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
@@ -72,7 +78,8 @@ export function differencesOf(facts: Comparing): Differences {
       formOf,
     });
     if (!verdict.inSync && (verdict.cause !== 'kept' || facts.retryIgnored)) {
-      changes.push(changeOf(facts, path, verdict));
+      const change = changeOf(facts, path, verdict);
+      changes.push(referents.length === 0 ? change : { ...change, referents });
     } else {
       if (!verdict.inSync) {
         const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));

@@ -42,6 +42,10 @@ export const plannedChange = z
       .literal(true)
       .optional()
       .describe('Present when it was sent before, and the platform kept its own value.'),
+    referents: z
+      .array(z.string())
+      .optional()
+      .describe('Present where the manifest is as it was: what it refers to has a new record.'),
     fingerprints: z
       .strictObject({ before: z.string().optional(), after: z.string().optional() })
       .optional()

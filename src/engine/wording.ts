@@ -10,12 +10,24 @@ import type { PlannedChange } from './plan-document.ts';
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
   if (!adopting && changes.every((change) => change.not_applied))
     return 'sent again: the platform kept its own value the last time';
+  const referents = referentsClause(changes);
+  const others = changes.filter((change) => change.referents === undefined);
+  if (referents !== undefined)
+    return [referents, ...(others.length === 0 ? [] : [updateReason(others, adopting)])].join('; ');
   const causes = new Set(changes.map((change) => change.cause));
   if (adopting) return 'an existing record is taken under management and brought in line';
   if (causes.has('both'))
     return "the manifest changed, and so did the platform: someone else's change is overwritten";
   if (causes.size === 2) return 'the manifest changed, and other fields drifted';
   return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
+}
+
+/** Says what moved where neither the manifest nor the record itself did; undefined where nothing of the kind. */
+export function referentsClause(changes: readonly PlannedChange[]): string | undefined {
+  const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
+  if (addresses.length === 0) return undefined;
+  const have = addresses.length === 1 ? 'has a new record' : 'have new records';
+  return `${addresses.join(', ')}, which it refers to, ${have}`;
 }
 
 /** What a person must do in the dashboard, a sentence for each change. */

@@ -48,7 +48,9 @@ export function acceptable(drift: PlanDocument, addresses: readonly Address[]): 
   return { wanted, refused, unmoved: [...asked].filter((address) => !moved.has(address)) };
 }
 
-function unacceptable({ sensitive, verified, before }: PlannedChange): string | undefined {
+function unacceptable({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
+  if (referents !== undefined)
+    return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
   if (sensitive) return 'its value is secret, and a secret does not go into a manifest';
   if (!verified || before === undefined) return 'the platform does not show it';
   return undefined;

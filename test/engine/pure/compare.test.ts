@@ -35,6 +35,7 @@ function leaf({ desired = D, ...rest }: Partial<LeafState>): LeafState {
     ignoreDrift: false,
     adopting: false,
     kept: false,
+    referentMoved: false,
     published: undefined,
     fingerprintOf: (shown) => fingerprints.of(String(shown)),
     formOf: (shown) => mask(shown as Json, fingerprints),

@@ -37,6 +37,7 @@ function differences(spec: Spec, { kind = agentKind, record, ...rest }: Case): D
     ignoreDrift: [],
     retryIgnored: false,
     fingerprints,
+    owners: new Map(),
     ...rest,
   });
 }
