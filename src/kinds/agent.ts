@@ -10,7 +10,10 @@ export const agent: Kind = {
   spec: agentRequest,
   fields: {
     knowledge_base_config: { hidden: true },
-    'llm_config.api_key': { writeOnly: true },
+    'llm_config.api_key': {
+      writeOnly: true,
+      needlessWith: { field: 'llm_config.provider', value: 'internal' },
+    },
     'llm_config.knowledge_base_ids': { set: true, refersTo: 'KnowledgeBase' },
     'llm_config.tools': { opaque: true },
   },

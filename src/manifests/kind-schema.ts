@@ -29,6 +29,8 @@ export interface FieldRule {
   readonly opaque?: true;
   /** Sent, never shown by any read, and not to be trusted if something is shown (a mask, say). */
   readonly writeOnly?: true;
+  /** Another field, and its value with which nobody has any use for this one. */
+  readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
   /** Sent with requests and shown by no read. */
   readonly hidden?: true;
   /** Fixed at create: another value needs another record. */

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/values/json.ts';
+import { tokenPart } from '../../src/workspaces/export/token-urls.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('reception', 'Be kind.') };
@@ -48,6 +49,41 @@ function flat(text: string): string {
 }
 
 describe('export', () => {
+  it('asks for no key that the platform does not need, and warns of tokens in URLs', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const agent = (name: string, provider: string) =>
+      post(workspace, 'agents', { name, llm_config: { provider, model: 'm' } });
+    const ids = [await agent('Own', 'openai'), await agent('Theirs', 'internal')];
+    const url = 'https://hooks.example.com/services/T00/B00/XyZ1xyz2XYZ3xyz4';
+    const hook = await post(workspace, 'webhooks', { url });
+    const flags = ['--agents', ...ids, '--webhooks', hook];
+    const { code, stdout, stderr } = await workspace.run('export', '--out', 'out', ...flags);
+    expect(code, stderr).toBe(0);
+    const files = await tree(path.join(workspace.folder.root, 'out'));
+    expect(flat(stdout)).toContain('OWN_API_KEY: llm_config.api_key of Agent/own');
+    expect(files['manifests/agents/own.yaml']).toContain('# api_key: { $secret: OWN_API_KEY }');
+    expect(files['manifests/agents/theirs.yaml']).not.toContain('api_key');
+    expect(`${stdout}${files['.env.example']}`).not.toContain('THEIRS_API_KEY');
+    const [file = '', text = ''] = Object.entries(files).find(([name]) => name.includes('webhooks/')) ?? [];
+    const line = text.split('\n').findIndex((each) => each.includes('url:')) + 1;
+    expect(flat(stderr)).toContain(`${file}:${line} url seems to hold a token in its path`);
+  });
+
+  it.each([
+    ['https://hooks.example.com/calls', undefined],
+    ['https://example.com/voice-agents/incoming-calls-of-the-support-line-2024', undefined],
+    ['https://example.com/api/handleIncomingVoiceCallEvents?team=support', undefined],
+    ['https://ann:pass@example.com/', 'user info'],
+    ['https://token@example.com/', 'user info'],
+    ['https://example.com/calls?access_token=abc', 'query'],
+    ['https://example.com/calls?x=9f8e7d6c5b4a39281706', 'query'],
+    ['https://hooks.example.com/services/T0000/B0000/XyZ1xyz2XYZ3xyz4abcd', 'path'],
+    ['https://example.com/hook/0d0e7b2a-1f5c-4f0e-9a3b-0123456789ab/in', 'path'],
+    ['https://example.com/hook/aBcDeFgHiJkLmNoPqRsTuV', 'path'],
+  ])('takes %s for a URL with a token: %s', (url, part) => {
+    expect(tokenPart(url)).toBe(part);
+  });
+
   it('writes a project whose plan adopts everything, the same each time', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');

@@ -16,6 +16,7 @@ import {
   projectFiles,
 } from '../../workspaces/export/project-files.ts';
 import { Spool } from '../../workspaces/export/spool.ts';
+import { notingTokens, type TokenUrl } from '../../workspaces/export/token-urls.ts';
 import { isFolder, refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
 import { otherFiles, type WrittenOver, writeOver } from '../../workspaces/export/write-over.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
@@ -61,18 +62,24 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       (kind, record) => drafter.take(kind, record),
     );
     const drafts = drafter.drafts({ ...memory, lookups: found });
+    const tokens: TokenUrl[] = [];
     const files = projectFiles(drafts, {
       workspace: exportedWorkspace(opened),
       layout: options.layout,
       settings: await settingsFiles(),
     });
-    const { written, replaced } = await write(target, untilStopped(files, context), options);
+    const { written, replaced } = await write(
+      target,
+      notingTokens(untilStopped(files, context), tokens),
+      options,
+    );
     const left =
       options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
     progress.clear();
     const { terminal, log, verbose } = context;
     const report = { folder: options.out, drafts, missed, replaced, left, verbose };
     terminal.out(exportText(report, terminal.style));
+    warnOfTokens(log, tokens);
     if (left.length > 0)
       log.warn(
         'manifests of before may declare the same records: take out those that do, then voxform validate',
@@ -83,6 +90,18 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     spool.close();
     await client.close();
   }
+}
+
+const MOST_TOKENS = 20;
+
+function warnOfTokens(log: Context['log'], tokens: readonly TokenUrl[]): void {
+  for (const { file, line, key, part } of tokens.slice(0, MOST_TOKENS)) {
+    log.warn(`${file}:${line}  ${key} seems to hold a token in its ${part}`);
+  }
+  const more = tokens.length - MOST_TOKENS;
+  if (more > 0) log.warn(`and ${more} more URLs seem to hold a token`);
+  if (tokens.length > 0)
+    log.info('Replace such a URL with { $secret: NAME } before you commit its manifest.');
 }
 
 /** @throws UserError once the run is interrupted: what was written is then taken away again. */

@@ -65,6 +65,7 @@ interface Outline extends Identity {
   readonly unfit: string | undefined;
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
+  readonly needless: readonly LeafPath[];
   readonly body: Place;
 }
 
@@ -85,7 +86,7 @@ export class Drafter {
 
   take(kind: Kind, found: FoundRecord): void {
     const { record } = found;
-    const { body, omitted, uses, unfit } = sketchOf(kind, found, this.#secrets);
+    const { body, omitted, uses, needless, unfit } = sketchOf(kind, found, this.#secrets);
     this.#outlines.get(kind.name)?.push({
       id: record.id,
       key: kind.recordKey?.(record),
@@ -93,6 +94,7 @@ export class Drafter {
       unfit,
       omitted: this.#once(omitted),
       uses: uses.length === 0 ? NONE : uses,
+      needless,
       body: this.#spool.put(unfit === undefined ? body : undefined),
     });
   }
@@ -118,9 +120,9 @@ export class Drafter {
       const names = namesFor(fit, keptNames(known, outlines));
       named.set(kind.name, names);
       for (const outline of fit) {
-        const { omitted, uses, body } = outline;
+        const { omitted, uses, needless, body } = outline;
         const name = names.get(outline.id) ?? outline.plainName;
-        const secrets = secretNames.offered(kind, name);
+        const secrets = secretNames.offered(kind, name, needless);
         const id = identities.idOf(kind, outline);
         manifests.push({ kind: kind.name, name, id, secrets, omitted, uses, body });
       }

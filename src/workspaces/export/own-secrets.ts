@@ -32,18 +32,26 @@ export class SecretNames {
     this.#own = own;
   }
 
-  /** For the fields of one manifest. */
-  offered(kind: Kind, name: string): readonly { readonly path: LeafPath; readonly name: string }[] {
+  /**
+   * For the fields of one manifest.
+   * @param needless fields that are offered only where a manifest has them already.
+   */
+  offered(
+    kind: Kind,
+    name: string,
+    needless: readonly LeafPath[],
+  ): readonly { readonly path: LeafPath; readonly name: string }[] {
     const known = this.#own.get(`${kind.name}/${name}`);
-    return writeOnlyPaths(kind).map((path) => {
+    return writeOnlyPaths(kind).flatMap((path) => {
       const given = known?.get(path);
-      if (given !== undefined) return { path, name: given };
+      if (given !== undefined) return [{ path, name: given }];
+      if (needless.includes(path)) return [];
       const field = path.slice(path.lastIndexOf('.') + 1);
       const short = variableOf(`${name}_${field}`);
       const full = variableOf(`${kind.name}_${name}_${field}`);
       const free = /^\d/.test(short) || this.#taken.has(short) ? full : short;
       this.#taken.add(free);
-      return { path, name: free };
+      return [{ path, name: free }];
     });
   }
 }

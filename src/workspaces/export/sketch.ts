@@ -13,6 +13,8 @@ export interface Sketch {
   readonly body: Body;
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
+  /** Fields for which the record has no use. */
+  readonly needless: readonly LeafPath[];
   /** Why no manifest can declare the record; undefined where one can, as far as the record itself tells. */
   readonly unfit: string | undefined;
 }
@@ -41,7 +43,10 @@ export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secre
     for (const name of new Set(namesIn(form))) uses.push({ path, name });
   }
   const notes = new Map(spec.fromPublished.map((root) => [root, publishedNote(found)]));
-  return { body: { leaves, notes }, omitted, uses, unfit: spec.unfit };
+  const needless = Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) =>
+    other !== undefined && spec.leaves.get(other.field) === other.value ? [path] : [],
+  );
+  return { body: { leaves, notes }, omitted, uses, needless, unfit: spec.unfit };
 }
 
 function publishedNote({ published }: FoundRecord): string {

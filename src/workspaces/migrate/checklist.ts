@@ -3,8 +3,9 @@ import { kindNamed } from '../../engine/kind-named.ts';
 import type { PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
 import type { ResourceResult } from '../../engine/report.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
-import { rootOf } from '../../values/path.ts';
+import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
 /**
@@ -77,12 +78,14 @@ export function checkPlan(list: Checklist, planned: Planned): void {
 function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<string> {
   const leaves = [...leavesOf(kind, resource.spec).keys()];
   const roots = new Set(leaves.map(rootOf));
+  const isNeedless = ({ needlessWith: other }: FieldRule): boolean =>
+    other !== undefined && valueAt(resource.spec, other.field) === other.value;
   for (const [path, rule] of Object.entries(kind.fields)) {
     const isSet = leaves.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));
     if (isSet) continue;
     if (rule.hidden) {
       yield `no read shows ${path}, and no manifest sets it: look in the dashboard of ${from} whether it matters`;
-    } else if (rule.writeOnly && roots.has(rootOf(path))) {
+    } else if (rule.writeOnly && roots.has(rootOf(path)) && !isNeedless(rule)) {
       yield `no read shows ${path}, and no manifest sets it: where there is one in ${from}, put a $secret into the manifest`;
     }
   }

@@ -1,0 +1,54 @@
+import type { ProjectFile } from './project-files.ts';
+
+/** A URL in a manifest that seems to hold a token. */
+export interface TokenUrl {
+  readonly file: string;
+  readonly line: number;
+  readonly key: string;
+  /** Where in the URL. */
+  readonly part: string;
+}
+
+/** Passes files on, and notes the URLs with a token in the manifests among them. */
+export function* notingTokens(files: Iterable<ProjectFile>, found: TokenUrl[]): Generator<ProjectFile> {
+  for (const file of files) {
+    if (file.path.startsWith('manifests/') && file.path.endsWith('.yaml')) found.push(...tokensIn(file));
+    yield file;
+  }
+}
+
+function* tokensIn({ path: file, text }: ProjectFile): Generator<TokenUrl> {
+  for (const [index, written] of text.split('\n').entries()) {
+    const [, key, url] = /^[\s-]*["']?([\w-]+)["']?: ["']?(https?:\/\/[^\s"']+)/i.exec(written) ?? [];
+    if (key === undefined || url === undefined) continue;
+    const part = tokenPart(url);
+    if (part !== undefined) yield { file, line: index + 1, key, part };
+  }
+}
+
+const TELLING = /token|secret|passw|signature|credential|auth|(^|[_-])(api)?key$|^(code|sig|pwd)$/i;
+
+/** Which part of a URL looks like a token, as people say it; undefined where none does. */
+export function tokenPart(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { username, password, pathname, searchParams, hash } = new URL(text);
+  if (username !== '' || password !== '') return 'user info';
+  const isTelling = ([name, value]: [string, string]) =>
+    value !== '' && (TELLING.test(name) || isRandom(value));
+  if ([...searchParams].some(isTelling)) return 'query';
+  if (isRandom(hash.slice(1))) return 'fragment';
+  return pathname.split('/').some(isRandom) ? 'path' : undefined;
+}
+
+/** True where nobody would have typed it: a UUID, or a long run of letters and digits, or of letters in both cases. */
+function isRandom(text: string): boolean {
+  if (/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i.test(text)) return true;
+  const runs = text.match(/[A-Za-z\d]{16,}/g) ?? [];
+  return runs.some((run) => (/\d/.test(run) ? /[A-Za-z]/.test(run) : run.length >= 20 && hasMixedCase(run)));
+}
+
+/** More capitals than the words of a name in camel case would have. */
+function hasMixedCase(run: string): boolean {
+  const turns = run.match(/[a-z][A-Z]|[A-Z]{2}/g) ?? [];
+  return /[a-z]/.test(run) && turns.length * 5 > run.length;
+}
