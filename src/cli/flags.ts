@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseAddress } from '../manifests/resource.ts';
+import { isGlob, parseAddress } from '../manifests/resource.ts';
 import type {
   LockOptions,
   PlanningOptions,
@@ -22,7 +22,11 @@ export interface PlanFlags extends PlanningOptions {
 
 export function withSelection(command: Command): Command {
   return command
-    .option('--target <address>', 'only this resource and what it refers to (repeatable)', collectAddress)
+    .option(
+      '--target <address>',
+      'only this resource, or those that a glob such as Agent/support-* matches, and what they refer to (repeatable)',
+      collectTarget,
+    )
     .option('--selector <labels>', 'only resources with these labels, as key=value,key=value', parseLabels);
 }
 
@@ -149,6 +153,11 @@ export function address(text: string): string {
 /** For arguments and flags that may stand there several times. */
 export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), address(text)];
+}
+
+/** An address, or a glob of addresses. */
+function collectTarget(text: string, earlier: readonly string[] | undefined): string[] {
+  return isGlob(text) ? [...(earlier ?? []), text] : collectAddress(text, earlier);
 }
 
 function collectAddressOrAll(text: string, earlier: readonly string[] | undefined): string[] {

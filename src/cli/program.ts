@@ -23,6 +23,7 @@ import { defineStatus } from './commands/status.ts';
 import { defineValidate } from './commands/validate.ts';
 import { defineRollback, defineVersions } from './commands/versions.ts';
 import { defineWatch } from './commands/watch.ts';
+import { defineWorkspace } from './commands/workspace.ts';
 import type { Start } from './context.ts';
 import { collectText } from './flags.ts';
 import { helpLayout } from './help.ts';
@@ -48,7 +49,7 @@ const groups = {
   'Compare and restore:': [defineDiff, defineAccept, defineVersions, defineRollback],
   'Adopt and move:': [defineImport, defineExport, defineMigrate],
   'State:': [defineState, defineOrphans, defineRecover],
-  'Look up:': [defineGet, defineGraph, defineExplain, defineSchema],
+  'Look up:': [defineWorkspace, defineGet, defineGraph, defineExplain, defineSchema],
   'Tools:': [defineFmt, defineEmulator, defineCompletion],
 };
 

@@ -53,13 +53,16 @@ export function suggestChoices(command: Command): void {
   for (const child of command.commands) suggestChoices(child);
 }
 
+type Choice = string | readonly string[];
+
 function takeOneOf(each: Option | Argument, choices: readonly string[]): void {
-  const parse = (given: string): string => {
-    if (choices.includes(given)) return given;
+  const parse = (given: string, earlier: Choice | undefined): Choice => {
+    const before = Array.isArray(earlier) ? earlier : [];
+    if (choices.includes(given)) return each.variadic ? [...before, given] : given;
     throw new InvalidArgumentError(`It takes ${choices.join(', ')}${suggested(given, choices)}`);
   };
-  if (each instanceof Argument) each.argParser(parse);
-  else each.argParser(parse);
+  if (each instanceof Argument) each.argParser<Choice>(parse);
+  else each.argParser<Choice>(parse);
 }
 
 function suggested(given: string, choices: readonly string[]): string {

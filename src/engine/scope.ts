@@ -1,4 +1,5 @@
-import type { Address, Resource } from '../manifests/resource.ts';
+import picomatch from 'picomatch';
+import { type Address, isGlob, type Resource } from '../manifests/resource.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
@@ -14,7 +15,7 @@ export interface Selection {
 }
 
 /**
- * The addresses that a run is about: those selected, with everything that they refer to unless they are meant alone; undefined for all. A target may be a
+ * The addresses that a run is about: those selected, with everything that they refer to unless they are meant alone; undefined for all. A target may be a glob, or a
  * name that a resource had before. What the state knows and no manifest declares has no labels: only a target reaches it.
  * @throws UserError for a target that neither the manifests nor the state know, and for labels that nothing has.
  */
@@ -26,7 +27,8 @@ export function scopeOf(
   if (targets.length === 0 && wanted.length === 0) return undefined;
   const declared = new Map(resources.map((resource) => [resource.address, resource]));
   const known = new Set([...declared.keys(), ...state.resources.keys(), ...state.pending.keys()]);
-  refuseUnknown(targets, { known, option: '--target' });
+  const named = targets.flatMap((target) => (isGlob(target) ? matching(target, known) : [target]));
+  refuseUnknown(named, { known, option: '--target' });
 
   const hasLabels = (resource: Resource): boolean =>
     wanted.every(([key, value]) => Object.hasOwn(resource.labels, key) && resource.labels[key] === value);
@@ -44,7 +46,7 @@ export function scopeOf(
   for (const { kind, address, previousNames } of resources) {
     for (const name of previousNames) renamed.set(`${kind}/${name}`, address);
   }
-  const current = targets.map((target) => (declared.has(target) ? target : (renamed.get(target) ?? target)));
+  const current = named.map((target) => (declared.has(target) ? target : (renamed.get(target) ?? target)));
   const open = [...current, ...labelled];
   for (const address of open) {
     if (scope.has(address)) continue;
@@ -53,6 +55,16 @@ export function scopeOf(
     if (resource !== undefined && !alone) open.push(...dependenciesOf(resource, addresses));
   }
   return scope;
+}
+
+/** @throws UserError for a glob that matches nothing. */
+function matching(glob: string, known: ReadonlySet<Address>): Address[] {
+  const matches = picomatch(glob, { dot: true });
+  const found = [...known].filter((address) => matches(address));
+  if (found.length > 0) return found;
+  throw new UserError(`--target ${glob} matches no resource`, {
+    hint: 'A glob is of addresses, Kind/name: Agent/support-* or PhoneNumber/*.',
+  });
 }
 
 /** @throws UserError for an address that is not known, with the nearest that is. */

@@ -52,3 +52,8 @@ export function kindOf(address: Address): string {
 export function recordKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
+
+/** True for what may name several addresses: none of these characters can be in one. */
+export function isGlob(text: string): boolean {
+  return /[*?[\]{}!()]/.test(text);
+}

@@ -37,5 +37,5 @@ export function diffMarkdown(diff: DiffDocument): string {
     ({ address, paths }) => `- ${markdownCode(address)}: ${paths.map(markdownCode).join(', ')}`,
   );
   page.addList(`#### Not known\n\n${markdownText(UNKNOWN_EXPLANATION)}`, unknown, 1);
-  return page.text(`voxform diff --workspace ${first.name} --workspace ${second.name}`);
+  return page.text(`voxform diff ${first.name} ${second.name}`);
 }

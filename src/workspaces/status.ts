@@ -1,22 +1,6 @@
 import { isNotApplied, type PlannedResource } from '../engine/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
-
-/** How a resource stands. Only the first two need nobody. */
-export type Standing =
-  | 'in sync'
-  /** In sync as far as memory tells: the platform does not show some of it. */
-  | 'unverified'
-  /** Applied, and what callers hear is older: somebody must publish it. */
-  | 'unpublished'
-  /** Sent, and the platform kept its own value of some of it. */
-  | 'not applied'
-  | 'drifted'
-  /** The manifest changed, or was never applied. */
-  | 'changed'
-  | 'undeclared'
-  | 'manual'
-  | 'blocked'
-  | 'unknown';
+import type { Standing } from './standings.ts';
 
 export interface ResourceStatus {
   readonly address: Address;

@@ -7,6 +7,7 @@ import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './wor
 /** A person at a terminal who gives these answers, one to each question. */
 async function answering(workspace: TestWorkspace, args: readonly string[], answers: readonly string[]) {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const interrupts = new Interrupts(() => undefined);
   const left = [...answers];
   const texts = { out: '', asked: '' };
   const stdout = new Writable({
@@ -19,7 +20,11 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
     new Writable({
       write(chunk, _, done) {
         texts.asked += String(chunk);
-        if (/(quit|answer): $/.test(String(chunk))) stdin.write(`${left.shift() ?? 'quit'}\n`);
+        if (/(quit|answer): $/.test(String(chunk))) {
+          const answer = left.shift() ?? 'quit';
+          if (answer === 'Ctrl-C') interrupts.raise('SIGINT');
+          else stdin.write(`${answer}\n`);
+        }
         done();
       },
     }),
@@ -32,7 +37,7 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
     stdin: () => stdin,
     stdout,
     stderr,
-    interrupts: new Interrupts(() => undefined),
+    interrupts,
     now: () => new Date('2030-01-01T00:00:00Z'),
   });
   const taken = JSON.parse(texts.out.slice(texts.out.indexOf('{'))) as {
@@ -66,6 +71,17 @@ async function made({ emulator }: TestWorkspace): Promise<Record<'a' | 'b' | 'c'
 }
 
 describe('recover at a terminal', () => {
+  it('keeps the answers that were given before Ctrl-C, and asks for the others the next time', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const ids = await made(workspace);
+    const args = ['recover', '--output', 'json'];
+    const first = await answering(workspace, args, ['yes', 'no', 'Ctrl-C']);
+    expect(first).toMatchObject({ code: 130, taken: { 'Agent/a': ids.a, 'Agent/b': null, 'Agent/c': null } });
+    expect(first.asked).toContain('1 answer kept; run voxform recover again for the rest');
+    const second = await answering(workspace, args, ['yes', 'yes']);
+    expect(second).toMatchObject({ code: 0, left: [], taken: { 'Agent/b': ids.b, 'Agent/c': ids.c } });
+  });
+
   it.each([
     [['yes', 'no', 'yes'], ['a', 'c'], 0],
     [['no', 'all'], ['b', 'c'], 0],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { command } from '../trust/in-process.ts';
 import { ENV, type TwoWorkspaces, twoWorkspaces } from '../workspaces/two-workspaces.ts';
 import { agentManifest } from './workspace.ts';
 
@@ -31,6 +32,21 @@ function problemsOf(schema: string, value: unknown): unknown {
   validate(value);
   return validate.errors;
 }
+
+it('lists the workspaces, the one that is used marked, and no key', async () => {
+  const { stdout } = await command(['workspace', 'list', '--output', 'json'], {
+    cwd: two.folder.root,
+    env: { STAGING_KEY: ENV.STAGING_KEY },
+  });
+  const listed = JSON.parse(stdout) as readonly Record<string, unknown>[];
+  expect(listed.map(({ name, api_key_set: isSet }) => [name, isSet])).toEqual([
+    ['staging', true],
+    ['production', false],
+  ]);
+  const text = await two.run(['workspace', 'list', '-w', 'production'], ENV);
+  expect(text.stdout).toMatch(/^\* +production +\S+ +http:\S+ +PRODUCTION_KEY$/m);
+  expect(text.stdout + stdout).not.toContain(ENV.PRODUCTION_KEY);
+});
 
 describe('what is refused', () => {
   it.each([
@@ -64,6 +80,7 @@ describe('what is refused', () => {
       says: 'VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY override',
     },
     { reason: 'a diff of one', args: ['diff', '-w', 'staging'], says: 'and 1 is named' },
+    { reason: 'a diff of three', args: ['diff', 'staging', 'production', '-w', 'x'], says: '3 are named' },
     { reason: 'a diff of nothing', args: ['diff'], says: 'and none is named' },
   ])('is $reason', async ({ args, env, says }) => {
     const { code, stdout, stderr } = await two.run(args, env);

@@ -14,6 +14,38 @@ interface Row {
 }
 
 describe('status', () => {
+  it('shows the kinds and standings that are asked for alone', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const shown = async (...flags: readonly string[]) => {
+      const { stdout, code } = await workspace.run(
+        'status',
+        '--output',
+        'json',
+        '--detailed-exitcode',
+        ...flags,
+      );
+      return [code, ...(JSON.parse(stdout) as Row[]).map(({ address }) => address)];
+    };
+    expect(await shown('--kind', 'WorkspaceUser')).toEqual([2, 'WorkspaceUser/ann']);
+    expect(await shown('--only', 'changed', 'drifted')).toEqual([2, 'Agent/day', 'Agent/night']);
+    expect(await shown('--only', 'manual', '--only', 'in-sync', '--kind', 'Agent')).toEqual([0]);
+    expect(await shown('--target', '*/n*')).toEqual([2, 'Agent/night']);
+    expect((await workspace.run('status', '--only', 'drifted')).stdout).toBe('No resource matches.\n');
+    for (const [flags, says] of [
+      [['--only', 'drift'], 'did you mean "drifted"'],
+      [['--kind', 'Agnet'], 'unknown kind "Agnet"; did you mean "Agent"'],
+      [['--only', 'manual', '--wait-published'], 'do not go together'],
+    ] as const) {
+      const { code, stderr } = await workspace.run('status', ...flags);
+      expect([code, stderr]).toEqual([64, expect.stringContaining(says)]);
+    }
+    const idle = await workspace.run('plan', '--target', 'Webhook/*');
+    expect([idle.code, idle.stderr]).toEqual([
+      1,
+      expect.stringContaining('--target Webhook/* matches no resource'),
+    ]);
+  });
+
   it('says of each resource how it stands, and writes nothing', async () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard } = workspace.emulator;

@@ -149,7 +149,7 @@ describe('a diff of two workspaces', () => {
     });
     expect(at(document, 'Webhook/hook')).toMatchObject({ verdict: 'only_second', declared: false });
 
-    const turned = await diffOf(two, ['-w', 'production', '-w', 'staging']);
+    const turned = await diffOf(two, ['production', 'staging']);
     expect(turned.summary).toMatchObject({ only_first: 2, only_second: 0, undeclared: 2 });
 
     const text = await two.run(['diff', ...NAMES, '--detailed-exitcode'], ENV);

@@ -16,17 +16,20 @@ import { inEach } from './several.ts';
 type DiffFormat = 'text' | 'json' | 'markdown';
 
 export interface DiffOptions extends PlatformFlags {
+  /** Workspaces, in addition to those of --workspace. */
+  readonly named: readonly string[];
   readonly output: DiffFormat;
   readonly detailedExitcode?: boolean;
 }
 
 export async function diff(context: Context, options: DiffOptions): Promise<number> {
-  const { workspaces, terminal, log } = context;
+  const { terminal, log } = context;
+  const workspaces = [...new Set([...context.workspaces, ...options.named])];
   if (workspaces.length !== 2) {
     const named =
       workspaces.length === 0 ? 'none is' : `${workspaces.length} ${workspaces.length === 1 ? 'is' : 'are'}`;
     throw new UserError(`diff compares two workspaces, and ${named} named`, {
-      hint: 'Name both: voxform diff --workspace staging --workspace production',
+      hint: 'Name both: voxform diff staging production',
       exitCode: ExitCode.usage,
     });
   }

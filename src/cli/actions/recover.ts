@@ -1,4 +1,5 @@
 import { kinds, lookups } from '../../kinds/index.ts';
+import { plural } from '../../output/action-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import {
   evidenceText,
@@ -10,7 +11,7 @@ import {
 import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts';
 import type { Match } from '../../workspaces/recover/matches.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../workspaces/recover/recover-state.ts';
@@ -78,18 +79,30 @@ export async function recover(context: Context, options: RecoverOptions): Promis
       );
     throw error;
   }
-  if (context.interrupts.exitCode !== undefined) return context.interrupts.exitCode;
+  const interrupted = context.interrupts.exitCode;
+  if (interrupted !== undefined && taken.size === 0) return interrupted;
   if (begins) {
     const { lockTimeout, allowOlderState = false } = options;
     const lock = { lockTimeout, allowOlderState };
-    const kept = await recordRecovery(opened, { recovery, taken, isLost, ...lock, now: context.now });
+    const recording = interrupted === undefined ? opened : uninterrupted(context, opened);
+    const kept = await recordRecovery(recording, { recovery, taken, isLost, ...lock, now: context.now });
     if (kept !== undefined) context.log.info(`What was left of the earlier state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
   const told: Recovered = { ...recovery, unanswered, taken, kinds, workspaceFlag: opened.workspaceFlag };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
-  return ExitCode.ok;
+  if (interrupted === undefined) return ExitCode.ok;
+  context.log.warn(
+    `interrupted: ${plural(taken.size, 'answer')} kept; run voxform recover again for the rest`,
+  );
+  return interrupted;
+}
+
+/** The signal ended the questions; what was answered is still recorded. A second one ends the process. */
+function uninterrupted(context: Context, opened: OpenWorkspace): OpenWorkspace {
+  const never = new AbortController().signal;
+  return new OpenWorkspace({ ...context, interrupts: { stop: never, requests: never } }, opened);
 }
 
 /** The records that a person, or `--auto-approve`, agrees to, by address. */

@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { kinds, lookups } from '../../kinds/index.ts';
+import { unknownKind } from '../../manifests/envelope.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { failureText } from '../../output/several/failures.ts';
 import { type Column, renderTable } from '../../output/table.ts';
@@ -14,6 +16,8 @@ import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
 export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags {
   readonly output: 'text' | 'json';
+  readonly kind?: readonly string[];
+  readonly only?: readonly string[];
   readonly detailedExitcode?: boolean;
   readonly waitPublished?: boolean;
   readonly timeout: number;
@@ -30,6 +34,7 @@ interface WorkspaceStatus {
 const PAUSE = 5_000;
 
 export async function status(context: Context, options: StatusOptions): Promise<number> {
+  refuseOdd(options);
   const deadline = context.now().getTime() + options.timeout * 1000;
   const look = (opened: OpenWorkspace) => statusIn(context, opened, { options, deadline });
   const several = severalNamed(context, options);
@@ -41,8 +46,17 @@ export async function status(context: Context, options: StatusOptions): Promise<
   const found = await look(await openWorkspace(context, { requireKey: true }));
   const { terminal } = context;
   if (options.output === 'json') terminal.out(jsonText(found.resources));
-  else terminal.out(table([found], context));
+  else terminal.out(table([found], context, { options }));
   return codeFor(context, [found], options);
+}
+
+function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
+  for (const each of kind) {
+    if (!kinds.has(each))
+      throw new UserError(unknownKind(each, { kinds, lookups }), { exitCode: ExitCode.usage });
+  }
+  if (only !== undefined && waitPublished)
+    throw new UserError('--only and --wait-published do not go together', { exitCode: ExitCode.usage });
 }
 
 interface Looking {
@@ -58,12 +72,13 @@ async function statusIn(
   { options, deadline }: Looking,
 ): Promise<WorkspaceStatus> {
   const { log, interrupts, now } = context;
+  const { kind, only } = options;
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, refresh: true, evenIfAll: true };
     const look = async (given: Prepared): Promise<ResourceStatus[]> => {
       const progress = progressFor(context);
       const { plan } = await planAll(context, { ...given, opened, progress, flags });
-      return statusOf(plan.document.resources);
+      return statusOf(plan.document.resources.filter(({ kind: each }) => kind?.includes(each) ?? true));
     };
     let resources = await look(prepared);
     while (options.waitPublished && resources.some(({ unpublished }) => unpublished)) {
@@ -76,7 +91,8 @@ async function statusIn(
       resources = await look({ ...prepared, ahead: undefined });
     }
     const { name, workspaceId } = opened.workspace;
-    return { workspace: name, workspace_id: workspaceId, resources };
+    const shown = resources.filter(({ status }) => only?.includes(status.replace(' ', '-')) ?? true);
+    return { workspace: name, workspace_id: workspaceId, resources: shown };
   });
 }
 
@@ -96,25 +112,36 @@ function codeFor(
 function printSeveral(
   context: Context,
   { done, failures }: Reported<WorkspaceStatus>,
-  { output }: StatusOptions,
+  options: StatusOptions,
 ): void {
   const { terminal } = context;
+  const { output } = options;
   if (output === 'json') {
     const statuses = { format_version: 1, voxform_version: VERSION, statuses: done, failures };
     terminal.out(jsonText(statuses));
     return;
   }
   const parts = [
-    ...(done.length === 0 ? [] : [table(done, context, { titled: true })]),
+    ...(done.length === 0 ? [] : [table(done, context, { titled: true, options })]),
     ...failures.map((failure) => failureText(failure, terminal.style)),
   ];
   terminal.out(parts.join('\n'));
 }
 
-function table(found: readonly WorkspaceStatus[], { terminal }: Context, { titled = false } = {}): string {
+interface TableOptions {
+  readonly titled?: boolean;
+  readonly options: StatusOptions;
+}
+
+function table(
+  found: readonly WorkspaceStatus[],
+  { terminal }: Context,
+  { titled = false, options: { kind, only } }: TableOptions,
+): string {
   const rows = found.flatMap(({ workspace, resources }) =>
     resources.map(({ address, status, detail }) => [...(titled ? [workspace] : []), address, status, detail]),
   );
+  if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
   if (rows.length === 0) return 'The manifests declare nothing, and the state holds nothing.\n';
   const columns: Column[] = [
     ...(titled ? [{ title: 'WORKSPACE', whole: true }] : []),

@@ -1,4 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { standings } from '../../workspaces/standings.ts';
 import type { StatusOptions } from '../actions/status.ts';
 import type { Start } from '../context.ts';
 import { outputOption, parseSeconds, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
@@ -10,6 +11,12 @@ export function defineStatus(program: Command, start: Start): void {
       'Says of each resource whether it is in sync, drifted, unverified, not applied by the platform, manual or unknown, and whether its draft is newer than its published version. Changes nothing.',
     )
     .addOption(outputOption(['text', 'json']))
+    .option('--kind <kinds...>', 'only resources of these kinds')
+    .addOption(
+      new Option('--only <standings...>', 'only resources that stand so').choices(
+        standings.map((standing) => standing.replace(' ', '-')),
+      ),
+    )
     .option('--detailed-exitcode', 'exit with 2 when anything is not in sync')
     .option('--wait-published', 'look again until every agent is published; exit with 1 when time is up')
     .option('--timeout <duration>', 'how long to wait', parseSeconds, 600)

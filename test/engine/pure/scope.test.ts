@@ -34,6 +34,16 @@ describe('what a run is about', () => {
   it.each([
     { reason: 'a target alone', targets: ['Agent/a'], addresses: ['Agent/a'] },
     {
+      reason: 'a glob of what the state alone has',
+      targets: ['*/l*'],
+      addresses: ['Agent/left', 'Agent/lost'],
+    },
+    {
+      reason: 'a glob with all that its matches refer to',
+      targets: ['PhoneNumber/*'],
+      addresses: ['Agent/a', 'Agent/b', 'PhoneNumber/n'],
+    },
+    {
       reason: 'a target with all that it refers to',
       targets: ['PhoneNumber/n'],
       addresses: ['Agent/a', 'Agent/b', 'PhoneNumber/n'],

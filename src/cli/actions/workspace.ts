@@ -1,0 +1,48 @@
+import path from 'node:path';
+import { jsonText } from '../../output/json-text.ts';
+import { renderTable } from '../../output/table.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { overrides } from '../../project/overrides.ts';
+import { openProject } from '../../workspaces/open-workspace.ts';
+import type { Context } from '../context.ts';
+
+export interface WorkspaceListOptions {
+  readonly output: 'text' | 'json';
+}
+
+export async function listWorkspaces(context: Context, { output }: WorkspaceListOptions): Promise<number> {
+  const { terminal, env, workspace } = context;
+  const { root, workspaces, defaultWorkspace } = await openProject(context);
+  const names = Object.keys(workspaces);
+  const only = names.length === 1 ? names[0] : undefined;
+  const selected = workspace ?? overrides(env).workspace ?? defaultWorkspace ?? only;
+  const rows = Object.values(workspaces).map(({ name, workspaceId, baseUrl, state, apiKey }) => ({
+    name,
+    selected: name === selected,
+    workspace_id: workspaceId === '' ? null : workspaceId,
+    base_url: baseUrl === '' ? null : baseUrl,
+    state: path.relative(root, state.path),
+    api_key: apiKey.name,
+    api_key_set: apiKey.isSet,
+  }));
+  if (output === 'json') {
+    terminal.out(jsonText(rows));
+    return ExitCode.ok;
+  }
+  const columns = [
+    { title: '', whole: true },
+    { title: 'NAME', whole: true },
+    { title: 'WORKSPACE ID', whole: true },
+    { title: 'BASE URL' },
+    { title: 'API KEY' },
+  ];
+  const lines = rows.map((row) => [
+    row.selected ? '*' : ' ',
+    row.name,
+    row.workspace_id ?? '-',
+    row.base_url ?? '-',
+    `${row.api_key}${row.api_key_set ? '' : ' (not set)'}`,
+  ]);
+  terminal.out(renderTable(columns, lines, terminal.tableStyle));
+  return ExitCode.ok;
+}
