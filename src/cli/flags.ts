@@ -15,8 +15,13 @@ export interface WorkspacesFlags {
   readonly allWorkspaces?: boolean;
 }
 
+/** Of commands whose results say once what many resources share. */
+export interface FullFlag {
+  readonly full?: boolean | undefined;
+}
+
 /** The flags of plan and apply. */
-export interface PlanFlags extends PlanningOptions {
+export interface PlanFlags extends PlanningOptions, FullFlag {
   readonly strict?: boolean;
 }
 
@@ -51,6 +56,10 @@ export function withPlanning(command: Command): Command {
   )
     .option('--retry-ignored', 'send again the fields that the platform did not apply')
     .option('--strict', 'exit with 1 when something is manual, blocked, unknown or not applied');
+}
+
+export function withFull(command: Command): Command {
+  return command.option('--full', 'list identical changes, warnings and adoptions for each resource');
 }
 
 export function withReplacing(command: Command): Command {

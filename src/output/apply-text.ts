@@ -2,6 +2,7 @@ import type { PlannedResource } from '../engine/plan-document.ts';
 import type { ApplyReport } from '../engine/report.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import { named } from './named.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -11,16 +12,16 @@ import { visible } from './visible.ts';
 const widestAddress = 36;
 
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
-export function renderApply(report: ApplyReport, style: Style): string {
+export function renderApply(
+  report: ApplyReport,
+  style: Style,
+  { full = false }: { readonly full?: boolean | undefined } = {},
+): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
   const parts = [
-    renderDone(applied, style),
-    list(
-      'Skipped',
-      applied.flatMap((entry) => renderSkipped(entry, style)),
-      style.bold,
-    ),
+    renderDone(applied, { style, full }),
+    list('Skipped', renderSkipped(applied, { style, full }), style.bold),
     list(
       'Failed',
       applied.flatMap((entry) => renderFailed(entry, style)),
@@ -31,33 +32,66 @@ export function renderApply(report: ApplyReport, style: Style): string {
       leftIn(report).map((resource) => renderPending(resource, style)),
       style.bold,
     ),
-    renderWarnings(report.warnings, style, { verbose: false }),
+    renderWarnings(report.warnings, style, { full }),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** A line each, in columns. */
-function renderDone(applied: readonly Applied[], style: Style): string {
-  const rows = applied.flatMap(({ resource, result }) => {
+interface Layout {
+  readonly style: Style;
+  readonly full: boolean;
+}
+
+/** Of many updates and adoptions it is enough to know which; of everything else the id is told. */
+const fewestTogether = 12;
+
+/** A line each, in columns; of many that changed nothing but fields, a paragraph. */
+function renderDone(applied: readonly Applied[], { style, full }: Layout): string {
+  const done = applied.filter(({ result }) => result.status === 'done');
+  const together = (['adopt', 'update'] as const).flatMap((action) => {
+    const members = done.filter(({ resource }) => resource.action === action);
+    return full || members.length < fewestTogether ? [] : [{ action, members }];
+  });
+  const lines = renderLines(
+    done.filter(({ resource }) => !together.some(({ action }) => action === resource.action)),
+    style,
+  );
+  const paragraphs = together.map(({ action, members }) => {
+    const { symbol, done: word } = actionWords[action];
+    const lead = `${style.action[action](pad(symbol, 3, 'right'))} ${members.length} ${word}:`;
+    return `${lead}\n${style.prose(named(members.map(({ resource }) => resource.address)), { indent: 6 })}`;
+  });
+  return [lines, ...paragraphs].filter((part) => part !== '').join('\n');
+}
+
+function renderLines(done: readonly Applied[], style: Style): string {
+  const rows = done.flatMap(({ resource, result }) => {
     if (result.status !== 'done') return [];
-    const { symbol, done } = actionWords[resource.action];
+    const { symbol, done: word } = actionWords[resource.action];
     const mark = style.action[resource.action](pad(symbol, 3, 'right'));
-    return [{ mark, address: visible(resource.address), done, id: visible(result.id ?? resource.id ?? '') }];
+    return [{ mark, address: visible(resource.address), word, id: visible(result.id ?? resource.id ?? '') }];
   });
   const widest = Math.min(widestAddress, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
-  const longest = Math.max(0, ...rows.map(({ done }) => done.length));
+  const longest = Math.max(0, ...rows.map(({ word }) => word.length));
   return rows
-    .map(({ mark, address, done, id }) =>
-      `${mark} ${pad(address, widest)}  ${pad(done, longest)}  ${style.dim(id)}`.trimEnd(),
+    .map(({ mark, address, word, id }) =>
+      `${mark} ${pad(address, widest)}  ${pad(word, longest)}  ${style.dim(id)}`.trimEnd(),
     )
     .join('\n');
 }
 
-function renderSkipped({ resource, result }: Applied, style: Style): string[] {
-  if (result.status !== 'skipped') return [];
-  return [style.prose(`${resource.address}: ${result.because}`, { indent: 2, lead: '- ' })];
+/** A paragraph for each reason. */
+function renderSkipped(applied: readonly Applied[], { style, full }: Layout): string[] {
+  const skipped = applied.flatMap(({ resource: { address }, result }) =>
+    result.status === 'skipped' ? [{ address, because: result.because }] : [],
+  );
+  return [...Map.groupBy(skipped, ({ because }) => because)].flatMap(([because, members]) => {
+    const names = members.map(({ address }) => address);
+    const said = full ? names : [named(names)];
+    return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
+  });
 }
 
 function renderFailed({ resource, result }: Applied, style: Style): string[] {

@@ -9,7 +9,7 @@ import {
   unknownFields,
 } from './diff-words.ts';
 import { renderFields } from './fields-text.ts';
-import { detailIndent, renderRemark } from './resource-text.ts';
+import { detailIndent, renderRemark } from './resource-lines.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { visible } from './visible.ts';

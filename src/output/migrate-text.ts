@@ -5,6 +5,7 @@ import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
 import { haltOf } from './apply-words.ts';
+import { named } from './named.ts';
 import { kindCounts } from './plural.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
@@ -25,22 +26,23 @@ export interface MigrationView {
   readonly plan: PlanDocument | undefined;
   /** Files of the project that are written first, relative to it. */
   readonly files: readonly string[];
-  readonly verbose: boolean;
+  /** Names every address where something holds for many. */
+  readonly full: boolean;
 }
 
 /** What a migration meets and what it would do: a checklist and a count. */
 export function migrationText(view: MigrationView, style: Style): string {
-  const { from, to, before, plan, files, verbose } = view;
+  const { from, to, before, plan, files, full } = view;
   const of = (moment: ChecklistItem['moment']) => before.filter((item) => item.moment === moment);
   const parts = [
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
-    section('First: nothing is written before this is done', of('must'), { style, verbose, box: true }),
+    section('First: nothing is written before this is done', of('must'), { style, full, box: true }),
     section('Before, or later: what needs it waits, and the rest goes ahead', of('waits'), {
       style,
-      verbose,
+      full,
       box: true,
     }),
-    section('Good to know', of('know'), { style, verbose, box: false }),
+    section('Good to know', of('know'), { style, full, box: false }),
     filesText(files, style),
     plan === undefined ? '' : planText(plan, style),
   ];
@@ -85,15 +87,15 @@ export interface MigrationResult {
   readonly after: readonly ChecklistItem[];
   readonly from: string;
   readonly to: string;
-  readonly verbose: boolean;
+  readonly full: boolean;
 }
 
 /** What a migration did, and the checklist of what is left to people. */
-export function migratedText({ report, after, from, to, verbose }: MigrationResult, style: Style): string {
+export function migratedText({ report, after, from, to, full }: MigrationResult, style: Style): string {
   const parts = [
-    report === undefined ? '' : outcomeText(report, style),
-    report === undefined ? '' : renderWarnings(report.warnings, style, { verbose }),
-    section(`Left to do by hand, to move from ${from} to ${to}`, after, { style, verbose, box: true }),
+    report === undefined ? '' : outcomeText(report, full, style),
+    report === undefined ? '' : renderWarnings(report.warnings, style, { full }),
+    section(`Left to do by hand, to move from ${from} to ${to}`, after, { style, full, box: true }),
     report === undefined ? '' : closing(report, to, style),
   ];
   return parts
@@ -102,7 +104,7 @@ export function migratedText({ report, after, from, to, verbose }: MigrationResu
     .join('\n');
 }
 
-function outcomeText({ plan, results }: ApplyReport, style: Style): string {
+function outcomeText({ plan, results }: ApplyReport, full: boolean, style: Style): string {
   const lines: string[] = [];
   const skipped = new Map<string, Address[]>();
   for (const { address } of plan.resources) {
@@ -116,7 +118,7 @@ function outcomeText({ plan, results }: ApplyReport, style: Style): string {
     }
   }
   const passed = [...skipped].map(([because, addresses]) =>
-    style.prose(`${named(addresses, false)}: ${because}`, { indent: 2, lead: '- ' }),
+    style.prose(`${named(addresses, full)}: ${because}`, { indent: 2, lead: '- ' }),
   );
   return [
     ...(lines.length === 0 ? [] : [style.bold(style.error('Failed')), ...lines]),
@@ -153,7 +155,7 @@ function closing(report: ApplyReport, to: string, style: Style): string {
 
 interface SectionOptions {
   readonly style: Style;
-  readonly verbose: boolean;
+  readonly full: boolean;
   /** True where each item can be ticked off. */
   readonly box: boolean;
 }
@@ -161,7 +163,7 @@ interface SectionOptions {
 function section(
   heading: string,
   items: readonly ChecklistItem[],
-  { style, verbose, box }: SectionOptions,
+  { style, full, box }: SectionOptions,
 ): string {
   if (items.length === 0) return '';
   const lines = items.flatMap(({ text, addresses }) => {
@@ -169,15 +171,7 @@ function section(
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];
-    return [line, style.prose(named(addresses, verbose), { indent: 2 + lead.length, format: style.dim })];
+    return [line, style.prose(named(addresses, box || full), { indent: 2 + lead.length, format: style.dim })];
   });
   return [style.bold(heading), ...lines].join('\n');
-}
-
-const MOST_NAMED = 3;
-
-function named(addresses: readonly Address[], verbose: boolean): string {
-  const shown = verbose || addresses.length <= MOST_NAMED + 1 ? addresses : addresses.slice(0, MOST_NAMED);
-  const more = addresses.length - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -2,7 +2,8 @@ import type { Action, PlanDocument, PlannedResource } from '../engine/plan-docum
 import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { renderRemarks } from './remarks-text.ts';
-import { headLine, type ResourceGroup, renderGroup, renderRemark } from './resource-text.ts';
+import { headLine, renderRemark } from './resource-lines.ts';
+import { type ResourceGroup, renderGroup } from './resource-text.ts';
 import { type Style, sentences } from './style.ts';
 import { visible } from './visible.ts';
 
@@ -11,20 +12,22 @@ export interface PlanTextOptions {
   readonly verbose?: boolean;
   /** Says where the plan is of even where it holds nothing. */
   readonly headed?: boolean;
+  /** Says of each resource what many share. */
+  readonly full?: boolean | undefined;
 }
 
 /** A plan for a person to read: groups by action, a line a field, what else is to be known, and a closing count. */
 export function renderPlanText(
   plan: PlanDocument,
   style: Style,
-  { verbose = false, headed = false }: PlanTextOptions = {},
+  { verbose = false, headed = false, full = verbose }: PlanTextOptions = {},
 ): string {
   const of = byAction(plan.resources);
   const views = { secrets: createSecretNumbers(), verbose };
   const body = [
-    ...shownActions.map((action) => renderGroup(groupOf(action, of(action)), { style, views })),
+    ...shownActions.map((action) => renderGroup(groupOf(action, of(action)), { style, views, full })),
     renderUnchanged(of('noop'), style, verbose),
-    renderRemarks(plan, style, { verbose }),
+    renderRemarks(plan, style, { full }),
   ].filter((part) => part !== '');
   const heading = body.length === 0 && !headed ? [] : [renderHeading(plan, style)];
   return `${[...heading, ...body, closing(plan, style)].join('\n\n')}\n`;

@@ -1,11 +1,10 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan-document.ts';
+import { named } from './named.ts';
 import type { Style } from './style.ts';
 
-/** How many addresses are named where one remark holds for many. */
-const named = 3;
-
 interface RemarkOptions {
-  readonly verbose: boolean;
+  /** Names every address where a remark holds for many. */
+  readonly full: boolean;
 }
 
 /** What a plan says besides its changes: notes on unchanged resources, guards that would stop an apply, and warnings. */
@@ -51,14 +50,12 @@ function noopNotes({ resources }: PlanDocument): PlanWarning[] {
 function renderAll(
   remarks: readonly PlanWarning[],
   style: Style,
-  { verbose, lead }: RemarkOptions & { readonly lead: string },
+  { full, lead }: RemarkOptions & { readonly lead: string },
 ): string[] {
   const byMessage = Map.groupBy(remarks, ({ message }) => message);
   return [...byMessage].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [address]));
-    const shown = verbose || addresses.length <= named + 1 ? addresses : addresses.slice(0, named);
-    const rest = addresses.length - shown.length;
-    const who = shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+    const who = named(addresses, full);
     return style.prose(who === '' ? message : `${who}: ${message}`, { indent: 2, lead });
   });
 }

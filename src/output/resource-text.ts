@@ -1,18 +1,26 @@
-import type { Action, PlannedResource } from '../engine/plan-document.ts';
-import { type FieldViewOptions, fieldViews } from './field-view.ts';
+import type { PlannedResource } from '../engine/plan-document.ts';
+import { plural } from './action-words.ts';
+import { compacted, type Said } from './compact.ts';
+import type { FieldViewOptions } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
+import { named } from './named.ts';
+import {
+  detailIndent,
+  headLine,
+  type Mark,
+  renderRemark,
+  renderStep,
+  symbolWidth,
+} from './resource-lines.ts';
+import { renderList } from './resource-list.ts';
 import { routeRemarks } from './route-words.ts';
-import type { Format, Style } from './style.ts';
-import { displayWidth, pad } from './text-width.ts';
-import { visible } from './visible.ts';
+import type { Style } from './style.ts';
+import { pad } from './text-width.ts';
 
 /** Resources under one heading. */
-export interface ResourceGroup {
+export interface ResourceGroup extends Mark {
   readonly heading: string;
   readonly explanation?: string | undefined;
-  readonly symbol: string;
-  /** Whose colour the symbol has. */
-  readonly colorOf: Action;
   readonly resources: readonly PlannedResource[];
   /** True where the heading, or its lines, say of a resource already why it is there. */
   isPlain(resource: PlannedResource): boolean;
@@ -21,28 +29,40 @@ export interface ResourceGroup {
 export interface ResourceTextOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
+  /** Says everything of each resource, also what many share. */
+  readonly full?: boolean;
 }
 
-/** Columns before an address, and before what is said of its resource. */
-const symbolWidth = 3;
-export const detailIndent = 6;
-
 /** A heading with its count and what all its resources have in common, then the resources; empty where there are none. */
-export function renderGroup(group: ResourceGroup, { style, views }: ResourceTextOptions): string {
+export function renderGroup(group: ResourceGroup, { style, views, full }: ResourceTextOptions): string {
   const { heading, resources, isPlain } = group;
+  if (resources.length === 0) return '';
   const shared = views.verbose || resources.every(isPlain) ? undefined : sharedReason(resources);
   const explanation = group.explanation ?? shared;
   const title = style.prose(explanation ?? '', {
     lead: `${style.bold(`${heading} (${resources.length})`)}${explanation === undefined ? '' : ': '}`,
     format: style.dim,
   });
-  const blocks = resources.map((resource) => {
-    const says = views.verbose || (resource.reason !== explanation && !isPlain(resource));
-    return renderResource(resource, group, { style, views, says });
-  });
-  if (blocks.length === 0) return '';
-  const airy = blocks.some((block) => block.includes('\n'));
+  const isWhole = full || views.verbose;
+  const says = (resource: PlannedResource) =>
+    views.verbose || (resource.reason !== explanation && !isPlain(resource));
+  const listed = isWhole ? [] : resources.filter(isListed);
+  const isList = listed.length >= FEWEST_LISTED;
+  const boxed = isList ? resources.filter((resource) => !isListed(resource)) : resources;
+  const blocks = compacted(boxed, { views, full: isWhole }).map((said) =>
+    renderSaid(said, group, { style, views, says }),
+  );
+  const airy = isList || blocks.some((block) => block.includes('\n'));
+  if (isList) blocks.push(renderList(listed, group, { style, says }));
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
+}
+
+/** From so many on they are a table. */
+const FEWEST_LISTED = 12;
+
+/** Created or taken under management: of many of these it is enough to know which, and where they differ. */
+function isListed({ action, adopted }: PlannedResource): boolean {
+  return action === 'create' || action === 'adopt' || adopted === true;
 }
 
 function sharedReason(resources: readonly PlannedResource[]): string | undefined {
@@ -52,56 +72,58 @@ function sharedReason(resources: readonly PlannedResource[]): string | undefined
   return reasons.size === 1 && reason !== '' && reason.length <= 90 ? reason : undefined;
 }
 
-interface Saying extends ResourceTextOptions {
+interface Saying {
+  readonly style: Style;
+  readonly views: FieldViewOptions;
   /** Whether the reason is said. */
-  readonly says: boolean;
+  says(resource: PlannedResource): boolean;
 }
 
-function renderResource(
-  resource: PlannedResource,
-  group: ResourceGroup,
-  { style, views, says }: Saying,
-): string {
-  const { reason, steps = [], released = [], notices = [] } = resource;
+function renderSaid(said: Said, group: ResourceGroup, { style, views, says }: Saying): string {
+  const { resources, fields, reason, released, notices, steps, elsewhere } = said;
   const remark = (text: string) => renderRemark(text, style);
+  const [resource] = resources;
+  const names = namesOf(resources);
+  if (resources.length > 1 && fields.length + steps.length + released.length === 0 && isUpdate(resources)) {
+    return notices.map((notice) => renderRemark(`${notice}: ${names}`, style, style.warn)).join('\n');
+  }
+  const isSaid = reason !== '' && resource !== undefined && says(resource);
   return [
-    headLine(resource, group, style),
-    ...(says && reason !== '' ? [remark(reason)] : []),
-    ...renderFields(fieldViews(resource, views), style, detailIndent),
+    ...(resources.length === 1
+      ? resources.map((each) => headLine(each, group, style))
+      : headOf(said, group, style)),
+    ...(isSaid ? [remark(reason)] : []),
+    ...renderFields(fields, style, detailIndent),
+    ...(elsewhere === 0 ? [] : [remark(`and ${plural(elsewhere, 'change')} above, shared with others`)]),
     ...(released.length > 0 ? [remark(`no longer managed: ${released.join(', ')}`)] : []),
-    ...routeRemarks(resource, views).map(remark),
+    ...routeRemarks(said, views).map(remark),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
-    ...steps.map((step) => style.prose(step, { indent: detailIndent, lead: '[ ] ' })),
+    ...steps.map((step) => renderStep(step, style)),
   ].join('\n');
 }
 
-/** What is said of a resource, told from its fields by the mark that begins a comment in a manifest. */
-export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
-  return style.prose(text, { indent: detailIndent, lead: format('# '), format });
+/** All of them where somebody else's change is overwritten. */
+function namesOf(resources: readonly PlannedResource[]): string {
+  const isLoss = resources.some(({ changes }) => changes.some(({ cause }) => cause === 'both'));
+  return named(
+    resources.map(({ address }) => address),
+    isLoss,
+  );
 }
 
-/** Symbol, address, marks, id and source; what does not fit on a line of its own. */
-export function headLine(
-  resource: PlannedResource,
-  { symbol, colorOf }: Pick<ResourceGroup, 'symbol' | 'colorOf'>,
-  style: Style,
-): string {
-  const { action, address, id, source, adopted, previous_address: previous } = resource;
-  const color = style.action[colorOf];
-  const marks = [
-    adopted && action !== 'adopt' ? 'adopted' : undefined,
-    previous === undefined ? undefined : `was ${visible(previous)}`,
-  ].filter((mark) => mark !== undefined);
-  const rest = [
-    ...(marks.length === 0 ? [] : [color(`(${marks.join(', ')})`)]),
-    ...(id === null ? [] : [style.dim(visible(id))]),
-    ...(source === null ? [] : [style.dim(`${visible(source.file)}:${source.line}`)]),
-  ];
-  const lines = [`${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(visible(address))}`];
-  for (const part of rest) {
-    const longer = `${lines.at(-1)}  ${part}`;
-    if (displayWidth(longer) <= style.width) lines.splice(-1, 1, longer);
-    else lines.push(' '.repeat(detailIndent) + part);
+function isUpdate(resources: readonly PlannedResource[]): boolean {
+  return resources.every(({ action }) => action === 'update');
+}
+
+/** Those that share what follows: each with its id where a person must decide about it, else the first of them by name. */
+function headOf({ resources, fields, steps }: Said, group: ResourceGroup, style: Style): string[] {
+  const { symbol, colorOf } = group;
+  const all = resources.length;
+  const what =
+    fields.length === 0 ? 'alike' : fields.length === 1 ? 'with the same change' : 'with the same changes';
+  const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${what}`;
+  if (steps.length > 0 || !isUpdate(resources)) {
+    return [head, ...resources.map((each) => headLine(each, { symbol: '', colorOf }, style))];
   }
-  return lines.join('\n');
+  return [head, style.prose(namesOf(resources), { indent: detailIndent })];
 }

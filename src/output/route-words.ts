@@ -5,7 +5,7 @@ const named = 4;
 
 /** What leads to a record that changes, a clause each; empty where nobody looked and, unless verbose, where nothing does. */
 export function routeRemarks(
-  { routes }: PlannedResource,
+  { routes }: { readonly routes?: PlannedResource['routes'] },
   { verbose }: { readonly verbose: boolean },
 ): string[] {
   if (routes === undefined) return [];

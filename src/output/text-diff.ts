@@ -11,6 +11,8 @@ export interface DiffLine {
   readonly text: string;
   /** The text in parts, where some of its words changed and others did not. */
   readonly words?: readonly Word[];
+  /** Of a place: the headings alone. */
+  readonly section?: string;
 }
 
 export interface TextDiffOptions {
@@ -173,8 +175,9 @@ function rendered(part: Part, texts: Texts & { readonly needsPlace: boolean }): 
     stretch.type === 'same' ? [sameLine(stretch.after, texts)] : changedLines(stretch, texts),
   );
   if (!texts.needsPlace) return lines;
-  const place = part.section.length === 0 ? '' : `${part.section.map(visible).join(' > ')}, `;
-  return [{ sign: '@', text: `${place}line ${firstLine(stretches) + 1}` }, ...lines];
+  const section = part.section.map(visible).join(' > ');
+  const place = section === '' ? '' : `${section}, `;
+  return [{ sign: '@', text: `${place}line ${firstLine(stretches) + 1}`, section }, ...lines];
 }
 
 /** The place names the heading already. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { PlanDocument } from '../../src/engine/plan-document.ts';
 import { command } from '../trust/in-process.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
@@ -33,6 +34,24 @@ describe('validate on a terminal', () => {
     const json = await onTerminal(workspace, 80, 'validate', '--output', 'json');
     const lines = await onTerminal(workspace, 80, 'plan', '--log-format', 'json');
     expect(json.stdout + lines.stderr).not.toContain('| voise');
+  });
+});
+
+describe('a plan of many resources', () => {
+  it('is compact, and whole with --full; JSON is the same with both', async () => {
+    const all = Array.from({ length: 20 }, (_, index) => agentManifest(`a${index}`)).join('---\n');
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': all });
+    const { stdout: short } = await workspace.run('plan');
+    const { stdout: full } = await workspace.run('plan', '--full');
+    expect(short).toMatch(/ADDRESS +SETS\n {2}\+ Agent\/a0 +\d+ field/);
+    expect(full.split('\n').length).toBeGreaterThan(2 * short.split('\n').length);
+    for (let index = 0; index < 20; index++) expect(short).toMatch(new RegExp(`Agent/a${index}\\b`));
+    const resources = async (...args: string[]) =>
+      (JSON.parse((await workspace.run('plan', '--output', 'json', ...args)).stdout) as PlanDocument)
+        .resources;
+    expect(await resources('--full')).toEqual(await resources());
+    expect((await workspace.run('apply', '--full', '--auto-approve')).code).toBe(0);
+    expect((await workspace.run('drift', '--full')).code).toBe(0);
   });
 });
 

@@ -7,6 +7,7 @@ import { jsonText } from '../../src/output/json-text.ts';
 import { applyGithub } from '../../src/output/plan-github.ts';
 import { applyMarkdown } from '../../src/output/plan-markdown.ts';
 import { evilPlan } from './evil-plan.ts';
+import { agents } from './many-resources.ts';
 import { plan, resource, richPlan } from './sample-plan.ts';
 import { evil, forged, plainStyle, unsafe, widest } from './sample-styles.ts';
 
@@ -26,6 +27,34 @@ const results = new Map<string, ResourceResult>([
 const report: ApplyReport = { plan: richPlan, results, warnings: richPlan.warnings, interrupted: undefined };
 
 describe('an apply as text', () => {
+  it('says in a paragraph what many updates have done, and each id that is new', () => {
+    const many = (action: 'create' | 'update'): ApplyReport => {
+      const resources = agents(20, () => ({ action }));
+      const done = resources.map(({ address, id }) => [address, { status: 'done', id }] as const);
+      return { plan: plan(resources), results: new Map(done), warnings: [], interrupted: undefined };
+    };
+    const updated = renderApply(many('update'), plainStyle());
+    expect(updated).toMatch(
+      /^ {2}~ 20 updated:\n {6}Agent\/branch-000, [^.]+ and\s+8\s+more \(--full lists\s+them\)\n\nApplied/,
+    );
+    for (const text of [
+      renderApply(many('create'), plainStyle()),
+      renderApply(many('update'), plainStyle(), { full: true }),
+    ])
+      for (const { address, id } of many('create').plan.resources)
+        expect(text).toMatch(`${address}  ${text.includes('created') ? 'created' : 'updated'}  ${id}`);
+  });
+
+  it('says once why several were skipped', () => {
+    const resources = agents(20, () => ({ action: 'create' }));
+    const skipped = resources.map(({ address }) => [address, { status: 'skipped', because: 'x' }] as const);
+    const given = { plan: plan(resources), results: new Map(skipped), warnings: [], interrupted: undefined };
+    expect(renderApply(given, plainStyle())).toMatch(
+      / {2}- Agent\/branch-000, [^:]+ and\s+8\s+more [^:]+: x\n/,
+    );
+    expect(renderApply(given, plainStyle(), { full: true })).toContain('  - Agent/branch-019: x\n');
+  });
+
   it('says what was done, what failed and why, what was not reached, and what is left', () => {
     const text = renderApply({ ...report, warnings: [] }, plainStyle());
     expect(text).toMatchInlineSnapshot(`

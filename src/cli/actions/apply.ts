@@ -33,7 +33,14 @@ import { type SessionWanted, withSession } from '../../workspaces/with-session.t
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';
-import { type PlanFormat, progressFor, refuseLooseEvenIfAll, rendered, strictCode } from './planning.ts';
+import {
+  type PlanFormat,
+  progressFor,
+  type Rendering,
+  refuseLooseEvenIfAll,
+  rendered,
+  strictCode,
+} from './planning.ts';
 import { refuseSeveral } from './several.ts';
 
 export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags {
@@ -128,23 +135,27 @@ async function approveAndApply(
 }
 
 /** The plan before it is carried out: the result itself where results are text, else only for who is asked about it. */
-function show(context: Context, document: PlanDocument, { output, autoApprove }: ApplyOptions): void {
+function show(context: Context, document: PlanDocument, { output, full, autoApprove }: ApplyOptions): void {
   const { terminal, verbose } = context;
-  if (output === 'text') terminal.out(rendered(document, 'text', context));
+  if (output === 'text') terminal.out(rendered(document, { output, full }, context));
   else if (!autoApprove && terminal.canAsk) {
-    terminal.err(renderPlanText(document, terminal.errorStyle, { verbose }));
+    terminal.err(renderPlanText(document, terminal.errorStyle, { verbose, full }));
   }
 }
 
-function tell({ terminal }: Context, report: ApplyReport, { output }: ApplyOptions): void {
+function tell(
+  { terminal, verbose }: Context,
+  report: ApplyReport,
+  { output, full = verbose }: ApplyOptions,
+): void {
   if (output === 'text' && report.results.size === 0) return;
-  terminal.out(renderedReport(report, output, terminal.style));
+  terminal.out(renderedReport(report, { output, full }, terminal.style));
 }
 
-function renderedReport(report: ApplyReport, output: PlanFormat, style: Style): string {
+function renderedReport(report: ApplyReport, { output, full }: Rendering, style: Style): string {
   switch (output) {
     case 'text':
-      return `\n${renderApply(report, style)}`;
+      return `\n${renderApply(report, style, { full })}`;
     case 'json':
       return jsonText(applyJson(report));
     case 'markdown':

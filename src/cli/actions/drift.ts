@@ -9,11 +9,11 @@ import { ExitCode } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import { preparedToPlan } from '../../workspaces/planning.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
-import { type PlanFormat, planAll, progressFor } from './planning.ts';
+import type { FullFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
+import { type PlanFormat, planAll, progressFor, type Rendering } from './planning.ts';
 import { inEach, renderedSeveral, severalCode, severalNamed } from './several.ts';
 
-export interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags {
+export interface DriftOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags, FullFlag {
   readonly output: PlanFormat;
 }
 
@@ -22,11 +22,11 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
   if (several !== undefined) {
     const found = await inEach(context, several, (opened) => driftIn(context, opened, options));
     const { done: documents, failures } = found;
-    context.terminal.out(renderedSeveral({ what: 'drift', documents, failures }, options.output, context));
+    context.terminal.out(renderedSeveral({ what: 'drift', documents, failures }, options, context));
     return severalCode(context, found, codeFor(documents));
   }
   const document = await driftIn(context, await openWorkspace(context, { requireKey: true }), options);
-  context.terminal.out(rendered(document, options.output, context));
+  context.terminal.out(rendered(document, options, context));
   return codeFor([document]);
 }
 
@@ -46,10 +46,14 @@ async function driftIn(
   });
 }
 
-function rendered(document: PlanDocument, format: PlanFormat, { terminal, verbose }: Context): string {
-  switch (format) {
+function rendered(
+  document: PlanDocument,
+  { output, full }: Rendering,
+  { terminal, verbose }: Context,
+): string {
+  switch (output) {
     case 'text':
-      return renderDriftText(document, terminal.style, { verbose });
+      return renderDriftText(document, terminal.style, { verbose, full });
     case 'json':
       return jsonText(document);
     case 'markdown':
@@ -59,6 +63,6 @@ function rendered(document: PlanDocument, format: PlanFormat, { terminal, verbos
     case 'github':
       return driftGithub(document);
     default:
-      return format satisfies never;
+      return output satisfies never;
   }
 }

@@ -29,11 +29,12 @@ import type { GuardOptions } from '../../workspaces/run-options.ts';
 import { withSession } from '../../workspaces/with-session.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
+import type { FullFlag } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
 import { approve } from './confirm.ts';
 import { progressFor } from './planning.ts';
 
-export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions {
+export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag {
   readonly from: string;
   readonly to: string;
   readonly source?: 'manifests' | 'live';
@@ -181,7 +182,8 @@ function ask({ context, ends, options }: Running, changes: number): Promise<bool
 /** The result itself where results are text, else only for who is asked about it. */
 function tellBefore({ context, ends, options }: Running, { planned, before, files }: Outlook): void {
   const { terminal, verbose } = context;
-  const view = { ...endsOf(ends), before, plan: planned?.plan.document, files, verbose };
+  const { full = verbose } = options;
+  const view = { ...endsOf(ends), before, plan: planned?.plan.document, files, full };
   if (options.output === 'text') terminal.out(migrationText(view, terminal.style));
   else if (!options.autoApprove && !options.dryRun && terminal.canAsk)
     terminal.err(migrationText(view, terminal.errorStyle));
@@ -193,7 +195,7 @@ function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | und
   const { terminal, verbose, log } = context;
   const plan = planned?.plan.document;
   const after = plan === undefined ? [] : leftByHand(prepared, { document: plan, ends, report });
-  const { from, to, dryRun = false } = options;
+  const { from, to, dryRun = false, full = verbose } = options;
   if (options.output === 'json') {
     const source = live === undefined ? 'manifests' : 'live';
     const checklist = [...before, ...after];
@@ -202,7 +204,7 @@ function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | und
       jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })),
     );
   } else {
-    const text = migratedText({ report, after, from, to, verbose }, terminal.style);
+    const text = migratedText({ report, after, from, to, full }, terminal.style);
     if (text !== '') terminal.out(`\n${text}`);
   }
   if (plan === undefined)

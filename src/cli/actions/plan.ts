@@ -30,7 +30,7 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
   const opened = await openWorkspace(context, { requireKey: true });
   const document = await planOf(context, opened, options);
   if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
-  context.terminal.out(rendered(document, options.output, context));
+  context.terminal.out(rendered(document, options, context));
   if (options.out !== undefined)
     context.log.info(`Saved. To apply exactly this: voxform apply ${options.out}`);
   return codeFor([document], options);
@@ -49,7 +49,7 @@ async function planSeveral(
   }
   const planned = await inEach(context, names, (opened) => planOf(context, opened, options));
   const { done: documents, failures } = planned;
-  context.terminal.out(renderedSeveral({ what: 'plan', documents, failures }, options.output, context));
+  context.terminal.out(renderedSeveral({ what: 'plan', documents, failures }, options, context));
   return severalCode(context, planned, codeFor(documents, options));
 }
 

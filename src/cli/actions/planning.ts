@@ -11,7 +11,7 @@ import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
 import { type Prepared, planWorkspace } from '../../workspaces/planning.ts';
 import type { PlanningOptions } from '../../workspaces/run-options.ts';
 import type { Context } from '../context.ts';
-import type { PlanFlags } from '../flags.ts';
+import type { FullFlag, PlanFlags } from '../flags.ts';
 
 export type PlanFormat = 'text' | 'json' | 'markdown' | 'html' | 'github';
 
@@ -43,11 +43,19 @@ export function progressFor({ terminal, log, quiet, now }: Context, writes?: num
   });
 }
 
+export interface Rendering extends FullFlag {
+  readonly output: PlanFormat;
+}
+
 /** The plan in one of its forms. */
-export function rendered(document: PlanDocument, format: PlanFormat, { terminal, verbose }: Context): string {
-  switch (format) {
+export function rendered(
+  document: PlanDocument,
+  { output, full }: Rendering,
+  { terminal, verbose }: Context,
+): string {
+  switch (output) {
     case 'text':
-      return renderPlanText(document, terminal.style, { verbose });
+      return renderPlanText(document, terminal.style, { verbose, full });
     case 'json':
       return jsonText(document);
     case 'markdown':
@@ -57,7 +65,7 @@ export function rendered(document: PlanDocument, format: PlanFormat, { terminal,
     case 'github':
       return planGithub(document);
     default:
-      return format satisfies never;
+      return output satisfies never;
   }
 }
 

@@ -19,7 +19,7 @@ import {
 import { forEachWorkspace, openWorkspaces } from '../../workspaces/several.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
-import type { PlanFormat } from './planning.ts';
+import type { Rendering } from './planning.ts';
 
 /** The workspaces that the command line asks for where they are several, or all of them; undefined for one. */
 export function severalNamed(
@@ -94,12 +94,12 @@ export function severalCode(
 /** The plans of several workspaces in one of their forms. */
 export function renderedSeveral(
   several: SeveralPlans,
-  format: PlanFormat,
+  { output, full }: Rendering,
   { terminal, verbose }: Context,
 ): string {
-  switch (format) {
+  switch (output) {
     case 'text':
-      return severalPlansText(several, terminal.style, { verbose });
+      return severalPlansText(several, terminal.style, { verbose, full });
     case 'json':
       return jsonText(documentOf(several));
     case 'markdown':
@@ -109,7 +109,7 @@ export function renderedSeveral(
     case 'github':
       return severalPlansGithub(several);
     default:
-      return format satisfies never;
+      return output satisfies never;
   }
 }
 

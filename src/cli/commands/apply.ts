@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { ApplyOptions } from '../actions/apply.ts';
 import type { Start } from '../context.ts';
-import { outputOption, withApplying, withLock, withPlanning } from '../flags.ts';
+import { outputOption, withApplying, withFull, withLock, withPlanning } from '../flags.ts';
 
 export function defineApply(program: Command, start: Start): void {
-  const command = withLock(withPlanning(program.command('apply')))
+  const command = withFull(withLock(withPlanning(program.command('apply'))))
     .summary('plan, ask, apply')
     .description(
       'Plans, asks, and carries the plan out. With a plan file, carries out that plan, exactly as it is or not at all.',

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { DriftOptions } from '../actions/drift.ts';
 import type { Start } from '../context.ts';
-import { outputOption, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
+import { outputOption, withFull, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
 
 export function defineDrift(program: Command, start: Start): void {
-  withWorkspaces(withPlatform(withSelection(program.command('drift'))))
+  withFull(withWorkspaces(withPlatform(withSelection(program.command('drift')))))
     .summary('show what changed on the platform since the last apply')
     .description(
       'Shows what changed on the platform since the last apply, and what an apply would restore. Never writes. Exits with 2 when there is drift.',

@@ -7,12 +7,13 @@ import {
   positiveInteger,
   wholeNumber,
   withApplying,
+  withFull,
   withLock,
   withPlatform,
 } from '../flags.ts';
 
 export function defineMigrate(program: Command, start: Start): void {
-  const command = withPlatform(withLock(program.command('migrate')))
+  const command = withFull(withPlatform(withLock(program.command('migrate'))))
     .summary('move the resources of a workspace into another')
     .description(
       'Checks what the other workspace lacks, shows it as a checklist, and creates there what the first one has: in the order of its references, and as resumable as an apply. Run again, it goes on where it stopped. What the API cannot do is listed at the end.',

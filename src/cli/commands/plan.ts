@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { PlanOptions } from '../actions/plan.ts';
 import type { Start } from '../context.ts';
-import { outputOption, withPlanning, withWorkspaces } from '../flags.ts';
+import { outputOption, withFull, withPlanning, withWorkspaces } from '../flags.ts';
 
 export function definePlan(program: Command, start: Start): void {
-  withWorkspaces(withPlanning(program.command('plan')))
+  withFull(withWorkspaces(withPlanning(program.command('plan'))))
     .summary('show what apply would do; changes nothing')
     .description(
       'Shows what apply would do. Reads the platform and the state, takes no lock, and changes nothing. Exits with 0, or with --detailed-exitcode with 2 when there are changes.',

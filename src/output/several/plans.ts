@@ -38,11 +38,11 @@ const words: Readonly<Record<SeveralPlans['what'], Words>> = {
 export function severalPlansText(
   { what, documents, failures }: SeveralPlans,
   style: Style,
-  { verbose }: { readonly verbose: boolean },
+  { verbose, full }: { readonly verbose: boolean; readonly full?: boolean | undefined },
 ): string {
   const { text, summary } = words[what];
   const parts = [
-    ...documents.map((document) => text(document, style, { verbose, headed: true })),
+    ...documents.map((document) => text(document, style, { verbose, full, headed: true })),
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const names = [...documents, ...failures].map(({ workspace }) => visible(workspace));

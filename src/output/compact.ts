@@ -1,0 +1,220 @@
+import type { PlannedResource, PlannedRoute } from '../engine/plan-document.ts';
+import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
+import { inAll, type Passage, passagesOf } from './passages.ts';
+
+/** What is to be said of a resource, or once of several. */
+export interface Said {
+  readonly resources: readonly PlannedResource[];
+  readonly fields: readonly FieldView[];
+  readonly reason: string;
+  readonly routes: readonly PlannedRoute[] | undefined;
+  readonly released: readonly string[];
+  readonly notices: readonly string[];
+  readonly steps: readonly string[];
+  /** How many of its changes are said before, with those of others. */
+  readonly elsewhere: number;
+}
+
+export interface CompactOptions {
+  readonly views: FieldViewOptions;
+  /** True where nothing is said once for several. */
+  readonly full?: boolean | undefined;
+}
+
+/** So many must share something before it is said once. */
+export const FEWEST_SHARING = 3;
+
+/** All that is to be said of the resources, in their order, what several of them share before the rest. */
+export function compacted(
+  resources: readonly PlannedResource[],
+  { views, full = false }: CompactOptions,
+): Said[] {
+  const alone = resources.map((resource) => saidOf(resource, views));
+  if (full || resources.length < FEWEST_SHARING) return alone;
+  const kept = alone.map((said) => ({ said, parts: partsOf(said) }));
+  const shared = sharedIn(kept).sort((a, b) => rankOf(b) - rankOf(a));
+  const taken = new Set(shared.flatMap(({ parts }) => parts.flat()));
+  const rest = kept.flatMap(({ said, parts }) => {
+    const left = parts.filter((part) => !taken.has(part));
+    if (left.length === parts.length) return [said];
+    if (left.length === 0 && said.resources[0]?.previous_address === undefined) return [];
+    return [{ ...said, ...together(left), elsewhere: parts.length - left.length }];
+  });
+  return [...withoutTold(shared.map(({ said }) => said)), ...rest];
+}
+
+/** Changes before remarks, and those of most resources first. */
+function rankOf({ said: { fields, resources } }: Sharing): number {
+  return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
+}
+
+/** What leads to resources is said of all of them together, the first time that they are named. */
+function withoutTold(shared: readonly Said[]): Said[] {
+  const told = new Set<PlannedResource>();
+  return shared.map((said) => {
+    const isTold = said.resources.every((resource) => told.has(resource));
+    for (const resource of said.resources) told.add(resource);
+    return isTold ? { ...said, routes: undefined } : said;
+  });
+}
+
+export function saidOf(resource: PlannedResource, views: FieldViewOptions): Said {
+  const { reason, routes, released = [], notices = [], steps = [] } = resource;
+  const fields = fieldViews(resource, views);
+  return { resources: [resource], fields, reason, routes, released, notices, steps, elsewhere: 0 };
+}
+
+/** What may be said once for several: a change, a passage of a text, a remark; of what is more than a change, all of it. */
+interface Part {
+  /** The same for what is the same. */
+  readonly key: string;
+  /** About, as they are shown. */
+  readonly lines: number;
+  readonly content: Content;
+}
+
+type Content =
+  | { readonly type: 'field'; readonly field: FieldView }
+  | {
+      readonly type: 'passage';
+      readonly path: string;
+      readonly notes: readonly string[];
+      readonly passage: Passage;
+    }
+  | { readonly type: 'released' | 'notice' | 'step'; readonly text: string };
+
+function partsOf({ resources, fields, reason, released, notices, steps }: Said): Part[] {
+  const [resource] = resources;
+  if (resource === undefined) return [];
+  // What happens to a record: only an update is said in parts, because each of its lines stands for itself.
+  const isUpdate = resource.action === 'update';
+  const about = [resource.action, resource.adopted ?? false, resource.missing ?? false];
+  const changes = fields.flatMap((field, index): Part[] => {
+    const { path, body, notes } = field;
+    if (body.form === 'diff') {
+      return passagesOf(body.lines).map((passage) => ({
+        key: JSON.stringify([about, path, notes, passage.key]),
+        lines: passage.lines.length + 1,
+        content: { type: 'passage', path, notes, passage },
+      }));
+    }
+    const lines = body.form === 'text' ? body.lines.length + 1 : 1;
+    return [
+      {
+        key: JSON.stringify([about, resource.changes[index], notes]),
+        lines,
+        content: { type: 'field', field },
+      },
+    ];
+  });
+  const texts = (type: 'released' | 'notice' | 'step', all: readonly string[]): Part[] =>
+    all.map((text) => ({ key: JSON.stringify([about, type, text]), lines: 1, content: { type, text } }));
+  const parts = [
+    ...changes,
+    ...texts('released', released),
+    ...texts('notice', notices),
+    ...texts('step', steps),
+  ];
+  const whole = isUpdate ? '' : JSON.stringify([about, reason, parts.map(({ key }) => key)]);
+  const met = new Map<string, number>();
+  return parts.map((part) => {
+    // A text may change in the same way at two places.
+    const times = (met.get(part.key) ?? 0) + 1;
+    met.set(part.key, times);
+    return { ...part, key: `${times} ${part.key} ${whole}` };
+  });
+}
+
+interface Kept {
+  readonly said: Said;
+  readonly parts: readonly Part[];
+}
+
+interface Sharing {
+  readonly said: Said;
+  /** Of each resource. */
+  readonly parts: readonly (readonly Part[])[];
+}
+
+/** Parts that the same resources share, together, where saying them once is shorter. */
+function sharedIn(kept: readonly Kept[]): Sharing[] {
+  const holders = new Map<string, number[]>();
+  for (const [index, { parts }] of kept.entries()) {
+    for (const key of new Set(parts.map((part) => part.key))) {
+      const known = holders.get(key);
+      if (known === undefined) holders.set(key, [index]);
+      else known.push(index);
+    }
+  }
+  const byHolders = Map.groupBy(
+    [...holders].filter(([, indices]) => indices.length >= FEWEST_SHARING),
+    ([, indices]) => indices.join(','),
+  );
+  const candidates = [...byHolders.values()].map((same) => ({
+    keys: new Set(same.map(([key]) => key)),
+    indices: same[0]?.[1] ?? [],
+  }));
+  const all = new Set(candidates.flatMap(({ keys }) => [...keys]));
+  const isCovered = kept.map(({ parts }) => parts.every(({ key }) => all.has(key)));
+  return candidates.flatMap(({ keys, indices }) => {
+    const members = indices.flatMap((index) => kept[index] ?? []);
+    const parts = members.map((member) => member.parts.filter(({ key }) => keys.has(key)));
+    const lines = (parts[0] ?? []).reduce((sum, part) => sum + part.lines, 0);
+    const covered = indices.filter((index) => isCovered[index]).length;
+    // A line for each that is also said alone, two for the box of one that is not, and the addresses.
+    const saved = lines * (members.length - 1) + 2 * covered - (members.length - covered) - 3;
+    return saved > 0 ? [{ said: saidTogether(members, parts), parts }] : [];
+  });
+}
+
+function saidTogether(members: readonly Kept[], parts: readonly (readonly Part[])[]): Said {
+  const reasons = new Set(members.map(({ said }) => said.reason));
+  const [reason = ''] = reasons;
+  const [first = []] = parts;
+  const byKey = Map.groupBy(parts.flat(), ({ key }) => key);
+  const shown = first.map((part) => {
+    const { content, key } = part;
+    if (content.type !== 'passage') return part;
+    const passages = (byKey.get(key) ?? []).flatMap((other) =>
+      other.content.type === 'passage' ? [other.content.passage] : [],
+    );
+    return { ...part, content: { ...content, passage: inAll(content.passage, passages) } };
+  });
+  return {
+    resources: members.flatMap(({ said }) => said.resources),
+    ...together(shown),
+    reason: reasons.size === 1 ? reason : '',
+    routes: routesOf(members.map(({ said }) => said)),
+    elsewhere: 0,
+  };
+}
+
+function together(parts: readonly Part[]): Pick<Said, 'fields' | 'released' | 'notices' | 'steps'> {
+  const texts = (type: Content['type']) =>
+    parts.flatMap(({ content }) => (content.type === type && 'text' in content ? [content.text] : []));
+  const fields: FieldView[] = [];
+  for (const { content } of parts) {
+    if (content.type === 'field') fields.push(content.field);
+    if (content.type !== 'passage') continue;
+    const { path, notes, passage } = content;
+    const last = fields.at(-1);
+    const goesOn = last?.path === path && last.body.form === 'diff';
+    const before = goesOn && last.body.form === 'diff' ? last.body.lines : [];
+    const field = { path, notes, body: { form: 'diff', lines: [...before, ...passage.lines] } } as const;
+    if (goesOn) fields.splice(-1, 1, field);
+    else fields.push(field);
+  }
+  return {
+    fields,
+    released: texts('released'),
+    notices: texts('notice'),
+    steps: texts('step'),
+  };
+}
+
+/** What leads to any of them; undefined where nobody looked. */
+function routesOf(members: readonly Said[]): readonly PlannedRoute[] | undefined {
+  const all = members.flatMap(({ routes = [] }) => routes);
+  if (members.every(({ routes }) => routes === undefined)) return undefined;
+  return [...new Map(all.map((route) => [JSON.stringify(route), route])).values()];
+}

@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PlannedChange, PlannedResource } from '../../src/engine/plan-document.ts';
+import { compacted } from '../../src/output/compact.ts';
+import { renderDriftText } from '../../src/output/drift-text.ts';
+import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';
+import { renderPlanText } from '../../src/output/plan-text.ts';
+import { adoptions, agents, sameChange, sharedPassage } from './many-resources.ts';
+import { change, plan } from './sample-plan.ts';
+import { plainStyle, widest } from './sample-styles.ts';
+
+const text = (resources: readonly PlannedResource[], options = {}, rest = {}): string =>
+  renderPlanText(plan(resources, rest), plainStyle(), options);
+const lines = (shown: string): number => shown.trimEnd().split('\n').length;
+
+describe('a plan of many resources', () => {
+  it('says once what they share, with their addresses, and the rest of each', () => {
+    const shown = text(sameChange);
+    expect(shown).toContain(`Update (97)
+
+  ~ 97 resources with the same change
+      Agent/branch-000, Agent/branch-001, Agent/branch-002, Agent/branch-003,
+      Agent/branch-004, Agent/branch-005, Agent/branch-006, Agent/branch-007,
+      Agent/branch-008, Agent/branch-009, Agent/branch-010, Agent/branch-011 and
+      85 more (--full lists them)
+      llm_config.model: gpt-4o -> gpt-4.1
+
+  ~ Agent/branch-000  01JAGENT0000000000000000000  manifests/branch-000.yaml:1
+      name: Branch -> Branch 0
+      # and 1 change above, shared with others
+`);
+    expect(lines(shown)).toBeLessThan(60);
+    expect(text(sameChange, { full: true }).match(/llm_config\.model/g)).toHaveLength(97);
+    expect(text(sameChange, { verbose: true }).match(/llm_config\.model/g)).toHaveLength(97);
+  });
+
+  it('shows a passage once that changes in several prompts, wherever it stands in them', () => {
+    const shown = text(sharedPassage);
+    expect(shown).toContain(`  ~ 12 resources with the same change
+      Agent/branch-000, Agent/branch-001, Agent/branch-002, Agent/branch-003,
+      Agent/branch-004, Agent/branch-005, Agent/branch-006, Agent/branch-007,
+      Agent/branch-008, Agent/branch-009, Agent/branch-010, Agent/branch-011
+      prompt_config.prompt:
+        | @@ Role > Hours @@
+        | - Monday to Friday.
+        | + Monday to Saturday.
+`);
+    expect(shown.match(/Goodbye from/g)).toHaveLength(2);
+    const drift = renderDriftText(plan(sharedPassage), plainStyle());
+    expect(drift.match(/- Monday to Saturday/g)).toHaveLength(1);
+  });
+
+  it('lists many adoptions as a table', () => {
+    const shown = text(adoptions);
+    expect(shown).toContain(`Adopt (312): an existing record is taken under management
+
+    ADDRESS           ID
+  = Agent/branch-001  01JAGENT0000000000000000001
+`);
+    expect(shown).toMatch(
+      / {2}~ Agent\/branch-000 {2}01JAGENT0000000000000000000\n? +llm_config\.temperature,/,
+    );
+    expect(lines(shown)).toBeLessThan(800);
+    expect(lines(text(adoptions, { full: true }))).toBeGreaterThan(1500);
+    expect(widest(shown)).toBeLessThanOrEqual(80);
+  });
+
+  it('keeps steps and notices in a table, and every address of a step', () => {
+    const step = 'In the dashboard, link the number.';
+    const created = agents(20, () => ({ action: 'create', id: null, steps: [step], reason: 'new' }));
+    expect(text(created).match(/\[ \] In the dashboard/g)).toHaveLength(20);
+    const manual = agents(20, () => ({ action: 'manual', steps: [step], reason: 'new' }));
+    const shown = text(manual);
+    for (const { address, id } of manual) expect(shown).toContain(`${address}  ${id}`);
+  });
+
+  it.each(['replace', 'forget', 'blocked', 'unknown', 'manual'] as const)(
+    'names each resource to %s',
+    (action) => {
+      const resources = agents(40, () => ({ action, changes: [change('retries', { before: 1, after: 2 })] }));
+      for (const { address } of resources) expect(text(resources)).toContain(address);
+    },
+  );
+
+  it('names each resource in which somebody else is overwritten', () => {
+    const changes = [change('name', { before: 'a', after: 'b', cause: 'both' })];
+    const resources = agents(40, () => ({ action: 'update', changes }));
+    for (const { address } of resources) expect(text(resources)).toContain(address);
+  });
+
+  it('says a warning once, with the addresses', () => {
+    const warnings = sameChange.map(({ address }) => ({ address, message: 'edited since' }));
+    expect(text([], {}, { warnings })).toMatch(
+      /! Agent\/branch-000, [^:]+ and\s+85 more \(--full\s+lists them\): edited/,
+    );
+    expect(text([], { full: true }, { warnings })).toContain('Agent/branch-096');
+  });
+
+  it('leaves a plan of few resources as it is', () => {
+    const few = sameChange.slice(0, 2);
+    expect(text(few)).toBe(text(few, { full: true }));
+  });
+
+  it('takes no two texts for one because they begin alike', () => {
+    const begin = 'a\nb\nc\nd\ne\nf\n';
+    const differing = agents(4, (index) => ({
+      action: 'update',
+      changes: [change('prompt_config.prompt', { before: null, after: `${begin}${index}` })],
+    }));
+    expect(text(differing)).toBe(text(differing, { full: true }));
+  });
+});
+
+const words = fc.constantFrom('one', 'two', '## Three', 'four');
+const texts = fc.array(words, { minLength: 2, maxLength: 7 }).map((all) => all.join('\n'));
+const changes = fc.array(
+  fc.oneof(
+    fc.record({ path: fc.constantFrom('a', 'b'), before: fc.nat({ max: 2 }), after: fc.nat({ max: 2 }) }),
+    fc.record({ path: fc.constantFrom('p', 'q'), before: texts, after: texts }),
+  ),
+  { maxLength: 3 },
+);
+const some = fc.array(
+  fc.record({
+    action: fc.constantFrom('update', 'create', 'replace', 'blocked', 'manual'),
+    changes,
+    notices: fc.array(fc.constantFrom('n', 'm'), { maxLength: 2 }),
+    steps: fc.array(fc.constantFrom('s', 't'), { maxLength: 1 }),
+    reason: fc.constantFrom('r', 'q'),
+  }),
+  { maxLength: 14 },
+);
+
+/** What a field says, without where it stands and what is around it. */
+function saidBy({ path, body, notes }: FieldView): string[] {
+  const about = `${path} ${notes.join()}`;
+  if (body.form !== 'diff') return [`${about} ${JSON.stringify(body)}`];
+  return body.lines
+    .filter(({ sign }) => sign !== ' ' && sign !== '@')
+    .map(({ sign, text: line }) => `${about} ${sign}${line}`);
+}
+
+describe('what is said compactly', () => {
+  it('is all of it, of each resource', () => {
+    fc.assert(
+      fc.property(some, (given) => {
+        const resources = agents(given.length, (index) => {
+          const { changes: made = [], ...rest } = given[index] ?? {};
+          return { ...rest, changes: made.map(({ path, ...each }): PlannedChange => change(path, each)) };
+        });
+        const said = (full: boolean) => {
+          const all = compacted(resources, {
+            full,
+            views: { secrets: createSecretNumbers(), verbose: false },
+          });
+          return resources.map((resource) => {
+            const about = all.filter((each) => each.resources.includes(resource));
+            return [
+              ...about.flatMap(({ fields }) => fields.flatMap(saidBy)),
+              ...about.flatMap(({ notices, steps }) => [...notices, ...steps]),
+            ].sort();
+          });
+        };
+        expect(said(false)).toEqual(said(true));
+        const shown = text(resources);
+        for (const { address } of resources) expect(shown).toContain(address);
+      }),
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import type { PlannedResource } from '../../src/engine/plan-document.ts';
+import { change, resource } from './sample-plan.ts';
+
+/* Plans of many resources, as they are after a change to a shared default or on the first run in an old workspace. */
+
+const number = (index: number) => String(index).padStart(3, '0');
+
+export function agents(
+  count: number,
+  make: (index: number) => Partial<PlannedResource>,
+): readonly PlannedResource[] {
+  return Array.from({ length: count }, (_, index) =>
+    resource(`Agent/branch-${number(index)}`, {
+      id: `01JAGENT0000000000000000${number(index)}`,
+      source: { file: `manifests/branch-${number(index)}.yaml`, line: 1 },
+      ...make(index),
+    }),
+  );
+}
+
+/** All change their model; every tenth also its name. */
+export const sameChange = agents(97, (index) => ({
+  action: 'update',
+  reason: 'the manifest changed',
+  changes: [
+    change('llm_config.model', { before: 'gpt-4o', after: 'gpt-4.1' }),
+    ...(index % 10 === 0 ? [change('name', { before: 'Branch', after: `Branch ${index}` })] : []),
+  ],
+}));
+
+const prompt = (index: number, hours: string, closing: string): string =>
+  [
+    '# Role',
+    ...Array.from({ length: index }, (_, rule) => `Rule ${rule} of ${index}.`),
+    '',
+    '## Hours',
+    hours,
+  ]
+    .concat('', '## Closing', closing)
+    .join('\n');
+
+/** The hours change in all prompts, the closing in two of them. */
+export const sharedPassage = agents(12, (index) => ({
+  action: 'update',
+  reason: 'the manifest changed',
+  changes: [
+    change('prompt_config.prompt', {
+      before: prompt(index, 'Monday to Friday.', 'Bye.'),
+      after: prompt(index, 'Monday to Saturday.', index < 2 ? `Goodbye from ${index}.` : 'Bye.'),
+    }),
+  ],
+}));
+
+/** A third of them differ from their manifests. */
+export const adoptions = agents(468, (index) => ({
+  action: index % 3 === 0 ? 'update' : 'adopt',
+  adopted: true,
+  reason: 'an existing record is taken under management',
+  changes:
+    index % 3 === 0
+      ? [
+          change('llm_config.temperature', { before: 1, after: 0.4 }),
+          change('prompt_config.prompt', { before: 'a\nb', after: 'a\nc' }),
+        ]
+      : [],
+}));
