@@ -190,5 +190,6 @@ function randomBehaviour(random: Random): BehaviourPatch {
     normalise: { trim: random.chance(0.5), reorderSets: random.chance(0.5), defaults: random.chance(0.5) },
     users: random.pick(['paged', 'whole', 'ignoresCursor', 'refusesQuery']),
     meta: random.pick(['documented', 'odd']),
+    seesOtherWorkspace: random.chance(0.5),
   };
 }

@@ -14,6 +14,7 @@ export { olderStateCases } from './older-states.ts';
 export { outageCases } from './outages.ts';
 export { repositoryCases } from './repositories.ts';
 export { savedPlanCases } from './saved-plans.ts';
+export { seenListCases } from './seen-lists.ts';
 export { surroundingCases } from './surroundings.ts';
 export { wireCases } from './wire.ts';
 export { wrongPlatformCases } from './wrong-platform.ts';

@@ -17,7 +17,6 @@ export const wrongPlatformCases: readonly Case[] = [
   { group: GROUP, name: '404 for a recorded id', run: oneMissing },
   { group: GROUP, name: '404 for a record that is there', run: wronglyMissing },
   { group: GROUP, name: '404 for every recorded id', run: allMissing },
-  { group: GROUP, name: 'a record of another workspace', run: foreignRecord },
   { group: GROUP, name: 'a users endpoint that refuses the workspace', run: usersRefused },
 ];
 
@@ -176,26 +175,6 @@ async function allMissing(bench: Bench): Promise<void> {
   refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), says);
   refused(await lab.run('plan', '--allow-recreate', 'all'), says);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'all', '--even-if-all'));
-  await converges(lab);
-}
-
-async function foreignRecord(bench: Bench): Promise<void> {
-  await using lab = await appliedLab(bench);
-  lab.write('manifests/more.yaml', agent('new'));
-  const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
-  const shown = { data: { id, name: 'b', workspace_id: '01OTHERWORKSPACE0000000000' } };
-  for (const pattern of [`/agents/${id}$`, '/api/v1/numbers']) {
-    const body = pattern.includes('agents')
-      ? shown
-      : { data: [{ ...shown.data, number: '+12' }], meta: { next_cursor: null } };
-    const fault = { status: 200, body };
-    lab.emulator.faults.add({ match: { method: 'GET', pattern }, fault });
-    refused(
-      await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-      /belongs to the workspace 01OTHERWORKSPACE0000000000, but this run is for .*nothing was written/,
-    );
-    lab.emulator.faults.clear();
-  }
   await converges(lab);
 }
 

@@ -47,6 +47,8 @@ export const emulatorBehaviour = z.strictObject({
     .prefault({}),
   /** Refuses a number whose digits are there already. */
   uniqueNumbers: z.boolean().default(false),
+  /** Whether lists show a copy of each record in a second workspace, which the key sees too. Agents and users have none. */
+  seesOtherWorkspace: z.boolean().default(false),
   /**
    * Whether the list of users comes in pages or, with a `meta` all the same, as a whole; whether it does so because it ignores the
    * cursor that it gives itself, or refuses every query.

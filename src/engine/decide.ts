@@ -49,6 +49,8 @@ function decided(facts: Facts): Decision {
       return decideShown(facts, { record: undefined });
     case 'missing':
       return missing(facts);
+    case 'foreign':
+      return elsewhere(facts, observation.workspaceId);
     case 'absent':
       return created(facts, 'the workspace has no such record yet');
     default:
@@ -83,6 +85,18 @@ function missing(facts: Facts): Decision {
             ? `If it was deleted: remove metadata.id from the manifest, then create it again with ${command}`
             : `If it was deleted, create it again: ${command}`,
         ];
+  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+}
+
+/** Found where nothing of this run may be written. */
+function elsewhere(facts: Facts, workspaceId: string): Decision {
+  const { entry, resource } = facts.binding;
+  const reason = `its record ${entry?.id ?? resource.id} belongs to the workspace ${workspaceId}, which this run does not write to`;
+  const release =
+    entry === undefined
+      ? 'Remove metadata.id from the manifest, or name a record of this workspace.'
+      : `If this workspace is the right one, release the record: voxform state rm ${resource.address}${facts.workspaceFlag}`;
+  const steps = ['If the other workspace is the right one, correct workspace_id.', release];
   return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
 

@@ -1,10 +1,10 @@
 import type { ShownRecord } from '../kinds/kind.ts';
+import { ForeignRecord } from '../platform/sightings.ts';
 import type { Orphan, ResourceEntry } from '../state/document.ts';
 import type { LeafPath, Leaves } from '../values/path.ts';
 import type { Aftermath } from './after-update.ts';
 import { shownBy, unlikeSent } from './answer.ts';
 import { remember, textsToMask } from './memory.ts';
-import { ForeignRecord } from './read.ts';
 import { UnsavedRecord } from './write-errors.ts';
 import type { Writing } from './writing.ts';
 

@@ -1,5 +1,6 @@
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Orphan, PendingCreate } from '../state/document.ts';
 import type { State } from '../state/state.ts';
@@ -14,6 +15,7 @@ import {
   getRecord,
   type Observation,
   type ObserveOptions,
+  unlisted,
 } from './read.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { returnedOrphans } from './returned.ts';
@@ -43,7 +45,7 @@ export interface Observing extends ObserveOptions {
 /**
  * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
  * @throws PlatformError when a read fails for another reason than that the record is missing.
- * @throws UserError when a record belongs to another workspace, or when everything that was recorded is missing.
+ * @throws UserError when everything that was read belongs to other workspaces, or everything that was recorded is missing.
  */
 export async function observe(
   bindings: readonly Binding[],
@@ -58,7 +60,7 @@ export async function observe(
   }
   const byKind = Map.groupBy(wanted, (binding) => binding.resource.kind);
 
-  const collecting = (kind: string) => ({ kind, workspaceId: options.workspaceId, progress });
+  const collecting = { workspaceId: options.workspaceId, progress };
   const lists = new Map<string, readonly ShownRecord[]>();
   const single: Binding[] = [];
   const listing: Promise<void>[] = [];
@@ -70,10 +72,10 @@ export async function observe(
       listing.push(
         (async () => {
           const shown = await counted(progress, ahead?.list(name), () =>
-            collect(() => list(options.client), collecting(name)),
+            collect(() => list(options.client), collecting),
           );
           lists.set(name, shown);
-          for (const [address, observation] of matchList(kind, members, shown))
+          for (const [address, observation] of matchList(kind, members, { shown, client: options.client }))
             records.set(address, observation);
         })(),
       );
@@ -85,7 +87,7 @@ export async function observe(
       (async () => {
         const { name } = lookup;
         const shown = await counted(progress, ahead?.lookup(name), () =>
-          collect(() => lookup.list(options.client), collecting(name)),
+          collect(() => lookup.list(options.client), collecting),
         );
         lookups.set(name, idsByName(shown));
       })(),
@@ -101,6 +103,7 @@ export async function observe(
     }),
   );
   const [candidates] = await Promise.all([searching, reading, ...listing]);
+  options.client.sightings.refuseWrongWorkspace();
   if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options.state);
   const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
   const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
@@ -168,7 +171,7 @@ export function isAdopting({ entry }: Binding): boolean {
 function* matchList(
   kind: Kind,
   members: readonly Binding[],
-  shown: readonly ShownRecord[],
+  { shown, client }: { readonly shown: readonly ShownRecord[]; readonly client: PlatformClient },
 ): Generator<[Address, Observation]> {
   const byId = new Map(shown.map((record) => [record.id, record]));
   const byKey = Map.groupBy(shown, (record) => kind.recordKey?.(record));
@@ -182,14 +185,15 @@ function* matchList(
       continue;
     }
     if (isRecorded && id === resource.id) {
-      yield [address, { status: 'missing' }];
+      yield [address, unlisted(id, client)];
       continue;
     }
     const key = pending?.natural_key ?? kind.naturalKey?.(resource.spec)?.key;
     const [record, ...more] = key === undefined ? [] : (byKey.get(key) ?? []);
     const wasKnown = isRecorded || (pending === undefined && released !== undefined);
-    if (record === undefined) yield [address, { status: wasKnown ? 'missing' : 'absent' }];
-    else if (more.length > 0) problems.push(ambiguity(resource, [record, ...more]));
+    if (record === undefined) {
+      yield [address, isRecorded ? unlisted(id, client) : { status: wasKnown ? 'missing' : 'absent' }];
+    } else if (more.length > 0) problems.push(ambiguity(resource, [record, ...more]));
     else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
   }
   if (problems.length === 0) return;

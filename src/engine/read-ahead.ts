@@ -1,7 +1,7 @@
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../manifests/resource.ts';
 import type { ResourceEntry } from '../state/document.ts';
-import { Counter, collect, ForeignRecord, getRecord, type Observation, type ObserveOptions } from './read.ts';
+import { Counter, collect, getRecord, type Observation, type ObserveOptions } from './read.ts';
 import { sharingTexts, takeTextsOf } from './share-texts.ts';
 
 export interface ReadAheadOptions
@@ -126,8 +126,7 @@ export class ReadAhead {
     const guarded = reading.catch((error: unknown): undefined => {
       // A platform that fails is not asked for more than it is asked for again in any case.
       this.#abandoned = true;
-      // These are our own words, and they must stop the run whatever a second look would show.
-      if (this.#keepsFailures || error instanceof ForeignRecord) throw error;
+      if (this.#keepsFailures) throw error;
     });
     ignoreFailure(guarded);
     return guarded;
@@ -150,10 +149,10 @@ type Listing = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
 function collectKind(kind: Kind, { client, workspaceId }: Listing): Promise<ShownRecord[]> {
   const list = kind.list;
   if (list === undefined) return Promise.resolve([]);
-  return collect(() => list(client), { kind: kind.name, workspaceId, progress: new Counter(undefined) });
+  return collect(() => list(client), { workspaceId, progress: new Counter(undefined) });
 }
 
 function collectLookup(lookup: Lookup, { client, workspaceId }: Listing) {
   const progress = new Counter(undefined);
-  return collect(() => lookup.list(client), { kind: lookup.name, workspaceId, progress });
+  return collect(() => lookup.list(client), { workspaceId, progress });
 }

@@ -2,7 +2,7 @@ import type { ShownRecord } from '../kinds/kind.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { PlanDocument, PlanWarning } from './plan-document.ts';
-import { Counter, collect, ForeignRecord, type ObserveOptions } from './read.ts';
+import { Counter, collect, type ObserveOptions } from './read.ts';
 import { type RoutingKind, routingKinds } from './routes.ts';
 
 export interface RoutesRead {
@@ -14,7 +14,7 @@ export interface RoutesRead {
 /**
  * Lists the records that may lead to something that the plan changes, and that were not listed for the plan itself. A list
  * that cannot be read is a warning: the plan is right without it.
- * @throws ForeignRecord, and whatever ends the run.
+ * @throws whatever ends the run.
  */
 export async function readRoutes(
   document: PlanDocument,
@@ -33,7 +33,7 @@ export async function readRoutes(
       lists.set(kind.name, await listed(kind, options));
     } catch (error) {
       const failure = error instanceof UserError ? error.cause : error;
-      if (error instanceof ForeignRecord || !(failure instanceof PlatformError)) throw error;
+      if (!(failure instanceof PlatformError)) throw error;
       if (failure.reason === 'aborted') throw error;
       const { method, path, status } = failure.facts;
       const how = status === undefined ? failure.reason : `answered ${status}`;
@@ -46,7 +46,7 @@ export async function readRoutes(
 function listed(kind: RoutingKind, { client, workspaceId }: ObserveOptions): Promise<ShownRecord[]> {
   const list = kind.list;
   if (list === undefined) return Promise.resolve([]);
-  const collecting = { kind: kind.name, workspaceId, progress: new Counter(undefined) };
+  const collecting = { workspaceId, progress: new Counter(undefined) };
   return collect(() => list(client), collecting);
 }
 

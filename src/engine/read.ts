@@ -33,6 +33,8 @@ export type Observation =
   | { readonly status: 'missing' }
   /** No id is known, and the platform's lists hold nothing of that natural key. */
   | { readonly status: 'absent' }
+  /** The record with the id that is remembered belongs to another workspace, into which nothing is written. */
+  | { readonly status: 'foreign'; readonly workspaceId: string }
   /** Not read, because the caller wanted no refresh: memory stands in for it. */
   | { readonly status: 'remembered' };
 
@@ -44,7 +46,8 @@ export async function getRecord(
   try {
     const record = await kind.get?.(client, id);
     if (record === undefined) return { status: 'absent' };
-    refuseForeignRecord(record, kind.name, workspaceId);
+    const actual = record.workspace_id ?? workspaceId;
+    if (actual !== workspaceId) return { status: 'foreign', workspaceId: actual };
     return { status: 'shown', record };
   } catch (error) {
     if (error instanceof PlatformError && error.saysMissing) return { status: 'missing' };
@@ -81,7 +84,7 @@ export function createSecondLook(
       if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
       if (kind.list === undefined) return { status: 'absent' };
       const record = (await listOf(kind)).byId.get(id);
-      return record === undefined ? { status: 'missing' } : { status: 'shown', record };
+      return record === undefined ? unlisted(id, client) : { status: 'shown', record };
     },
     holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).byKey.has(key),
     async withKey(kind, key) {
@@ -89,6 +92,12 @@ export function createSecondLook(
       return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];
     },
   };
+}
+
+/** What becomes of an id that no record of a list has. */
+export function unlisted(id: string, { sightings }: PlatformClient): Observation {
+  const workspaceId = sightings.workspaceOf(id);
+  return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
 }
 
 interface Listed {
@@ -101,7 +110,6 @@ async function listAll(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
 ): Promise<Listed> {
   const shown = await collect(() => kind.list?.(client) ?? none(), {
-    kind: kind.name,
     workspaceId,
     progress: new Counter(undefined),
   });
@@ -114,20 +122,19 @@ async function listAll(
 async function* none(): AsyncGenerator<ShownRecord> {}
 
 export interface Collecting {
-  readonly kind: string;
   readonly workspaceId: string;
   readonly progress: Counter;
 }
 
-/** All records of a list, each checked to be of this workspace. */
-export async function collect<
-  T extends { readonly id: string; readonly workspace_id?: string | null | undefined },
->(list: () => AsyncIterable<T>, { kind, workspaceId, progress }: Collecting): Promise<T[]> {
+/** All records of a list. */
+export async function collect<T>(
+  list: () => AsyncIterable<T>,
+  { workspaceId, progress }: Collecting,
+): Promise<T[]> {
   const all: T[] = [];
   try {
     await progress.list(async () => {
       for await (const record of list()) {
-        refuseForeignRecord(record, kind, workspaceId);
         all.push(record);
         progress.expect(1);
         progress.done(1);
@@ -138,40 +145,13 @@ export async function collect<
       throw new UserError(`${error.message}: the workspace ${workspaceId} cannot be read`, {
         hint: error.saysMissing
           ? 'Check base_url, which ends before /api/v1, and that workspace_id and api_key belong together.'
-          : 'Check that workspace_id and api_key belong together; a key belongs to one workspace.',
+          : 'Check that workspace_id and api_key belong together.',
         cause: error,
       });
     }
     throw error;
   }
   return all;
-}
-
-/** Key and project do not belong together: nothing more may be written. */
-export class ForeignRecord extends UserError {
-  override readonly name = 'ForeignRecord';
-
-  constructor(message: string) {
-    super(message, {
-      hint: 'Check workspace_id and api_key of the selected workspace: the key decides which workspace answers.',
-    });
-  }
-}
-
-/**
- * An API key belongs to one workspace: a record of another one means that key and project do not belong together.
- * @throws ForeignRecord
- */
-export function refuseForeignRecord(
-  record: { readonly id: string; readonly workspace_id?: string | null | undefined },
-  kind: string,
-  workspaceId: string,
-): void {
-  const actual = record.workspace_id ?? workspaceId;
-  if (actual === workspaceId) return;
-  throw new ForeignRecord(
-    `the ${kind} ${record.id} belongs to the workspace ${actual}, but this run is for ${workspaceId}; nothing was written to it`,
-  );
 }
 
 /** At most `concurrency` at once; the first failure ends it. */

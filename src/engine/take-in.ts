@@ -4,7 +4,7 @@ import type { PlatformClient } from '../platform/client.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
 import type { State } from '../state/state.ts';
-import { Counter, collect, getRecord, type Observation } from './read.ts';
+import { Counter, collect, getRecord, type Observation, unlisted } from './read.ts';
 
 /** Which record an address is to be. */
 export interface Claim {
@@ -32,7 +32,7 @@ export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
     held !== undefined && held !== input.id && (await lookFor({ ...input, id: held })).status !== 'shown';
   if (isHeldAlready(input.session.state, input, isMissing)) return 'already';
   const seen = await lookFor(input);
-  if (seen.status !== 'shown') throw notThere(input);
+  if (seen.status !== 'shown') throw notThere(input, seen);
   await recordClaim(input, input);
   return 'taken';
 }
@@ -60,7 +60,12 @@ export function isHeldAlready(state: State, { address, id, kind }: Claim, isMiss
   return false;
 }
 
-export function notThere({ kind, id }: Claim): UserError {
+export function notThere({ kind, id }: Claim, seen: Observation): UserError {
+  if (seen.status === 'foreign') {
+    return new UserError(`the ${kind.name} ${id} belongs to the workspace ${seen.workspaceId}`, {
+      hint: 'Import it with the workspace that it belongs to selected.',
+    });
+  }
   return new UserError(`the platform has no ${kind.name} with the id ${id}`, {
     hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
   });
@@ -97,10 +102,9 @@ async function lookFor({ kind, id, client, workspaceId }: TakingIn): Promise<Obs
   const list = kind.list;
   if (list === undefined) return { status: 'absent' };
   const shown = await collect(() => list(client), {
-    kind: kind.name,
     workspaceId,
     progress: new Counter(undefined),
   });
   const record = shown.find((each) => each.id === id);
-  return record === undefined ? { status: 'absent' } : { status: 'shown', record };
+  return record === undefined ? unlisted(id, client) : { status: 'shown', record };
 }

@@ -1,11 +1,7 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
+import type { OfWorkspace } from '../platform/sightings.ts';
 import { UserError } from '../problems/user-error.ts';
-
-interface OfWorkspace {
-  readonly id: string;
-  readonly workspace_id?: string | null | undefined;
-}
 
 /**
  * Reads something of the workspace before a first write into one of which nothing was read. A platform that does not answer it would
@@ -19,15 +15,9 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
   for (const list of [client.numbers.list, client.knowledgeBases.list]) {
     const first = await firstOf<OfWorkspace>(list);
     if (first instanceof PlatformError) continue;
-    const actual = first?.workspace_id ?? undefined;
-    if (actual !== undefined && actual !== workspaceId) {
-      throw new UserError(
-        `${first?.id} belongs to the workspace ${actual}, but this run is for ${workspaceId}; nothing was written`,
-        { hint: 'Check workspace_id and api_key: the key decides which workspace answers.' },
-      );
-    }
+    client.sightings.refuseWrongWorkspace();
     // A workspace that the platform does not know takes more than silence to outweigh.
-    if (actual !== undefined || !users.saysMissing) return;
+    if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
   }
   throw new UserError(
     `${users.message}: the platform does not know the workspace ${workspaceId}, or not for this key; nothing was written`,

@@ -37,7 +37,7 @@ function statusHint(error: PlatformError): string | undefined {
   if (status === 401)
     return "the platform does not accept the API key; check the workspace's api_key in voxform.yaml, or VOXFORM_API_KEY, and whether the key has expired";
   if (status === 403)
-    return 'the API key may not do this; a key belongs to one workspace, so check that workspace_id is that of the key';
+    return 'the API key may not do this; check that workspace_id and api_key belong together';
   if (status === 404)
     return "the platform knows nothing at this path; check the workspace's base_url and workspace_id, and whether the record exists";
   if (status === 408) return `try again later${lost(error)}`;

@@ -14,12 +14,16 @@ import type {
   WebhookRecord,
   WebhookRequest,
 } from './records.ts';
+import type { Sightings } from './sightings.ts';
 
 /**
  * The platform's API: one method an endpoint. All throw `PlatformError`. Lists are read page by page, 100 a page, as they
- * are iterated; an iteration that is left early asks for no further page.
+ * are iterated; an iteration that is left early asks for no further page. Records of other workspaces are passed over in lists, and
+ * given where they are asked for by their ids.
  */
 export interface PlatformClient {
+  /** Which workspaces the records belong to that were read. */
+  readonly sightings: Sightings;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
     create(body: AgentRequest): Promise<AgentRecord>;

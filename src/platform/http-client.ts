@@ -16,6 +16,7 @@ import {
   versionSummary,
   webhookRecord,
 } from './records.ts';
+import { Sightings } from './sightings.ts';
 import type { Transport } from './transport.ts';
 
 export interface ClientOptions {
@@ -28,11 +29,13 @@ export interface ClientOptions {
 
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
 export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientOptions): PlatformClient {
-  const requests = requestsOver(transport, odd);
+  const sightings = new Sightings(workspaceId);
+  const requests = requestsOver(transport, { odd, sightings });
   const { get, named, write, list } = requests;
   const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
   return {
+    sightings,
     agents: {
       get: async (id) => named(agentRecord, id, agent(id)),
       create: async (body) => write(agentRecord, { method: 'POST', path: '/api/v1/agents' }, body),
@@ -48,14 +51,17 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
     knowledgeBases: { list: () => list(knowledgeBaseRecord, '/api/v1/knowledge-bases', byId) },
     calls: {
       list: (filter = {}) =>
-        pages(
-          async (cursor) => {
-            const asked: Asked = { method: 'GET', path: '/api/v1/call-histories' };
-            const body = { ...filter, per_page: PER_PAGE, cursor };
-            return readPage(callRecord, asked, { odd, answer: await transport.send({ ...asked, body }) });
-          },
-          byId,
-          passingList,
+        own(
+          pages(
+            async (cursor) => {
+              const asked: Asked = { method: 'GET', path: '/api/v1/call-histories' };
+              const body = { ...filter, per_page: PER_PAGE, cursor };
+              return readPage(callRecord, asked, { odd, answer: await transport.send({ ...asked, body }) });
+            },
+            byId,
+            passingList,
+          ),
+          sightings,
         ),
       get: async (id) => named(callRecord, id, `/api/v1/call-histories/${segment(id)}`),
     },
@@ -86,7 +92,12 @@ function byId({ id }: { readonly id: string | number }): string | number {
   return id;
 }
 
-function requestsOver(transport: Transport, odd: OddFields) {
+interface Parsing {
+  readonly odd: OddFields;
+  readonly sightings: Sightings;
+}
+
+function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
   const ask = async (path: string, query: Query) => {
     const asked: Asked = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
@@ -108,9 +119,11 @@ function requestsOver(transport: Transport, odd: OddFields) {
     };
   };
   return {
-    async get<T>(schema: z.ZodType<T>, path: string): Promise<T> {
+    async get<T extends object>(schema: z.ZodType<T>, path: string): Promise<T> {
       const { asked, answer } = await ask(path, {});
-      return readRecord(schema, asked, { odd, answer });
+      const record = readRecord(schema, asked, { odd, answer });
+      sightings.admits(record);
+      return record;
     },
     /** The record with this id: an answer with another one would have that one written over. */
     async named<T extends { readonly id: string }>(
@@ -119,30 +132,38 @@ function requestsOver(transport: Transport, odd: OddFields) {
       path: string,
     ): Promise<T> {
       const { asked, answer } = await ask(path, {});
-      return refuseOther(readRecord(schema, asked, { odd, answer }), { id, asked, answer });
+      const record = refuseOther(readRecord(schema, asked, { odd, answer }), { id, asked, answer });
+      sightings.admits(record);
+      return record;
     },
     async write<T>(schema: z.ZodType<T>, asked: Asked, body: unknown): Promise<T> {
       return readRecord(schema, asked, { odd, answer: await transport.send({ ...asked, body }) });
     },
-    list: <T>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
-      pages(
-        async (cursor) => {
-          const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
-          return readPage(schema, asked, { odd, answer });
-        },
-        keyOf,
-        heldList,
+    list: <T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
+      own(
+        pages(
+          async (cursor) => {
+            const { asked, answer } = await ask(path, { per_page: PER_PAGE, cursor });
+            return readPage(schema, asked, { odd, answer });
+          },
+          keyOf,
+          heldList,
+        ),
+        sightings,
       ),
     /** The document shows a `meta` for them and no paging: whether they come as one list or in pages is the platform's affair. */
     users: (path: string) => {
       const page = askSized(path, { per_page: PER_PAGE });
-      return pages(
-        async (cursor) => {
-          const { asked, answer } = await page({ cursor });
-          return readPage(userRecord, asked, { odd, answer, mayBeWhole: true });
-        },
-        byId,
-        { ...heldList, mayIgnoreCursor: true },
+      return own(
+        pages(
+          async (cursor) => {
+            const { asked, answer } = await page({ cursor });
+            return readPage(userRecord, asked, { odd, answer, mayBeWhole: true });
+          },
+          byId,
+          { ...heldList, mayIgnoreCursor: true },
+        ),
+        sightings,
       );
     },
     /**
@@ -162,6 +183,11 @@ function requestsOver(transport: Transport, odd: OddFields) {
       );
     },
   };
+}
+
+/** The records of a list that belong to the workspace, as far as they say. */
+async function* own<T extends object>(records: AsyncIterable<T>, sightings: Sightings): AsyncGenerator<T> {
+  for await (const record of records) if (sightings.admits(record)) yield record;
 }
 
 /** True where the platform took no offence at anything but what the request asks for. */

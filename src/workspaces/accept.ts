@@ -84,7 +84,7 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
   const { client, workspaceId } = facts;
   for (const lookup of lookupsOf(facts)) {
     const progress = new Counter(undefined);
-    const shown = await collect(() => lookup.list(client), { kind: lookup.name, workspaceId, progress });
+    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
     for (const [name, named] of Map.groupBy(shown, (record) => record.name)) {
       const [first, second] = named;
       if (first !== undefined && second === undefined) records.set(`${lookup.name}/${name}`, first.id);

@@ -1,4 +1,4 @@
-import { Counter, collect, eachConcurrently, getRecord, refuseForeignRecord } from '../engine/read.ts';
+import { Counter, collect, eachConcurrently, getRecord, type Observation, unlisted } from '../engine/read.ts';
 import type { ReadProgress } from '../engine/report.ts';
 import type { Kind, Lookup, Mention, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
@@ -68,7 +68,7 @@ export async function discover(input: Discovering): Promise<Discovery> {
  * Finds the records of a workspace: kinds that can be listed by their lists, the others by the ids that other records mention
  * and by those that are known. What was looked for and is not there is said, not thrown.
  * @param take is given each record as it comes, kind by kind and within a kind in any order; none is kept.
- * @throws ForeignRecord where a record belongs to another workspace.
+ * @throws ForeignRecord where everything that was read belongs to other workspaces.
  * @throws PlatformError where a list or a record cannot be read.
  */
 export async function discoverEach(
@@ -86,12 +86,13 @@ export async function discoverEach(
   const lookups = new Map<string, readonly LookupRecord[]>();
   for (const lookup of input.lookups.values()) {
     const { workspaceId, client } = input;
-    const shown = await collect(() => lookup.list(client), { kind: lookup.name, workspaceId, progress });
+    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
     lookups.set(
       lookup.name,
       shown.map(({ id, name }) => ({ id, name })),
     );
   }
+  input.client.sightings.refuseWrongWorkspace();
   return { lookups, missed };
 }
 
@@ -102,19 +103,18 @@ interface Search extends Discovering {
 }
 
 async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, search: Search): Promise<void> {
-  const { workspaceId, progress, missed, take } = search;
+  const { client, workspaceId, progress, missed, take } = search;
   // What is collected is no more than the ids.
   const passing = async function* () {
     for await (const record of list()) {
-      refuseForeignRecord(record, kind.name, workspaceId);
       take(kind, { record, published: undefined, heardOf: [] });
       yield { id: record.id };
     }
   };
-  const shown = await collect(passing, { kind: kind.name, workspaceId, progress });
+  const shown = await collect(passing, { workspaceId, progress });
   const ids = new Set(shown.map(({ id }) => id));
   for (const [id, clauses] of knownOf(kind, search)) {
-    if (!ids.has(id)) missed.push({ kind: kind.name, id, because: gone(clauses) });
+    if (!ids.has(id)) missed.push({ kind: kind.name, id, because: why(unlisted(id, client), clauses) });
   }
 }
 
@@ -128,12 +128,11 @@ async function findById(kind: Kind, search: Search): Promise<void> {
   progress.expect(heardOf.size);
   await eachConcurrently([...heardOf], concurrency, async ([id, clauses]) => {
     const seen = await getRecord(kind, { id, client, workspaceId });
-    if (seen.status !== 'shown') gaps.push({ kind: kind.name, id, because: gone(clauses) });
+    if (seen.status !== 'shown') gaps.push({ kind: kind.name, id, because: why(seen, clauses) });
     else {
       const published = hidesObjects(kind, seen.record)
         ? await kind.published?.(client, seen.record)
         : undefined;
-      if (published !== undefined) refuseForeignRecord(published.record, kind.name, workspaceId);
       take(kind, { record: seen.record, published, heardOf: clauses });
     }
     progress.done(1);
@@ -181,7 +180,9 @@ function cannotBeListed(areMentioned: boolean): string {
     : 'the API cannot list them and nothing mentions them: found were those that were named or are in the state';
 }
 
-function gone(clauses: readonly string[]): string {
+function why(seen: Observation, clauses: readonly string[]): string {
+  if (seen.status === 'foreign')
+    return `it belongs to the workspace ${seen.workspaceId}, although ${clauses.join(', ')}`;
   return `the platform does not have it, although ${clauses.join(', ')}`;
 }
 

@@ -30,6 +30,7 @@ import { VERSION } from '../version.ts';
 import { refuseSecondState } from './first-run.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions, PlatformOptions } from './run-options.ts';
+import { tellingSkipped } from './skipped-records.ts';
 
 interface Opening {
   readonly project: Project;
@@ -169,7 +170,8 @@ export class OpenWorkspace {
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },
     });
-    return createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
+    const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
+    return tellingSkipped(client, (text) => log.debug(text));
   }
 
   /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */

@@ -29,7 +29,6 @@ export async function lookAtOrphans(orphans: readonly Orphan[], looking: Looking
       continue;
     }
     const shown = await collect(() => list(client), {
-      kind: name,
       workspaceId,
       progress: new Counter(undefined),
     });

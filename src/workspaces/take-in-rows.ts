@@ -1,5 +1,5 @@
 import { kindNamed } from '../engine/kind-named.ts';
-import { createSecondLook, eachConcurrently, ForeignRecord } from '../engine/read.ts';
+import { createSecondLook, eachConcurrently } from '../engine/read.ts';
 import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/take-in.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -19,10 +19,7 @@ export interface CheckedRows {
   readonly problems: readonly RowProblem[];
 }
 
-/**
- * Looks whether each row can be taken in. Records nothing.
- * @throws ForeignRecord where a record belongs to another workspace.
- */
+/** Looks whether each row can be taken in. Records nothing. */
 export async function checkRows(rows: readonly ImportRow[], input: TakingRows): Promise<CheckedRows> {
   const { session, concurrency, now } = input;
   const look = createSecondLook(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
@@ -41,9 +38,9 @@ export async function checkRows(rows: readonly ImportRow[], input: TakingRows): 
         return;
       }
       const seen = await look.at(claim.kind, row.id);
-      if (seen.status !== 'shown') throw notThere(claim);
+      if (seen.status !== 'shown') throw notThere(claim, seen);
     } catch (error) {
-      if (!(error instanceof UserError) || error instanceof ForeignRecord) throw error;
+      if (!(error instanceof UserError)) throw error;
       problems.push({ line: row.line, message: error.message });
     }
   });

@@ -207,11 +207,29 @@ describe('export', () => {
   it('writes nothing of a workspace that is not the configured one', async () => {
     await using workspace = await testWorkspace({});
     const { agent } = await byHand(workspace);
-    workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
+    const { dashboard, world } = workspace.emulator;
+    dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
+    for (const id of world.numbers.keys()) dashboard.edit('numbers', id, { workspace_id: '01ANOTHER' });
+    for (const id of world.knowledgeBases.keys()) {
+      dashboard.edit('knowledge-bases', id, { workspace_id: '01ANOTHER' });
+    }
     const { code, stderr } = await workspace.run('export', '--out', 'out');
     expect(code).toBe(1);
-    expect(stderr).toContain('belongs to the workspace 01ANOTHER');
+    expect(flat(stderr)).toContain('belongs to the workspace 01ANOTHER');
     expect(await readdir(workspace.folder.root)).toEqual(['voxform.yaml']);
+  });
+
+  it('passes over what belongs to another workspace, and says so of what it had heard of', async () => {
+    await using workspace = await testWorkspace({}, { behaviour: { seesOtherWorkspace: true } });
+    const { agent, unheard } = await byHand(workspace);
+    workspace.emulator.dashboard.edit('agents', unheard, { workspace_id: '01ANOTHER' });
+    const { code, stdout, stderr } = await workspace.run('export', '--out', 'out', '--agents', unheard, '-v');
+    expect(code).toBe(0);
+    expect(flat(stdout + stderr)).toContain(`${unheard}: it belongs to the workspace 01ANOTHER`);
+    expect(flat(stderr)).toMatch(/Records of other workspaces skipped: [3-9]/);
+    const files = JSON.stringify(await tree(workspace.folder.root));
+    expect(files.match(/kind: (Agent|PhoneNumber)/g)?.sort()).toEqual(['kind: Agent', 'kind: PhoneNumber']);
+    expect(files).toContain(agent);
   });
 });
 

@@ -174,14 +174,22 @@ describe('recover', () => {
     expect(await idsOf(workspace)).toEqual(ids);
   });
 
-  it('refuses records of another workspace', async () => {
+  it('passes over records of another workspace, and refuses to go on where there are no others', async () => {
     await using workspace = await testWorkspace(FILES);
     const ids = await applied(workspace);
     await rm(path.join(workspace.folder.root, '.voxform'), { recursive: true });
-    workspace.emulator.dashboard.edit('agents', ids['Agent/day'] ?? '', { workspace_id: '01ANOTHER' });
-    const { code, stderr } = await workspace.run('recover', '--auto-approve');
-    expect(code).toBe(1);
-    expect(stderr).toContain('belongs to the workspace 01ANOTHER');
+    const { world, dashboard } = workspace.emulator;
+    for (const name of ['agents', 'numbers', 'webhooks', 'calls'] as const) {
+      for (const id of world.records[name].keys()) dashboard.edit(name, id, { workspace_id: '01ANOTHER' });
+    }
+    const none = await workspace.run('recover', '--auto-approve');
+    expect(none.code).toBe(1);
+    expect(flat(none.stderr)).toContain('belongs to the workspace 01ANOTHER');
     expect(await idsOf(workspace)).toEqual({});
+    const night = ids['Agent/night'] ?? '';
+    dashboard.edit('agents', night, { workspace_id: workspace.emulator.workspaceId });
+    const some = await workspace.run('recover', '--auto-approve', '--agents', night);
+    expect(some.code, some.stderr).toBe(0);
+    expect(await idsOf(workspace)).toEqual({ 'Agent/night': night });
   });
 });

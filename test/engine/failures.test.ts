@@ -256,7 +256,9 @@ describe('a workspace that is not the configured one', () => {
     w.emulator.clearRequests();
     const error = await failureOf(w.apply([agent('a'), agent('b')]));
     expect(error).toBeInstanceOf(UserError);
-    expect(error.message).toContain(`the Agent ${id} belongs to the workspace ANOTHER`);
+    expect(error.message).toContain(
+      `${id} belongs to the workspace ANOTHER, but this run is for ${w.emulator.workspaceId}; nothing was written`,
+    );
     expect(w.writes).toEqual([]);
   });
 

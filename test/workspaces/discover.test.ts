@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ForeignRecord } from '../../src/engine/read.ts';
+import { ForeignRecord } from '../../src/platform/sightings.ts';
 import type { Discovery } from '../../src/workspaces/discover.ts';
 import { byHand, known } from './by-hand.ts';
 
@@ -83,11 +83,19 @@ describe('discover', () => {
     expect(Object.keys(agents(await workspace.discover())).sort()).toEqual(['early', 'late']);
   });
 
-  it('stops at a record of another workspace', async () => {
+  it('stops where all records are of another workspace, and passes over some', async () => {
     await using workspace = await byHand();
     const id = await workspace.agent({ name: 'a' });
     workspace.emulator.dashboard.edit('agents', id, { workspace_id: '01ANOTHER' });
     await expect(workspace.discover(known('Agent', id))).rejects.toThrow(ForeignRecord);
+    const own = await workspace.agent({ name: 'b' });
+    const found = await workspace.discover([...known('Agent', id), ...known('Agent', own)]);
+    expect(found.records.get('Agent')?.map(({ record }) => record.id)).toEqual([own]);
+    expect(found.missed).toContainEqual({
+      kind: 'Agent',
+      id,
+      because: expect.stringMatching(/^it belongs to the workspace 01ANOTHER/),
+    });
   });
 
   it('reads a published version only of what a record hides', async () => {

@@ -1,5 +1,4 @@
 import { kindNamed } from '../../engine/kind-named.ts';
-import { refuseForeignRecord } from '../../engine/read.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
 import { parseAddress, type Resource } from '../../manifests/resource.ts';
@@ -11,6 +10,7 @@ import { renderTable } from '../../output/table.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/errors.ts';
+import { ForeignRecord } from '../../platform/sightings.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { planEdits } from '../../project/plan-edits.ts';
@@ -181,7 +181,12 @@ async function versionOf(
 ): Promise<ShownRecord> {
   try {
     const shown = await of.get(client, id, version);
-    refuseForeignRecord(shown, kind, workspaceId);
+    const actual = shown.workspace_id ?? workspaceId;
+    if (actual !== workspaceId) {
+      throw new ForeignRecord(
+        `the ${kind} ${id} belongs to the workspace ${actual}, but this run is for ${workspaceId}`,
+      );
+    }
     return shown;
   } catch (cause) {
     if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { type CallFilter, callFilter } from '../../platform/records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
+import { seenByKey } from '../other-workspace.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checked } from '../request-checks.ts';
@@ -19,7 +20,9 @@ export function callHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
     .get('/call-histories', (c) => {
       const filter = checked(callFilter, bodyOf(c));
       const calls = emulated.world.calls.values().filter((call) => isWithin(call, filter));
-      return c.json(pageOf(calls, listing, { request: filter, behaviour: emulated.behaviour }));
+      return c.json(
+        pageOf(seenByKey(calls, emulated), listing, { request: filter, behaviour: emulated.behaviour }),
+      );
     })
     .get('/call-histories/:id', (c) => {
       const call = emulated.world.calls.get(c.req.param('id'));

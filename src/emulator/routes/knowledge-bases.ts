@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
+import { seenByKey } from '../other-workspace.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { pageRequestOf } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
@@ -13,7 +14,7 @@ const listing: Listing<Stored<'knowledge-bases'>> = {
 export function knowledgeBaseRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/knowledge-bases', (c) =>
     c.json(
-      pageOf(emulated.world.knowledgeBases.values(), listing, {
+      pageOf(seenByKey(emulated.world.knowledgeBases.values(), emulated), listing, {
         request: pageRequestOf(c),
         behaviour: emulated.behaviour,
       }),

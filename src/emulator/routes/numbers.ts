@@ -3,6 +3,7 @@ import { numberRequest } from '../../platform/records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
 import { trimmed } from '../normalising.ts';
+import { seenByKey } from '../other-workspace.ts';
 import { type Listing, pageOf } from '../pagination.ts';
 import { invalid } from '../refusal.ts';
 import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
@@ -16,7 +17,10 @@ export function numberRoutes(emulated: Emulated): Hono<EmulatorEnv> {
     .get('/numbers', (c) => {
       const { world, behaviour } = emulated;
       const { data, meta } = pageOf(
-        world.numbers.values().filter(({ id }) => !world.isHidden(id)),
+        seenByKey(
+          world.numbers.values().filter(({ id }) => !world.isHidden(id)),
+          emulated,
+        ),
         listing,
         {
           request: pageRequestOf(c),

@@ -156,7 +156,7 @@ async function readShelves(
     if (!needed.has(lookup.name) && names.size === 0) continue;
     const { workspaceId } = to.workspace;
     const progress = new Counter(undefined);
-    const shown = await collect(() => lookup.list(client), { kind: lookup.name, workspaceId, progress });
+    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
     shelves.set(lookup.name, shelfOf(shown));
   }
   return shelves;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { call } from '../../emulator/call.ts';
 import { failureOf } from '../../state/temporary-state.ts';
-import { actionsOf, type Bench, manifest, testBench, writesIn } from './bench.ts';
+import { actionsOf, type Bench, manifest, plannedAt, testBench, writesIn } from './bench.ts';
 
 const manifests = [
   manifest('Agent/a', { name: 'A' }),
@@ -18,6 +19,12 @@ async function applied(): Promise<Bench> {
 
 async function idOf(bench: Bench, address: string): Promise<string> {
   return (await bench.state()).resources.get(address)?.id ?? '';
+}
+
+/** The id of a record that somebody else made. */
+async function posted({ emulator }: Bench, path: string, body: object): Promise<string> {
+  const { at } = await call(emulator, ['POST', `/api/v1/${path}`, body]);
+  return String(at('data.id'));
 }
 
 describe('taking a record in by its id', () => {
@@ -87,22 +94,82 @@ describe('taking a record in by its id', () => {
 });
 
 describe('a record of another workspace', () => {
-  it.each(['agents', 'numbers', 'webhooks', 'knowledge-bases'] as const)(
-    'among the %s stops a plan',
-    async (name) => {
-      await using bench = await applied();
-      const base = bench.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
-      const records = bench.emulator.world.records[name] as Map<string, { workspace_id: string }>;
-      for (const [id, record] of records) records.set(id, { ...record, workspace_id: 'ANOTHER' });
-      bench.manifests = [
-        ...manifests,
-        manifest('Agent/b', { llm_config: { knowledge_base_ids: [{ $ref: `KnowledgeBase/${base.name}` }] } }),
-      ];
-      bench.requests();
-      expect((await failureOf(bench.apply())).message).toContain('belongs to the workspace ANOTHER');
-      expect(writesIn(bench.requests())).toEqual([]);
-    },
-  );
+  it.each([
+    ['agents', 'Agent/a', { name: 'A2' }],
+    ['numbers', 'PhoneNumber/n', { number: '+4930123', nickname: 'N2' }],
+    ['webhooks', 'Webhook/w', { url: 'https://example.com', retries: 9 }],
+  ] as const)('among the %s is blocked and not written to; the others go on', async (name, address, spec) => {
+    await using bench = await applied();
+    const id = await idOf(bench, address);
+    bench.emulator.dashboard.edit(name, id, { workspace_id: 'ANOTHER' });
+    bench.manifests = [
+      ...manifests.filter((each) => each.address !== address),
+      manifest(address, spec),
+      manifest('Agent/b', { name: 'B' }),
+    ];
+    bench.requests();
+    const { plan } = await bench.apply({ allowRecreate: ['all'], allowReplace: [address] });
+    expect(plannedAt(plan, address)).toMatchObject({
+      action: 'blocked',
+      reason: `its record ${id} belongs to the workspace ANOTHER, which this run does not write to`,
+    });
+    expect(writesIn(bench.requests())).toEqual(['POST /api/v1/agents']);
+    expect(await idOf(bench, address)).toBe(id);
+  });
+
+  it.each([
+    ['agents', 'Agent/x', { name: 'X' }],
+    ['numbers', 'PhoneNumber/x', { number: '+49301' }],
+  ] as const)('among the %s is not adopted by its id', async (name, address, spec) => {
+    await using bench = await applied();
+    const id = await posted(bench, name, spec);
+    bench.emulator.dashboard.edit(name, id, { workspace_id: 'ANOTHER' });
+    bench.manifests = [...manifests, manifest(address, spec, { id })];
+    bench.requests();
+    const { plan } = await bench.apply();
+    expect(plannedAt(plan, address)).toMatchObject({
+      action: 'blocked',
+      reason: expect.stringContaining('belongs to the workspace ANOTHER'),
+    });
+    expect(writesIn(bench.requests())).toEqual([]);
+    expect((await failureOf(bench.takeIn(address, id))).message).toContain(
+      'belongs to the workspace ANOTHER',
+    );
+  });
+
+  it('is not adopted by its natural key, nor taken for a duplicate or for a name that is referred to', async () => {
+    await using bench = await testBench({ behaviour: { seesOtherWorkspace: true } });
+    const base = bench.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    const first = await posted(bench, 'numbers', { number: '+49301' });
+    const second = await posted(bench, 'numbers', { number: '+49302' });
+    bench.emulator.dashboard.edit('numbers', second, { workspace_id: 'ANOTHER' });
+    bench.manifests = [
+      manifest('PhoneNumber/first', { number: '+49301' }),
+      manifest('PhoneNumber/second', { number: '+49302' }),
+      manifest('Agent/a', { llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] } }),
+    ];
+    await bench.apply();
+    expect(await idOf(bench, 'PhoneNumber/first')).toBe(first);
+    expect(await idOf(bench, 'PhoneNumber/second')).not.toBe(second);
+    const agent = bench.emulator.world.agents.get(await idOf(bench, 'Agent/a'));
+    expect(agent?.llm_config.knowledge_base_ids).toEqual([base.id]);
+    expect(new Set(Object.values(actionsOf(await bench.plan())))).toEqual(new Set(['noop']));
+  });
+
+  it('stops everything where no record is of this one', async () => {
+    await using bench = await applied();
+    for (const name of ['agents', 'numbers', 'webhooks'] as const) {
+      for (const id of [...bench.emulator.world.records[name].keys()]) {
+        bench.emulator.dashboard.edit(name, id, { workspace_id: 'ANOTHER' });
+      }
+    }
+    bench.manifests = [...manifests, manifest('Agent/b', { name: 'B' })];
+    bench.requests();
+    expect((await failureOf(bench.apply())).message).toMatch(
+      /^each of the 3 records read, such as \w+, belongs to the workspace ANOTHER, .*; nothing was written$/,
+    );
+    expect(writesIn(bench.requests())).toEqual([]);
+  });
 
   it('is not managed after a create that went to the wrong workspace, and stops the rest', async () => {
     await using bench = await testBench({

@@ -23,6 +23,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   compresses: fc.constantFrom(null, null, 'gzip', 'deflate', 'br', 'zstd'),
   users: fc.constantFrom('paged', 'whole', 'ignoresCursor', 'refusesQuery'),
   meta: fc.constantFrom('documented', 'odd'),
+  seesOtherWorkspace: fc.boolean(),
 });
 
 const words = fc.constantFrom('a', 'Hello', ' blank before', 'blank after ', 'line\nline\n', 'é', '(secret)');
