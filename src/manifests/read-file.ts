@@ -35,6 +35,22 @@ export function readTextFile(file: string, inside?: string): ReadResult {
   }
 }
 
+/** How a file begins, as far as its first 4 kB go; undefined where it is no file that can be read. */
+export function readBeginning(file: string): string | undefined {
+  try {
+    const descriptor = openSync(file, READING);
+    try {
+      if (!fstatSync(descriptor).isFile()) return undefined;
+      const bytes = Buffer.alloc(4096);
+      return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, 0)).toString('utf8');
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
 /** A pipe is not waited for. */
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 

@@ -6,6 +6,7 @@ import { type LoadOptions, loadDesired } from './load-desired.ts';
 import { loadProject } from './load-project.ts';
 import { readDeclarations } from './read-declarations.ts';
 import { selectWorkspaces } from './select-workspaces.ts';
+import { strayManifests } from './stray-manifests.ts';
 
 export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
   readonly cwd: string;
@@ -35,12 +36,13 @@ export async function validateWorkspaces(options: ValidateWorkspaces): Promise<V
     const project = await loadProject({ cwd, env, mayCache });
     const selected = selectWorkspaces(project, { names, env, requireKey: false });
     const declarations = await readDeclarations(project, { kinds, lookups, signal });
+    const strays = strayManifests(project);
     const loaded = [];
     for (const workspace of selected) {
       const { name } = workspace;
       const common = { project, kinds, lookups, env, mode, signal, declarations };
       const desired = await loadDesired({ ...common, workspace });
-      loaded.push({ name, ...desired });
+      loaded.push({ name, ...desired, diagnostics: [...desired.diagnostics, ...strays] });
     }
     return { workspaces: loaded, diagnostics: shared(loaded) };
   } catch (error) {

@@ -177,6 +177,17 @@ describe('export', () => {
     expect(Object.values(files).join('\n')).not.toContain(env.OPENAI_API_KEY);
   });
 
+  it('writes over a voxform.yml, and makes no second project file', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await byHand(workspace);
+    await workspace.folder.write('out/voxform.yml', 'version: 1\n');
+    expect(await workspace.run('export', '--out', 'out', '--force')).toMatchObject({ code: 0 });
+    const files = await tree(path.join(workspace.folder.root, 'out'));
+    expect(Object.keys(files).filter((file) => file.startsWith('voxform.'))).toEqual(['voxform.yml']);
+    expect(files['voxform.yml']).toContain('workspace_id');
+    expect((await workspace.run('-C', 'out', 'validate')).stdout).toContain('Valid');
+  });
+
   it('says what could not be found', async () => {
     await using workspace = await testWorkspace({});
     workspace.emulator.dashboard.recordCall({ agent_id: '01GONE' });

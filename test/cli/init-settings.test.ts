@@ -1,11 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ciWorkflow } from '../../src/cli/actions/init-settings.ts';
+import { defaultManifests } from '../../src/project/project-defaults.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
 
 interface Workflow {
   readonly env: Readonly<Record<string, string>>;
   readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>;
 }
+
+it('init writes the pattern that projects have by default', async () => {
+  await using folder = await temporaryFolder();
+  expect((await command(['init', 'x'], { cwd: folder.root })).code).toBe(0);
+  const text = await readFile(path.join(folder.root, 'x/voxform.yaml'), 'utf8');
+  expect((parse(text) as { readonly manifests: unknown }).manifests).toEqual([...defaultManifests]);
+});
 
 describe('the workflow that init writes', () => {
   const text = ciWorkflow('1.2.3-rc.1');

@@ -1,7 +1,9 @@
-import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { withEnvFile } from '../../src/project/env-file.ts';
+import { findProjectFolder } from '../../src/project/find-project.ts';
+import { Remote } from '../operator/git-remote.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace } from './workspace.ts';
@@ -67,6 +69,44 @@ describe('a command run below the project', () => {
     const { code, stdout, stderr } = await command(['init'], { cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('created  voxform.yaml');
+  });
+});
+
+describe('a project above of another user', () => {
+  it('is refused, unless its folder is named', async () => {
+    await using workspace = await testWorkspace({});
+    const { root } = workspace.folder;
+    const from = await belowIn(root);
+    const file = path.join(root, 'voxform.yaml');
+    // What root has made is trusted by everyone.
+    if (process.getuid?.() === 0) await chown(file, 4321, 4321);
+    const user = (await stat(file)).uid;
+    const message = `${file} belongs to another user`;
+    expect(() => findProjectFolder({ from, home: undefined, user: user + 1 })).toThrow(message);
+    expect(findProjectFolder({ from, home: undefined, user })).toBe(root);
+    expect(findProjectFolder({ from: root, home: undefined, user: user + 1 })).toBe(root);
+  });
+});
+
+describe('what reads the project below its folder', () => {
+  it('is completion too', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('support') });
+    const cwd = await belowIn(workspace.folder.root);
+    const words = ['=accept', '=Agent/'];
+    const { stdout } = await command(['completion', 'bash', '--complete', ...words], { cwd });
+    expect(stdout).toContain('Agent/support');
+  });
+
+  it('is watch too, with the .env of the project', async () => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('support'),
+      '.env': `VOXFORM_API_KEY=${API_KEY}\n`,
+    });
+    const cwd = await belowIn(workspace.folder.root);
+    const watched = await command(['watch', '--mode', 'apply', '--auto-approve'], { cwd, until: /created/ });
+    expect(watched, watched.stderr).toMatchObject({ code: 0 });
+    expect(workspace.emulator.world.agents.size).toBe(1);
+    expect(await readdir(path.join(workspace.folder.root, '.voxform'))).toContain('test.state.json');
   });
 });
 
@@ -146,6 +186,23 @@ async function envFolder(text: string): Promise<string> {
   onTestFinished(() => folder[Symbol.asyncDispose]());
   return folder.root;
 }
+
+describe('watch --git', () => {
+  it('reads no .env, neither of its folder nor of the repository', async () => {
+    await using workspace = await testWorkspace({});
+    using remote = new Remote();
+    const env = `VOXFORM_API_KEY=${API_KEY}\n`;
+    await writeFile(path.join(remote.watched, '.env'), env);
+    remote.push({ 'voxform.yaml': projectFile(workspace.emulator), '.env': env });
+    const watched = await command(['watch', '--git', remote.bare], {
+      cwd: remote.watched,
+      env: { PATH: process.env.PATH ?? '', HOME: remote.root },
+      until: /VOXFORM_API_KEY/,
+    });
+    expect(watched.stderr).toContain('VOXFORM_API_KEY');
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+});
 
 describe('validate --secrets', () => {
   it('names what a webhook of notify needs', async () => {

@@ -208,13 +208,16 @@ describe('an exported project', () => {
         const folder = path.join(workspace.folder, 'out');
         const { url, workspaceId } = workspace.emulator;
         const settings = { name: 'test', baseUrl: url, workspaceId, apiKeySecret: 'KEY' };
-        const files = [...manifestFiles(whole(), parts.layout), projectFile(settings)];
+        const files = [...manifestFiles(whole(), parts.layout), projectFile(settings, 'voxform.yaml')];
         spool.close();
         // Nor does it matter where the values lie meanwhile, and in which order the records come.
         const { records, lookups: shelves } = discovery;
         const backwards = new Map([...records].map(([kind, found]) => [kind, found.toReversed()]));
         const again = draftsOf({ records: backwards, lookups: shelves });
-        expect([...manifestFiles(again.whole(), parts.layout), projectFile(settings)]).toEqual(files);
+        expect([
+          ...manifestFiles(again.whole(), parts.layout),
+          projectFile(settings, 'voxform.yaml'),
+        ]).toEqual(files);
         await writeFolder(folder, files, 'voxform.yaml');
         if (manifests.length === 0) return;
         const { summary, resources } = await planOf(folder, workspace);

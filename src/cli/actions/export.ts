@@ -3,7 +3,7 @@ import path from 'node:path';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { PROJECT_FILE } from '../../project/find-project.ts';
+import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { discoverEach, idsInState } from '../../workspaces/discover.ts';
 import { Drafter } from '../../workspaces/export/drafts.ts';
@@ -63,16 +63,15 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     );
     const drafts = drafter.drafts({ ...memory, lookups: found });
     const tokens: TokenUrl[] = [];
+    const file = projectFileIn(target) ?? PROJECT_FILE;
     const files = projectFiles(drafts, {
       workspace: exportedWorkspace(opened),
       layout: options.layout,
+      file,
       settings: await settingsFiles(),
     });
-    const { written, replaced } = await write(
-      target,
-      notingTokens(untilStopped(files, context), tokens),
-      options,
-    );
+    const noted = notingTokens(untilStopped(files, context), tokens);
+    const { written, replaced } = await write(noted, { ...options, target, file });
     const left =
       options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
     progress.clear();
@@ -137,12 +136,11 @@ async function rememberState(opened: OpenWorkspace) {
 }
 
 async function write(
-  target: string,
   files: Iterable<ProjectFile>,
-  { force }: ExportOptions,
+  { target, file, force }: Pick<ExportOptions, 'force'> & { readonly target: string; readonly file: string },
 ): Promise<WrittenOver> {
-  if (force && (await isFolder(target))) return writeOver(target, files, PROJECT_FILE);
-  const written = await writeFolder(target, files, PROJECT_FILE);
+  if (force && (await isFolder(target))) return writeOver(target, files, file);
+  const written = await writeFolder(target, files, file);
   return { written, replaced: [] };
 }
 

@@ -4,7 +4,7 @@ import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { kindCounts, plural } from '../../output/plural.ts';
 import { visible } from '../../output/visible.ts';
-import type { Diagnostic } from '../../problems/diagnostic.ts';
+import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { everythingWrong } from '../../project/everything-wrong.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
@@ -12,6 +12,7 @@ import { loadDesired } from '../../project/load-desired.ts';
 import { loadProject } from '../../project/load-project.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
+import { strayManifests } from '../../project/stray-manifests.ts';
 import { validateWorkspaces } from '../../project/validate-workspaces.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
@@ -80,7 +81,9 @@ async function check(context: Context, { secrets }: ValidateOptions): Promise<De
     const workspace = selectWorkspace(project, { name, env, requireKey: false });
     const mode = secrets ? 'offline-with-secrets' : 'offline';
     const signal = interrupts.stop;
-    return await loadDesired({ project, workspace, kinds, lookups, env, mode, signal });
+    const desired = await loadDesired({ project, workspace, kinds, lookups, env, mode, signal });
+    const diagnostics = [...desired.diagnostics, ...strayManifests(project)].sort(compareDiagnostics);
+    return { ...desired, diagnostics };
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
     return { resources: [], diagnostics: await everythingWrong(error, { kinds, lookups, env, name }) };

@@ -33,6 +33,8 @@ const SCHEMA = 'schemas/manifest.schema.json';
 export interface ProjectParts {
   readonly workspace: ExportedWorkspace;
   readonly layout: Layout;
+  /** Name of the project file. */
+  readonly file: string;
   /** What a project has beside its manifests. */
   readonly settings: readonly ProjectFile[];
 }
@@ -40,10 +42,10 @@ export interface ProjectParts {
 /** All files of a project, each made when it is asked for. */
 export function* projectFiles(
   drafts: Drafts,
-  { workspace, layout, settings }: ProjectParts,
+  { workspace, layout, file, settings }: ProjectParts,
 ): Generator<ProjectFile> {
   yield* manifestFiles(drafts.whole(), layout);
-  yield projectFile(workspace);
+  yield projectFile(workspace, file);
   yield secretsFile(workspace, drafts.manifests);
   yield* settings;
 }
@@ -125,7 +127,10 @@ function lastKey(path: string): string {
 }
 
 /** The project file for the workspace that was exported. */
-export function projectFile({ name, baseUrl, workspaceId, apiKeySecret }: ExportedWorkspace): ProjectFile {
+export function projectFile(
+  { name, baseUrl, workspaceId, apiKeySecret }: ExportedWorkspace,
+  file: string,
+): ProjectFile {
   const project = {
     version: 1,
     workspaces: {
@@ -133,7 +138,7 @@ export function projectFile({ name, baseUrl, workspaceId, apiKeySecret }: Export
     },
   };
   return {
-    path: 'voxform.yaml',
+    path: file,
     text: `${SCHEMA_LINE}schemas/project.schema.json\n${stringify(project, { lineWidth: 0 })}`,
   };
 }

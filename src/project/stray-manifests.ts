@@ -1,0 +1,68 @@
+import { type Dirent, readdirSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import picomatch from 'picomatch';
+import { findFiles } from '../manifests/find-files.ts';
+import { readBeginning } from '../manifests/read-file.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { PROJECT_FILES } from './find-project.ts';
+import type { Project } from './project.ts';
+
+/** Entries of folders that are looked at, and files that are read, in search of manifests that no pattern takes. */
+const MOST_ENTRIES = 20_000;
+const MOST_READ = 1_000;
+
+/** A manifest begins with it, comments aside. */
+const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
+
+/**
+ * A warning for each file of the project that looks like a manifest and that no pattern of `manifests` takes or leaves out. Links are not
+ * followed, and folders with a project of their own are passed over.
+ */
+export function strayManifests({ root, file: projectFile, manifests }: Project): readonly Diagnostic[] {
+  if (projectFile === undefined) return [];
+  const isNamed = picomatch(manifests.map((pattern) => pattern.replace(/^!/, '').replace(/^(\.\/+)+/, '')));
+  const strays = unnamedFiles(root, isNamed).filter((file) => {
+    const text = readBeginning(path.join(root, file));
+    return text !== undefined && BEGINNING.test(text);
+  });
+  if (strays.length === 0) return [];
+  // A pattern may lead to the same file through a link.
+  const taken = new Set(findFiles(root, manifests).files.map((file) => realpathSync(path.join(root, file))));
+  return strays
+    .filter((file) => !taken.has(path.join(root, file)))
+    .map((file) => {
+      const folder = path.posix.dirname(file);
+      const pattern = folder === '.' ? file : `${folder}/*${path.posix.extname(file)}`;
+      const message = `this manifest is not read: no pattern of manifests takes it; add ${JSON.stringify(pattern)}, or leave it out with ${JSON.stringify(`!${file}`)}`;
+      return { severity: 'warning', code: 'stray-manifest', message, file };
+    });
+}
+
+/** Files that may be manifests, and that no pattern names. */
+function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonly string[] {
+  const files: string[] = [];
+  const folders = [''];
+  let left = MOST_ENTRIES;
+  for (const folder of folders) {
+    const entries = entriesOf(path.join(root, folder));
+    left -= entries.length;
+    const isOther = folder !== '' && entries.some(({ name }) => PROJECT_FILES.includes(name));
+    if (isOther) continue;
+    for (const entry of entries) {
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+      const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) folders.push(file);
+      else if (entry.isFile() && /\.(ya?ml|json)$/i.test(file) && !isNamed(file)) files.push(file);
+    }
+    if (left < 0 || files.length >= MOST_READ) break;
+  }
+  return files.slice(0, MOST_READ);
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
