@@ -1,6 +1,7 @@
 /* What the campaign does, kills apart: a file and a line for each topic. */
 export { badInputCases } from './bad-inputs.ts';
 export { badStateCases } from './bad-states.ts';
+export { closedOrphanCases } from './closed-orphans.ts';
 export { dashboardCases } from './dashboard.ts';
 export { diskCases } from './disk.ts';
 export { guardCases } from './guards.ts';

@@ -36,6 +36,10 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   workspace: ['workspace list', 'workspace list --output json'],
   'workspace list': ['workspace list', 'workspace list --output json'],
   orphans: ['orphans', 'orphans --check --output json'],
+  'orphans close': [
+    'orphans close 01JEMV1AT0RAGENT0000000001 --because deleted',
+    'orphans close 01JEMV1AT0RAGENT0000000001 --because handed-over',
+  ],
   fmt: ['fmt', 'fmt --check'],
   graph: ['graph --output svg > graph.svg', 'graph Agent/support-line'],
   explain: ['explain Agent.llm_config.temperature', 'explain project.guards'],

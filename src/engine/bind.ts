@@ -57,7 +57,8 @@ export function bindResources(
 function releasesByAddress({ orphans }: State): ReadonlyMap<Address, Orphan> {
   const releases = new Map<Address, Orphan>();
   for (const orphan of orphans) {
-    const isWanted = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
+    const isWanted =
+      orphan.reason !== 'replaced' && orphan.reason !== 'gone' && orphan.closed?.because !== 'deleted';
     if (isWanted && orphan.kind === kindOf(orphan.address)) releases.set(orphan.address, orphan);
   }
   return releases;

@@ -6,6 +6,7 @@ import { hasReference, references, withReferences } from '../values/value.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Decision, Facts } from './decision.ts';
+import { disownedIn } from './disowned.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { kindNamed } from './kind-named.ts';
 import { lookUp, missingSentence } from './lookups.ts';
@@ -121,6 +122,7 @@ export function ownFacts(
   Facts,
   | 'binding'
   | 'kind'
+  | 'disowned'
   | 'mayReplace'
   | 'retryIgnored'
   | 'mayRecreate'
@@ -132,6 +134,7 @@ export function ownFacts(
   return {
     binding,
     kind: kindNamed(kinds, kind),
+    disowned: disownedIn(state),
     mayReplace: mayReplace || allowReplace.has(address),
     retryIgnored,
     mayRecreate: allowRecreate.has('all') || allowRecreate.has(address),

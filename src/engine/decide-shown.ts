@@ -1,4 +1,5 @@
 import type { PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import { recordKey } from '../manifests/resource.ts';
 import type { ResourceEntry } from '../state/document.ts';
 import { rootOf, valueAt } from '../values/path.ts';
 import { keptWarnings } from './answer.ts';
@@ -119,6 +120,13 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   if (namesake !== undefined && more.length > 0) {
     const ids = [namesake, ...more].map((each) => each.id).sort();
     const reason = `${fields} names another record, and there are ${ids.length} of them: ${ids.join(', ')}`;
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
+    };
+  }
+  if (namesake !== undefined && facts.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
+    const reason = `${fields} names ${namesake.id}, which was closed on the orphan list: it is not taken back by itself`;
     return {
       ...without(facts, 'blocked', reason),
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),

@@ -1,3 +1,5 @@
+import { recordKey } from '../manifests/resource.ts';
+import type { Orphan } from '../state/document.ts';
 import type { Binding } from './bind.ts';
 import { decideShown, type Found } from './decide-shown.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
@@ -35,6 +37,8 @@ function decided(facts: Facts): Decision {
   if (observation.status === 'shown' && holder !== undefined) {
     return without(facts, 'blocked', `the record ${observation.record.id} is already managed as ${holder}`);
   }
+  const disowned = disownedRecord(facts);
+  if (disowned !== undefined) return refusedToTake(facts, disowned);
   if (binding.pending !== undefined) {
     if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
     if (isForAnother(facts)) return answered(facts, observation.record.id);
@@ -56,6 +60,24 @@ function decided(facts: Facts): Decision {
     default:
       return observation satisfies never;
   }
+}
+
+/** The record that is shown, where a person gave it away and the manifest does not name it. */
+function disownedRecord({ binding, observation, disowned }: Facts): Orphan | undefined {
+  const { entry, pending, resource, released } = binding;
+  if (entry !== undefined || pending !== undefined) return undefined;
+  const id = observation.status === 'shown' ? observation.record.id : released?.id;
+  if (id === undefined || id === resource.id) return undefined;
+  return disowned.get(recordKey(resource.kind, id));
+}
+
+function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
+  const reason = `${id} was closed on the orphan list as ${closed?.because}: it is not taken back by itself`;
+  const steps = [
+    `To manage it again: ${importing(facts, { id })}`,
+    `If it was deleted: voxform orphans close ${id} --because deleted${facts.workspaceFlag}`,
+  ];
+  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
 
 function succeeding({ entry }: Binding): Found {

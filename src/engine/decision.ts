@@ -37,6 +37,8 @@ export interface Facts {
   /** By kind and id, with their addresses: records that the state or this run knows to be missing. */
   readonly missingRecords: ReadonlyMap<string, Address>;
   readonly owners: Owners;
+  /** By kind and id, records that were handed over or are kept outside voxform. */
+  readonly disowned: ReadonlyMap<string, Orphan>;
   readonly mayReplace: boolean;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored: boolean;

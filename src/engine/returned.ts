@@ -12,7 +12,9 @@ export async function returnedOrphans(
   lists: ReadonlyMap<string, readonly ShownRecord[]>,
   options: ObserveOptions,
 ): Promise<readonly Orphan[]> {
-  const gone = options.state.orphans.filter(({ kind, reason }) => reason === 'gone' && kinds.has(kind));
+  const gone = options.state.orphans.filter(
+    ({ kind, reason, closed }) => reason === 'gone' && closed === undefined && kinds.has(kind),
+  );
   const back = new Set<Orphan>();
   await eachConcurrently(gone, options.concurrency, async (orphan) => {
     const list = lists.get(orphan.kind);

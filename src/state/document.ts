@@ -47,6 +47,10 @@ export const pendingCreate = z
   })
   .describe('A create whose answer never came: the record may or may not exist.');
 
+export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
+
+const closingReason = z.enum(closingReasons);
+
 export const orphan = z
   .strictObject({
     kind: z.string(),
@@ -58,6 +62,15 @@ export const orphan = z
         'Why it is managed no longer: no manifest declares it, another took its place, a person released it, or the platform said that it was not there.',
       ),
     since: z.string().describe('ISO 8601.'),
+    closed: z
+      .strictObject({
+        because: closingReason.describe(
+          'It was deleted, somebody else manages it now, or it is wanted as it is.',
+        ),
+        since: z.string().describe('ISO 8601.'),
+      })
+      .optional()
+      .describe('Present once nothing is left to do about it.'),
   })
   .describe('A record that voxform no longer manages and that may still exist.');
 
@@ -97,6 +110,7 @@ export const writtenDocument = z.discriminatedUnion('format_version', [stateDocu
 export type ResourceEntry = Immutable<z.infer<typeof resourceEntry>>;
 export type PendingCreate = Immutable<z.infer<typeof pendingCreate>>;
 export type Orphan = Immutable<z.infer<typeof orphan>>;
+export type ClosingReason = z.infer<typeof closingReason>;
 /** The digest belongs to the text: it is made when the document is written, and held against it when it is read. */
 export type WrittenDocument = Immutable<z.infer<typeof writtenDocument>>;
 export type StateDocument = Omit<Immutable<z.infer<typeof stateDocument>>, 'write_digest'>;

@@ -84,6 +84,10 @@ export class FoldedState implements State {
         if (this.#open.get(event.address)?.type === 'updating') this.#open.delete(event.address);
         if (event.orphan !== undefined) this.#addOrphan(event.orphan);
         return;
+      case 'closed':
+        // Managed again, or unknown, it is no orphan to be closed.
+        if (this.#orphans.has(recordKey(event.orphan.kind, event.orphan.id))) this.#addOrphan(event.orphan);
+        return;
       case 'renamed':
         this.#rename(event.from, event.to, at);
         return;

@@ -25,6 +25,8 @@ export const journalEvent = z.discriminatedUnion('type', [
   }),
   /** Released from management. */
   z.strictObject({ type: z.literal('forgotten'), address: z.string(), orphan: orphan.optional() }),
+  /** Nothing is left to do about an orphan. */
+  z.strictObject({ type: z.literal('closed'), orphan }),
   z.strictObject({ type: z.literal('renamed'), from: z.string(), to: z.string() }),
   /** A person found out that a pending create did not happen. */
   z.strictObject({ type: z.literal('resolved'), address: z.string() }),

@@ -1,8 +1,10 @@
 import { kindNamed } from '../engine/kind-named.ts';
-import { Counter, collect, eachConcurrently, getRecord } from '../engine/read.ts';
+import { Counter, collect, createSecondLook, eachConcurrently, getRecord } from '../engine/read.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Orphan } from '../state/document.ts';
+import type { State } from '../state/state.ts';
 
 /** A record that is no longer managed, and what a look at the platform said of it. */
 export interface OrphanStatus extends Orphan {
@@ -15,6 +17,30 @@ export interface Looking {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly workspaceId: string;
   readonly concurrency: number;
+}
+
+/** How many managed records are looked at before orphans are taken for deleted. */
+const SAMPLE = 3;
+
+/**
+ * Whether the platform shows anything that it should show: one of the orphans, or of the managed records. Where it shows none of
+ * them, the key or the address is likelier wrong than that all were deleted.
+ */
+export async function isRightPlatform(
+  looked: readonly OrphanStatus[],
+  { resources }: Pick<State, 'resources'>,
+  looking: Looking,
+): Promise<boolean> {
+  if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
+  const second = createSecondLook(looking, {
+    maxAgeMilliseconds: Number.POSITIVE_INFINITY,
+    now: () => new Date(0),
+  });
+  for (const [address, { id }] of [...resources].slice(0, SAMPLE)) {
+    const { status } = await second.at(kindNamed(looking.kinds, kindOf(address)), id);
+    if (status === 'shown') return true;
+  }
+  return false;
 }
 
 /** Looks whether each orphan still exists: kinds that can be listed by one list, the others record by record. */

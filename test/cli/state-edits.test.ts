@@ -48,6 +48,78 @@ describe('the state by hand', () => {
     expect(await rows('orphans', '--check')).toMatchObject([{ exists: false }]);
   });
 
+  it('closes orphans, and takes none that was given away back by itself', async () => {
+    await using workspace = await testWorkspace({
+      ...FILES,
+      'manifests/c.yaml': agentManifest('third'),
+      'manifests/n.yaml':
+        'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: line }\nspec: { number: "+12025550120" }\n',
+    });
+    await workspace.run('apply', '--auto-approve');
+    const ids = new Map((await rowsOf(workspace)).map(({ address, id }) => [address, id]));
+    const [night = '', third = '', line = ''] = ['Agent/night', 'Agent/third', 'PhoneNumber/line'].map(
+      (address) => ids.get(address) ?? '',
+    );
+    await workspace.run('state', 'rm', 'Agent/night', 'Agent/third', 'PhoneNumber/line');
+    const close = (...args: string[]) => workspace.run('orphans', 'close', ...args);
+    expect((await close(night)).code).toBe(64);
+    expect((await close('nobody', '--because', 'kept')).stderr).toContain('not on the orphan list');
+    expect((await close(night, line, '--because', 'handed-over', '--lock-timeout', '5s')).stdout).toContain(
+      `Agent/night (${night}) is closed: handed-over.`,
+    );
+    expect(await rowsOf(workspace, 'orphans')).toMatchObject([{ id: third, exists: null }]);
+    expect(await rowsOf(workspace, 'orphans', '--all')).toMatchObject([
+      { id: night, closed: { because: 'handed-over' } },
+      { id: third },
+      { id: line, closed: { because: 'handed-over' } },
+    ]);
+
+    const planned = async () => {
+      const { stdout } = await workspace.run('plan', '--output', 'json');
+      const { resources } = JSON.parse(stdout) as {
+        readonly resources: readonly { readonly address: string; readonly action: string }[];
+      };
+      return Object.fromEntries(resources.map(({ address, action }) => [address, action]));
+    };
+    expect(await planned()).toEqual({
+      'Agent/day': 'noop',
+      'Agent/night': 'blocked',
+      'Agent/third': 'adopt',
+      'PhoneNumber/line': 'blocked',
+    });
+    const writes = workspace.writes();
+    await workspace.run('apply', '--auto-approve', '--target', 'Agent/night', '--target', 'PhoneNumber/line');
+    expect(workspace.writes()).toBe(writes);
+
+    expect((await close(night, '--because', 'deleted')).code).toBe(0);
+    expect((await planned())['Agent/night'], 'a person said that it is no more').toBe('create');
+    expect((await workspace.run('import', 'PhoneNumber/line', line)).code).toBe(0);
+    expect((await planned())['PhoneNumber/line']).toBe('noop');
+    expect(await rowsOf(workspace, 'orphans', '--all')).toHaveLength(2);
+  });
+
+  it('closes the orphans that the platform has no more, once that is certain', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const [day, night] = await rowsOf(workspace);
+    await workspace.run('state', 'rm', 'Agent/night');
+    const check = (...args: string[]) => rowsOf(workspace, 'orphans', '--check', ...args);
+    expect(await check('--auto-approve')).toMatchObject([{ exists: true }]);
+    const { dashboard } = workspace.emulator;
+    dashboard.remove('agents', night?.id ?? '');
+    expect((await workspace.run('orphans', '--check')).stderr).toContain('--auto-approve closes it');
+    expect(await check()).toHaveLength(1);
+    dashboard.remove('agents', day?.id ?? '');
+    const doubtful = await workspace.run('orphans', '--check', '--auto-approve');
+    expect(doubtful.stderr).toContain('nothing is closed');
+    await workspace.run('state', 'rm', 'Agent/day');
+    expect(await check('--auto-approve')).toMatchObject([
+      { id: night?.id, exists: false, closed: { because: 'deleted' } },
+      { id: day?.id, exists: false, closed: { because: 'deleted' } },
+    ]);
+    expect(await rowsOf(workspace, 'orphans')).toEqual([]);
+  });
+
   it('comes back from a copy, and never goes back by accident', async () => {
     await using workspace = await testWorkspace(FILES);
     const state = path.join(workspace.folder.root, '.voxform');

@@ -226,6 +226,30 @@ const cases: readonly Case[] = [
     expected: { resources: { [address]: entry('1') } },
   },
   {
+    reason: 'an orphan is closed, and open again once it is released again',
+    events: [
+      { type: 'forgotten', address: 'Agent/b', orphan: orphan('1', 'removed') },
+      { type: 'forgotten', address: 'Agent/b', orphan: orphan('2', 'removed') },
+      { type: 'closed', orphan: { ...orphan('1', 'removed'), closed: { because: 'kept', since: at } } },
+      { type: 'closed', orphan: { ...orphan('2', 'removed'), closed: { because: 'kept', since: at } } },
+      { type: 'forgotten', address: 'Agent/b', orphan: orphan('2', 'forgotten') },
+    ],
+    expected: {
+      orphans: [
+        { ...orphan('1', 'removed'), closed: { because: 'kept', since: at } },
+        orphan('2', 'forgotten'),
+      ],
+    },
+  },
+  {
+    reason: 'what is managed again meanwhile is not closed',
+    events: [
+      saved('1'),
+      { type: 'closed', orphan: { ...orphan('1', 'removed'), closed: { because: 'deleted', since: at } } },
+    ],
+    expected: { resources: { [address]: entry('1') }, orphans: [] },
+  },
+  {
     reason: 'a record that a rename displaces goes to the orphan list',
     events: [
       saved('1'),
@@ -283,6 +307,10 @@ const someEvent: fc.Arbitrary<JournalEvent> = fc.oneof(
   ),
   fc.record({ type: fc.constant('renamed' as const), from: someAddress, to: someAddress }),
   fc.record({ type: fc.constant('resolved' as const), address: someAddress }),
+  fc.record({
+    type: fc.constant('closed' as const),
+    orphan: someOrphan.map((each) => ({ ...each, closed: { because: 'kept' as const, since: at } })),
+  }),
 );
 
 /** True where a write of the events still waits for its outcome: its `before` is in memory only. */

@@ -162,6 +162,7 @@ function journalOf(ground: FuzzGround): readonly unknown[] {
     { type: 'saved', address: 'Agent/a', entry },
     { type: 'creating', address: 'PhoneNumber/other', pending },
     { type: 'forgotten', address: 'Webhook/h', orphan },
+    { type: 'closed', orphan: { ...orphan, closed: { because: 'kept', since: orphan.since } } },
     { type: 'renamed', from: 'Agent/a', to: 'Agent/b' },
     { type: 'resolved', address: 'PhoneNumber/other' },
   ];

@@ -1,58 +1,186 @@
 import { kinds } from '../../kinds/index.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { plural } from '../../output/plural.ts';
 import { renderTable } from '../../output/table.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { ClosingReason, Orphan } from '../../state/document.ts';
+import { openSession } from '../../state/session.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { lookAtOrphans, type OrphanStatus } from '../../workspaces/orphans.ts';
+import { isRightPlatform, type Looking, lookAtOrphans, type OrphanStatus } from '../../workspaces/orphans.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
+import type { LockFlags, PlatformFlags } from '../flags.ts';
+import { approve } from './confirm.ts';
 
-export interface OrphansOptions extends PlatformFlags {
+export interface OrphansOptions extends PlatformFlags, LockFlags {
   readonly output: 'text' | 'json';
+  readonly all?: boolean;
   readonly check?: boolean;
+  readonly autoApprove?: boolean;
 }
 
 export async function orphans(context: Context, options: OrphansOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: options.check ?? false });
-  const state = await opened.state();
-  const known = options.check
-    ? await checked(opened, state.orphans, options)
-    : state.orphans.map((orphan): OrphanStatus => ({ ...orphan, exists: null }));
-  const { terminal, log } = context;
-  if (options.output === 'json') terminal.out(jsonText(known));
-  else if (known.length === 0) log.info('There are no orphans.');
-  else terminal.out(table(known, context));
-  return ExitCode.ok;
+  const { orphans: listed } = await opened.state();
+  const wanted = options.all ? listed : listed.filter(({ closed }) => closed === undefined);
+  const { log } = context;
+  if (wanted.length === 0 && options.output === 'text') {
+    const more = listed.length - wanted.length;
+    log.info(
+      `There are no orphans${more === 0 ? '' : `; --all lists ${more} that ${more === 1 ? 'is' : 'are'} closed`}.`,
+    );
+    return ExitCode.ok;
+  }
+  if (!options.check) {
+    print(
+      wanted.map((orphan) => ({ ...orphan, exists: null })),
+      options,
+      context,
+    );
+    return ExitCode.ok;
+  }
+  return check(context, opened, { options, wanted });
 }
 
-async function checked(
+interface Checking {
+  readonly options: OrphansOptions;
+  readonly wanted: readonly Orphan[];
+}
+
+/** Looks at each, and closes those that the platform has no more, if a person agrees. */
+async function check(
+  context: Context,
   opened: OpenWorkspace,
-  known: Parameters<typeof lookAtOrphans>[0],
-  flags: PlatformFlags,
-): Promise<OrphanStatus[]> {
-  const client = opened.connect(flags);
+  { options, wanted }: Checking,
+): Promise<number> {
+  const client = opened.connect(options);
+  let looked: readonly OrphanStatus[];
+  let isTrusted: boolean;
   try {
     const { workspaceId } = opened.workspace;
-    return await lookAtOrphans(known, { client, kinds, workspaceId, concurrency: opened.concurrency(flags) });
+    const looking: Looking = { client, kinds, workspaceId, concurrency: opened.concurrency(options) };
+    looked = await lookAtOrphans(wanted, looking);
+    isTrusted = await isRightPlatform(looked, await opened.stateAhead(), looking);
   } finally {
     await client.close();
   }
+  const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
+  if (options.output === 'text') print(looked, options, context);
+  const isAgreed = gone.length > 0 && (await agrees(context, { count: gone.length, isTrusted, options }));
+  const { exitCode } = context.interrupts;
+  if (isAgreed) {
+    const closed = { because: 'deleted', since: context.now().toISOString() } as const;
+    const done = new Set(
+      await close(
+        opened,
+        gone.map(({ exists, ...orphan }) => ({ ...orphan, closed })),
+        options,
+      ),
+    );
+    context.log.info(`${plural(done.size, 'orphan')} closed: the platform has no such record.`);
+    looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
+  }
+  if (options.output === 'json') print(looked, options, context);
+  return exitCode ?? ExitCode.ok;
 }
 
-function table(known: readonly OrphanStatus[], { terminal }: Context): string {
+interface Agreeing {
+  readonly count: number;
+  readonly isTrusted: boolean;
+  readonly options: OrphansOptions;
+}
+
+async function agrees(context: Context, { count, isTrusted, options }: Agreeing): Promise<boolean> {
+  const { log, terminal } = context;
+  if (!isTrusted) {
+    log.warn(
+      'nothing is closed: none of the managed records that were looked at exists either. Check the API key and base_url.',
+    );
+    return false;
+  }
+  if (options.autoApprove) return true;
+  const what = `${plural(count, 'orphan')} the platform has no more`;
+  if (!terminal.canAsk || options.output === 'json') {
+    log.info(`${what}: --auto-approve closes ${count === 1 ? 'it' : 'them'}.`);
+    return false;
+  }
+  return approve(context, { question: `Close ${what}?`, hint: '' });
+}
+
+export interface CloseOptions extends LockFlags {
+  readonly because: ClosingReason;
+}
+
+export async function closeOrphans(
+  context: Context,
+  ids: readonly string[],
+  options: CloseOptions,
+): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const { orphans: listed } = await opened.state();
+  const wanted = new Set(ids);
+  for (const id of wanted) {
+    if (listed.some((orphan) => orphan.id === id)) continue;
+    throw new UserError(
+      `${id} is not on the orphan list${didYouMean(
+        id,
+        listed.map((orphan) => orphan.id),
+      )}`,
+      {
+        hint: 'voxform orphans --all lists the ids.',
+      },
+    );
+  }
+  const { because } = options;
+  const closed = { because, since: context.now().toISOString() };
+  const closing = listed.filter(({ id }) => wanted.has(id)).map((orphan) => ({ ...orphan, closed }));
+  const done = new Set(await close(opened, closing, options));
+  for (const { address, id } of closing.filter((each) => done.has(each.id)))
+    context.terminal.out(`${address} (${id}) is closed: ${because}.\n`);
+  return ExitCode.ok;
+}
+
+/** Closes those that are still orphans once the state is locked, and gives their ids. */
+async function close(
+  opened: OpenWorkspace,
+  closing: readonly Orphan[],
+  options: LockFlags,
+): Promise<readonly string[]> {
+  const session = await openSession(opened.store, opened.sessionOptions('orphans close', options));
+  try {
+    const now = session.state.orphans;
+    const still = closing.filter(({ kind, id }) => now.some((each) => each.kind === kind && each.id === id));
+    for (const orphan of still) await session.record({ type: 'closed', orphan });
+    return still.map(({ id }) => id);
+  } finally {
+    await session.close();
+  }
+}
+
+function print(
+  known: readonly OrphanStatus[],
+  { output, all = false }: OrphansOptions,
+  { terminal }: Context,
+): void {
+  if (output === 'json') {
+    terminal.out(jsonText(known));
+    return;
+  }
   const columns = [
     { title: 'WAS', whole: true },
     { title: 'ID', whole: true },
     { title: 'REASON' },
     { title: 'SINCE' },
     { title: 'EXISTS' },
+    ...(all ? [{ title: 'CLOSED' }] : []),
   ];
-  const rows = known.map(({ address, id, reason, since, exists }) => [
+  const rows = known.map(({ address, id, reason, since, exists, closed }) => [
     address,
     id,
     reason,
     since.slice(0, 10),
     exists === null ? '?' : exists ? 'yes' : 'no',
+    ...(all ? [closed === undefined ? '-' : `${closed.because}, ${closed.since.slice(0, 10)}`] : []),
   ]);
-  return renderTable(columns, rows, terminal.tableStyle);
+  terminal.out(renderTable(columns, rows, terminal.tableStyle));
 }

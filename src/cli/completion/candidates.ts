@@ -18,6 +18,8 @@ export interface Sources {
   managed(): Promise<readonly Candidate[]>;
   /** Creates without an answer. */
   pending(): Promise<readonly Candidate[]>;
+  /** Ids of records that are no longer managed. */
+  orphans(): Promise<readonly Candidate[]>;
   workspaces(): Promise<readonly Candidate[]>;
   /** Addresses of the kind whose records `get` shows under a name. */
   readable(name: string): Promise<readonly Candidate[]>;
@@ -104,6 +106,8 @@ function valuesOf(of: Option | Argument, place: Place): Candidates | Promise<Can
     case 'state rm address':
     case 'state mv from':
       return sources.managed();
+    case 'orphans close ids':
+      return sources.orphans();
     case 'state resolve address':
       return sources.pending();
     case 'get what':

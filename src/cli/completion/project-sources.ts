@@ -28,6 +28,10 @@ export function projectSources(context: RunContext): Sources {
     addresses,
     managed,
     pending: async () => [...(await stateOf(context)).pending.keys()].map(plain),
+    orphans: async () =>
+      (await stateOf(context)).orphans
+        .filter(({ closed }) => closed === undefined)
+        .map(({ id, address }) => ({ value: id, description: address })),
     workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
     async readables() {
       const { readables } = await import('../../workspaces/readable.ts');

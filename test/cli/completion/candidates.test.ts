@@ -32,7 +32,15 @@ workspaces:
       workspace_id: 'W1',
       resources: { 'Agent/day': entry, 'Webhook/gone': entry },
       pending: { 'Agent/lost': { since: '2026-01-01T00:00:00.000Z', recorded: {} } },
-      orphans: [],
+      orphans: [
+        {
+          kind: 'Agent',
+          id: 'A1',
+          address: 'Agent/old',
+          reason: 'removed',
+          since: '2026-01-01T00:00:00.000Z',
+        },
+      ],
     }),
   });
 });
@@ -63,6 +71,7 @@ describe('what can follow on a command line', () => {
     { words: ['pl'], given: ['plan'], reason: 'a command' },
     { words: ['help', 'pl'], given: ['plan'], reason: 'a command that help is about' },
     { words: ['-qC', '/', 'pl'], given: ['plan'], reason: 'a command after flags in one word' },
+    { words: ['orphans', 'close', ''], given: ['A1'], reason: 'an orphan' },
     { words: ['state', 'u'], given: ['unlock'], reason: 'a command of a group' },
     { words: ['plan', '--allow-rep'], given: ['--allow-replace'], reason: 'a flag' },
     { words: ['plan', '--no-col'], given: ['--no-color'], reason: 'a flag of every command' },

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import type { Case } from './cases.ts';
+import { converges, succeeded, writesNothing } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent, documents } from './manifests.ts';
+
+const APPLY = ['apply', '--auto-approve'];
+
+/** Records that a person closed on the orphan list. */
+export const closedOrphanCases: readonly Case[] = [
+  {
+    group: 'guards',
+    name: 'a record that was handed over is neither taken back nor made twice',
+    short: true,
+    run: handedOver,
+  },
+];
+
+async function handedOver(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: documents(agent('a'), agent('b')) });
+  succeeded(await lab.run(...APPLY));
+  const state = JSON.parse((await lab.run('state', 'list', '--output', 'json')).stdout) as {
+    readonly id: string;
+  }[];
+  const id = state[1]?.id ?? '';
+  succeeded(await lab.run('state', 'rm', 'Agent/b'));
+  succeeded(await lab.run('orphans', 'close', id, '--because', 'handed-over'));
+  const ended = await writesNothing(lab, () => lab.run(...APPLY));
+  assert.match(ended.stdout, /blocked/);
+  succeeded(await lab.run('import', 'Agent/b', id));
+  await converges(lab);
+}
