@@ -17,9 +17,3 @@ export function dateOrMoment(text: string): string {
   }
   return text;
 }
-
-/** True where a period ends before it begins. A day has no hours: beside one, a moment counts as its day. */
-export function isReversed(from: string, to: string): boolean {
-  const isDay = [from, to].some((text) => text.length === 'YYYY-MM-DD'.length);
-  return isDay ? to.slice(0, 10) < from.slice(0, 10) : Date.parse(to) < Date.parse(from);
-}

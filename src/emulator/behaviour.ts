@@ -56,6 +56,8 @@ export const emulatorBehaviour = z.strictObject({
   users: z.enum(['paged', 'whole', 'ignoresCursor', 'refusesQuery']).default('paged'),
   /** Whether the list of invoices takes a `limit` or gives ten of them at a time, and a 422 to whoever asks for another number. */
   invoiceLimit: z.enum(['taken', 'refused']).default('taken'),
+  /** Where the filters of calls are read, cursor and size included: in the body, in the query instead, or nowhere. */
+  callFilters: z.enum(['body', 'query', 'ignored']).default('body'),
   /** `odd`: sizes are text, previous cursors are of no use, and after a page that is not full there is no word of another. */
   meta: z.enum(['documented', 'odd']).default('documented'),
   /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */

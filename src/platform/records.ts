@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isReversed } from './date-range.ts';
 
 /*
  * The platform's records and requests, each once. Requests are strict: they carry the API document's limits, and the
@@ -231,13 +232,10 @@ export const callFilter = z
     date_from: anyDate.nullable().optional(),
     date_to: anyDate.nullable().optional(),
   })
-  .refine(
-    ({ date_from, date_to }) => !date_from || !date_to || Date.parse(date_to) >= Date.parse(date_from),
-    {
-      error: 'date_to must be on or after date_from',
-      path: ['date_to'],
-    },
-  );
+  .refine(({ date_from, date_to }) => !date_from || !date_to || !isReversed(date_from, date_to), {
+    error: 'date_to must be on or after date_from',
+    path: ['date_to'],
+  });
 
 export type AgentRequest = z.infer<typeof agentRequest>;
 export type NumberRequest = z.infer<typeof numberRequest>;

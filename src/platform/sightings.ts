@@ -47,6 +47,12 @@ export class Sightings {
     return false;
   }
 
+  /** The first record that was seen in another workspace. */
+  get elsewhere(): { readonly id: string; readonly workspaceId: string } | undefined {
+    const [first] = this.#workspaces;
+    return first === undefined ? undefined : { id: first[0], workspaceId: first[1] };
+  }
+
   /** The other workspace that a record was seen in. */
   workspaceOf(id: string): string | undefined {
     return this.#workspaces.get(id);

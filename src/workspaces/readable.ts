@@ -1,16 +1,8 @@
 import type { PlatformClient } from '../platform/client.ts';
+import { type CallSelection, selectedCalls } from './call-selection.ts';
 
 /** A record of any kind, as the platform shows it. */
 export type AnyRecord = Readonly<Record<string, unknown>>;
-
-/** What narrows the reading of call histories. */
-export interface CallSelection {
-  /** Dates or date-times, as the platform takes them. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  readonly agentId?: string | undefined;
-  readonly outcome?: string | undefined;
-}
 
 /** One thing that the API can show. */
 export interface Readable {
@@ -76,18 +68,4 @@ export type ReadableName = keyof typeof readables;
 
 export function isReadable(name: string): name is ReadableName {
   return Object.hasOwn(readables, name);
-}
-
-/** The dates narrow the request; agent and outcome, for which the API has no filter, are looked at here. */
-async function* selectedCalls(client: PlatformClient, selection: CallSelection): AsyncGenerator<AnyRecord> {
-  const { from, to, agentId, outcome } = selection;
-  const filter = {
-    ...(from !== undefined && { date_from: from }),
-    ...(to !== undefined && { date_to: to }),
-  };
-  for await (const call of client.calls.list(filter)) {
-    if (agentId !== undefined && call.agent_id !== agentId) continue;
-    if (outcome !== undefined && call.session_outcome !== outcome) continue;
-    yield call;
-  }
 }

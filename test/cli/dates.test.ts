@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dateOrMoment, isReversed } from '../../src/cli/dates.ts';
+import { dateOrMoment } from '../../src/cli/dates.ts';
 
 describe('dates of the command line', () => {
   it.each([
@@ -24,15 +24,5 @@ describe('dates of the command line', () => {
     '2026-01-01x',
   ])('refuses %j', (text) => {
     expect(() => dateOrMoment(text)).toThrow('Expected a date');
-  });
-
-  it.each([
-    ['2026-01-02', '2026-01-01', true, 'the day before'],
-    ['2026-01-01', '2026-01-01', false, 'one day'],
-    ['2026-01-01T12:00Z', '2026-01-01', false, 'up to the day that it begins on'],
-    ['2026-01-02T00:30+02:00', '2026-01-01T23:00Z', false, 'moments in other zones'],
-    ['2026-01-01T12:00Z', '2026-01-01T11:00Z', true, 'an hour before'],
-  ] as const)('from %s to %s is reversed: %s (%s)', (from, to, expected, _reason) => {
-    expect(isReversed(from, to)).toBe(expected);
   });
 });

@@ -83,6 +83,92 @@ describe('get', () => {
     },
   );
 
+  it.each(['body', 'query', 'ignored'] as const)(
+    'shows the calls of the range alone where the platform reads filters in the %s',
+    async (callFilters) => {
+      await using workspace = await testWorkspace(FILES, { behaviour: { callFilters } });
+      // Ignored, the cursor is too: then there is one page.
+      const count = callFilters === 'ignored' ? 10 : 70;
+      for (let index = 0; index < count; index++) {
+        const time = new Date(Date.UTC(2026, 0, 1, 22 + index)).toISOString();
+        workspace.emulator.dashboard.recordCall({
+          agent_id: 'x',
+          start_time: time,
+          end_time: time,
+          created_at: time,
+        });
+      }
+      const { code, stdout, stderr } = await workspace.run(
+        ...['get', 'calls', '--from', '2026-01-01T23:00Z', '--to', '2026-01-01', '--output', 'json'],
+      );
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject([{ start_time: '2026-01-01T23:00:00.000Z' }]);
+      const outside = { body: undefined, query: 20, ignored: 8 }[callFilters];
+      const said = /(\d+) calls outside it are not shown/.exec(stderr.replaceAll(/\s+/g, ' '));
+      expect(said?.[1]).toBe(outside === undefined ? undefined : String(outside));
+    },
+  );
+
+  it('narrows calls by any field', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { dashboard } = workspace.emulator;
+    const a = dashboard.recordCall({ agent_id: 'x', cost: 0.2, duration: '00:01:00', direction: 'outbound' });
+    const b = dashboard.recordCall({ agent_id: 'x', cost: 1.5, duration: '01:00:00', session_id: 's' });
+    const cases: readonly (readonly [readonly string[], readonly string[]])[] = [
+      [['direction=outbound'], [a.id]],
+      [['cost>=0.2'], [b.id, a.id]],
+      [['cost>0.2', 'duration>00:59:59'], [b.id]],
+      [['session_id=null'], [a.id]],
+      [['session_id!=null'], [b.id]],
+      [['from=4930111111'], [b.id, a.id]],
+      [['start_time<2001-01-01'], []],
+    ];
+    for (const [conditions, expected] of cases) {
+      const flags = conditions.flatMap((condition) => ['--where', condition]);
+      const { stdout } = await workspace.run('get', 'calls', ...flags, '--output', 'json');
+      const shown = (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
+      expect(shown, conditions.join(' ')).toEqual(expected);
+    }
+  });
+
+  it('shows a version of an agent by address or by id', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const [id = ''] = workspace.emulator.world.agents.keys();
+    workspace.emulator.dashboard.publishAgent(id);
+    workspace.emulator.dashboard.publishAgent(id);
+    for (const [agent, version, expected] of [
+      ['Agent/day', '1', 1],
+      [id, 'latest', 2],
+    ] as const) {
+      const { code, stdout } = await workspace.run('get', 'versions', agent, version, '--output', 'json');
+      expect([code, JSON.parse(stdout)]).toMatchObject([0, [{ id, version: expected }]]);
+    }
+    const none = await workspace.run('get', 'versions', id, '7');
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('has no version 7')]);
+  });
+
+  it('passes over other workspaces in lists, and says of one record that it is of another', async () => {
+    await using workspace = await testWorkspace(FILES, { behaviour: { seesOtherWorkspace: true } });
+    const { dashboard } = workspace.emulator;
+    const base = dashboard.addKnowledgeBase({ name: 'FAQ' });
+    const call = dashboard.recordCall({ agent_id: 'x' });
+    const listed = await workspace.run('get', 'knowledge-bases', '--output', 'json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id: base.id }]);
+    dashboard.edit('calls', call.id, { workspace_id: '01ANOTHER' });
+    const one = await workspace.run('get', 'calls', call.id, '--output', 'json');
+    expect([one.code, JSON.parse(one.stdout)]).toMatchObject([0, [{ workspace_id: '01ANOTHER' }]]);
+    expect(one.stderr.replaceAll(/\s+/g, ' ')).toContain(`${call.id} belongs to the workspace 01ANOTHER`);
+    workspace.emulator.setBehaviour({ seesOtherWorkspace: false });
+    expect((await workspace.run('get', 'calls')).code).toBe(1);
+  });
+
+  it('shows a key that does not say when it expires as null', async () => {
+    await using workspace = await testWorkspace(FILES);
+    workspace.emulator.dashboard.addApiKey({ name: 'ci' });
+    expect((await workspace.run('get', 'api-keys')).stdout).toMatch(/ null\n$/);
+  });
+
   it('says what is wrong', async () => {
     await using workspace = await testWorkspace(FILES);
     const cases: readonly (readonly [readonly string[], number, string])[] = [
@@ -96,6 +182,10 @@ describe('get', () => {
       [['get', 'calls', '--from', '2026-02-02', '--to', '2026-02-01'], 64, 'lies before'],
       [['get', 'calls', '--to', '2026-02-31'], 64, 'Expected a date'],
       [['get', 'webhooks'], 0, 'the API cannot list them'],
+      [['get', 'calls', '--where', 'coast>1'], 64, 'did you mean "cost"?'],
+      [['get', 'calls', '--where', 'cost'], 64, 'expected a condition'],
+      [['get', 'numbers', '--where', 'cost>1'], 64, 'calls alone'],
+      [['get', 'versions', 'Agent/day', 'newest'], 64, 'is no version'],
     ];
     for (const [args, expected, message] of cases) {
       const { code, stderr } = await workspace.run(...args);

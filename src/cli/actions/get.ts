@@ -1,10 +1,12 @@
 import { parseAddress } from '../../manifests/resource.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
 import type { PlatformClient } from '../../platform/client.ts';
+import { isReversed } from '../../platform/date-range.ts';
 import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
+import { type CallCondition, callCondition, callFields } from '../../workspaces/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import {
   type AnyRecord,
@@ -14,7 +16,6 @@ import {
   readables,
 } from '../../workspaces/readable.ts';
 import type { Context } from '../context.ts';
-import { isReversed } from '../dates.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
@@ -26,23 +27,39 @@ export interface GetOptions extends PlatformFlags {
   readonly to?: string;
   readonly agent?: string;
   readonly outcome?: string;
+  readonly where?: readonly string[];
 }
 
 interface Wanted {
   readonly what: string;
   readonly id: string | undefined;
+  readonly version?: string | undefined;
 }
 
-export async function get(context: Context, { what, id }: Wanted, options: GetOptions): Promise<number> {
+export async function get(
+  context: Context,
+  { what, id, version }: Wanted,
+  options: GetOptions,
+): Promise<number> {
   const name = readableNamed(what);
   checkFilters(name, options);
+  checkVersion(name, version);
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
   const client = opened.connect(options, 'kept');
   try {
-    const records = await recordsOf(name, { id, options, opened, client });
-    await print(context, records, { name, options });
+    const onOutside = (count: number): void =>
+      context.log.warn(`The platform ignored the date range: ${count} calls outside it are not shown.`);
+    const records = await recordsOf(name, { id, version, options, opened, client, onOutside });
+    await print(context, records, { name: version === undefined ? name : 'agents', options });
+    const elsewhere = id === undefined ? undefined : client.sightings.elsewhere;
+    if (elsewhere !== undefined) {
+      context.log.warn(
+        `${elsewhere.id} belongs to the workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
+      );
+    }
+    if (id === undefined) client.sightings.refuseWrongWorkspace();
     return ExitCode.ok;
   } finally {
     await client.close();
@@ -51,6 +68,8 @@ export async function get(context: Context, { what, id }: Wanted, options: GetOp
 
 interface Reading {
   readonly id: string | undefined;
+  readonly version: string | undefined;
+  onOutside(count: number): void;
   readonly options: GetOptions;
   readonly opened: OpenWorkspace;
   readonly client: PlatformClient;
@@ -58,7 +77,7 @@ interface Reading {
 
 async function recordsOf(
   name: ReadableName,
-  { id, options, opened, client }: Reading,
+  { id, version, options, opened, client, onOutside }: Reading,
 ): Promise<AsyncIterable<AnyRecord>> {
   const readable: Readable = readables[name];
   const needsState = [id, options.agent].some((given) => given?.includes('/')) || readable.list === undefined;
@@ -67,19 +86,55 @@ async function recordsOf(
   if (readable.ofRecord) {
     if (known === undefined)
       throw usage(`get ${name} needs to be told which agent`, `voxform get ${name} Agent/support-line`);
+    if (version !== undefined) return only(versionOf(client, known, version));
     return eachFoundOr(client.agents.versions(known), { name: 'agents', id: known });
   }
   if (known !== undefined) return only(one(readable, client, { name, id: known }));
   if (readable.list !== undefined) {
     const { from, to, outcome, agent } = options;
+    const equals = (field: string, value: string | undefined): CallCondition[] =>
+      value === undefined ? [] : [{ field, operator: '=', value }];
+    const agentId = agent === undefined ? undefined : idOf(agent, state);
     return readable.list(client, {
       from,
       to,
-      outcome,
-      agentId: agent === undefined ? undefined : idOf(agent, state),
+      where: [...equals('agent_id', agentId), ...equals('session_outcome', outcome), ...conditions(options)],
+      onOutside,
     });
   }
   return eachOf(readable, client, idsOfKind(readable.kind ?? '', state));
+}
+
+async function versionOf(client: PlatformClient, id: string, version: string): Promise<AnyRecord> {
+  try {
+    return await (version === 'latest'
+      ? client.agents.latestVersion(id)
+      : client.agents.version(id, Number(version)));
+  } catch (cause) {
+    if (!isGone(cause)) throw cause;
+    const which = version === 'latest' ? 'published version' : `version ${version}`;
+    throw new UserError(`the agent ${id} has no ${which}`, {
+      hint: `voxform get versions ${id} lists them.`,
+      cause,
+    });
+  }
+}
+
+function conditions({ where = [] }: Pick<GetOptions, 'where'>): CallCondition[] {
+  return where.map((text) => {
+    const condition = callCondition(text);
+    if ('problem' in condition) {
+      throw usage(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
+    }
+    return condition;
+  });
+}
+
+function checkVersion(name: ReadableName, version: string | undefined): void {
+  if (version === undefined) return;
+  const hint = 'voxform get versions Agent/support-line 3, or latest';
+  if (name !== 'versions') throw usage(`get ${name} takes no version`, hint);
+  if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw usage(`${version} is no version`, hint);
 }
 
 async function one(readable: Readable, client: PlatformClient, { name, id }: Asked): Promise<AnyRecord> {
@@ -137,7 +192,7 @@ async function* eachOf(
   for (const id of ids) {
     try {
       const record = await readable.get?.(client, id);
-      if (record !== undefined) yield record;
+      if (record !== undefined && client.sightings.workspaceOf(id) === undefined) yield record;
     } catch (error) {
       if (!isGone(error)) throw error;
     }
@@ -200,13 +255,14 @@ function readableNamed(name: string): ReadableName {
   );
 }
 
-function checkFilters(name: ReadableName, { from, to, agent, outcome }: GetOptions): void {
+function checkFilters(name: ReadableName, { from, to, agent, outcome, where }: GetOptions): void {
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw usage(`--to ${to} lies before --from ${from}`, 'Exchange the two.');
   }
-  if (name === 'calls' || [from, to, agent, outcome].every((filter) => filter === undefined)) return;
+  conditions({ ...(where !== undefined && { where }) });
+  if (name === 'calls' || [from, to, agent, outcome, where].every((filter) => filter === undefined)) return;
   throw usage(
-    '--from, --to, --agent and --outcome narrow calls alone',
+    '--from, --to, --agent, --outcome and --where narrow calls alone',
     'voxform get calls --from 2026-01-01',
   );
 }

@@ -24,6 +24,8 @@ export interface Sources {
   /** Addresses of the kind whose records `get` shows under a name. */
   readable(name: string): Promise<readonly Candidate[]>;
   readables(): Promise<readonly Candidate[]>;
+  /** What `get calls` compares with a value. */
+  callFields(): Promise<readonly Candidate[]>;
   schemas(): Promise<readonly Candidate[]>;
   /** Paths that `explain` takes. */
   topics(): Promise<readonly Candidate[]>;
@@ -116,6 +118,8 @@ function valuesOf(of: Option | Argument, place: Place): Candidates | Promise<Can
       return sources.readable(operands[0] ?? '');
     case '--agent':
       return sources.readable('agents');
+    case '--where':
+      return sources.callFields();
     case 'schema name':
       return sources.schemas();
     case 'explain topic':

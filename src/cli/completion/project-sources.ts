@@ -43,6 +43,10 @@ export function projectSources(context: RunContext): Sources {
       const wanted = found !== undefined && 'kind' in found ? found.kind : name;
       return (await managed()).filter(({ value }) => kindOf(value) === wanted);
     },
+    async callFields() {
+      const { callFields } = await import('../../workspaces/call-selection.ts');
+      return callFields.map((field) => plain(`${field}=`));
+    },
     schemas: async () =>
       readdirSync(packagePath('schemas')).map((file) => plain(file.replace(/\.schema\.json$/, ''))),
     async topics() {

@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { type CallFilter, callFilter } from '../../platform/records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { seenByKey } from '../other-workspace.ts';
@@ -18,7 +18,7 @@ const listing: Listing<Stored<'calls'>> = {
 export function callHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/call-histories', (c) => {
-      const filter = checked(callFilter, bodyOf(c));
+      const filter = filterOf(c, emulated);
       const calls = emulated.world.calls.values().filter((call) => isWithin(call, filter));
       return c.json(
         pageOf(seenByKey(calls, emulated), listing, { request: filter, behaviour: emulated.behaviour }),
@@ -29,6 +29,13 @@ export function callHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
       if (call === undefined) throw notFound('Call history');
       return c.json({ data: call });
     });
+}
+
+function filterOf(c: Context<EmulatorEnv>, { behaviour }: Emulated): CallFilter {
+  if (behaviour.callFilters === 'ignored') return {};
+  if (behaviour.callFilters === 'body') return checked(callFilter, bodyOf(c));
+  const { per_page, ...query } = c.req.query();
+  return checked(callFilter, { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
 }
 
 /** Both bounds count as within; a `date_to` without a time means that whole day. */

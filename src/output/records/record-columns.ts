@@ -92,7 +92,7 @@ export const recordColumns: Readonly<Record<string, readonly RecordColumn[]>> = 
     time('CREATED', 'created_at'),
     plain('EXPIRES', 'expires_at', {
       whole: true,
-      show: (value, _, zone) => (value === null || value === undefined ? 'never' : timeText(value, zone)),
+      show: (value, _, zone) => (value === null ? 'null' : timeText(value, zone)),
     }),
   ],
 };

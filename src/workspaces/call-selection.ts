@@ -1,0 +1,94 @@
+import type { PlatformClient } from '../platform/client.ts';
+import { asFilter, type DateRange, isWithin } from '../platform/date-range.ts';
+import { callRecord } from '../platform/records.ts';
+import { didYouMean } from '../problems/suggest.ts';
+
+type Call = Readonly<Record<string, unknown>>;
+
+/** What narrows the reading of call histories. */
+export interface CallSelection extends DateRange {
+  readonly where?: readonly CallCondition[] | undefined;
+  /** Told at the end of calls that the platform gave although they lie outside the range that it was asked for; they are not shown. */
+  onOutside?(count: number): void;
+}
+
+export interface CallCondition {
+  readonly field: string;
+  readonly operator: Operator;
+  readonly value: string;
+}
+
+const operators = {
+  '>=': (order: number) => order >= 0,
+  '<=': (order: number) => order <= 0,
+  '!=': (order: number) => order !== 0,
+  '=': (order: number) => order === 0,
+  '>': (order: number) => order > 0,
+  '<': (order: number) => order < 0,
+} as const satisfies Readonly<Record<string, (order: number) => boolean>>;
+type Operator = keyof typeof operators;
+
+/** The fields of a call that have one value. */
+export const callFields: readonly string[] = Object.keys(callRecord.shape).filter(
+  (field) => field !== 'analysis',
+);
+
+/** A condition such as `session_outcome=escalated` or `duration>=00:05:00`, or what is wrong with the text. */
+export function callCondition(text: string): CallCondition | { readonly problem: string } {
+  const [, field = '', operator = '', value = ''] =
+    /^\s*(\w+)\s*(>=|<=|!=|=|>|<)\s*(.*?)\s*$/.exec(text) ?? [];
+  if (operator === '') return { problem: 'expected a condition such as direction=inbound or cost>=0.5' };
+  if (!callFields.includes(field)) {
+    return { problem: `calls have no field ${field}${didYouMean(field, callFields)}` };
+  }
+  return { field, operator: operator as Operator, value };
+}
+
+/** The calls of a selection. The range narrows the request; what the API has no filter for is looked at here. */
+export async function* selectedCalls(
+  client: PlatformClient,
+  { where = [], onOutside, ...range }: CallSelection,
+): AsyncGenerator<Call> {
+  let outside = 0;
+  try {
+    const filter = asFilter(range);
+    const asked = { from: filter.date_from, to: filter.date_to };
+    for await (const call of client.calls.list(filter)) {
+      if (!isInRange(call, asked)) outside += 1;
+      else if (isInRange(call, range) && where.every((condition) => meets(call, condition))) yield call;
+    }
+  } finally {
+    if (outside > 0) onOutside?.(outside);
+  }
+}
+
+/** Which of its times the range is about is not documented. */
+function isInRange({ start_time, end_time, created_at }: Call, range: DateRange): boolean {
+  const times = [start_time, end_time, created_at].filter((time) => typeof time === 'string');
+  return times.length === 0 || times.some((time) => isWithin(time, range));
+}
+
+function meets(call: Call, { field, operator, value }: CallCondition): boolean {
+  const shown = call[field] ?? null;
+  if (shown === null || value === 'null') {
+    const isSame = shown === null && value === 'null';
+    return operator === '=' ? isSame : operator === '!=' && !isSame;
+  }
+  if (typeof shown === 'object') return false;
+  return operators[operator](orderOf(String(shown), value));
+}
+
+/** Below, above or 0, as numbers, durations or times where both are such, and as texts otherwise. */
+function orderOf(a: string, b: string): number {
+  const [left, right] = [measureOf(a), measureOf(b)];
+  if (left !== undefined && right !== undefined) return left - right;
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function measureOf(text: string): number | undefined {
+  const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)$/.exec(text) ?? [];
+  if (seconds !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  // A phone number too: the platform may render it without its plus.
+  if (/^[+-]?\d+(\.\d+)?$/.test(text)) return Number(text);
+  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined;
+}
