@@ -34,6 +34,7 @@ export async function refuseSecondState(beginning: Beginning): Promise<void> {
   if (found === undefined) return;
   const relative = path.relative(cwd, found.path);
   const shown = shellWord(relative.startsWith('..') ? found.path : relative.replaceAll('\\', '/'));
+  const voxform = commandFor(project);
   const holds =
     found.records === undefined
       ? 'which cannot be read,'
@@ -42,8 +43,14 @@ export async function refuseSecondState(beginning: Beginning): Promise<void> {
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
       hint:
-        `Take it over: voxform state move --from ${shown}${workspaceFlag}. ` +
-        `To begin a second, empty state on purpose: voxform state init${workspaceFlag}`,
+        `Take it over: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
+        `To begin a second, empty state on purpose: ${voxform} state init${workspaceFlag}`,
     },
   );
+}
+
+/** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
+function commandFor({ root, localRoot, file }: Project): string {
+  if (localRoot === undefined || file === undefined) return 'voxform';
+  return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
 }

@@ -1,9 +1,11 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DocumentMemory } from '../../src/manifests/document-cache.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';
+import { API_KEY, agentManifest, projectFile, testWorkspace } from '../cli/workspace.ts';
 import { manifest } from '../project/temporary-project.ts';
+import { command } from '../trust/in-process.ts';
 import { Remote } from './git-remote.ts';
 import { testContext } from './test-context.ts';
 
@@ -151,6 +153,37 @@ it('a state of the same workspace in the folder of the operator is not begun a s
   await expect(result.loaded.opened.refuseSecond()).rejects.toThrow(
     'but .voxform/test.state.json, which cannot be read, belongs to the same workspace 01JWORKSPACE',
   );
+});
+
+it('a state under an old name is taken over by the command that the watch names', async () => {
+  await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+  await workspace.run('apply', '--auto-approve');
+  const { remote } = prepared();
+  using _ = remote;
+  remote.push({
+    'voxform.yaml': projectFile(workspace.emulator).replace('  test:', '  live:'),
+    'manifests/a.yaml': agentManifest('day'),
+  });
+  const old = path.join(remote.watched, '.voxform/test.state.json');
+  mkdirSync(path.dirname(old));
+  copyFileSync(path.join(workspace.folder.root, '.voxform/test.state.json'), old);
+  const version = await remote.source().fetch(never);
+  const result = await loadVersion(testContext(remote.watched, { env: { VOXFORM_API_KEY: API_KEY } }), {
+    version,
+    local: { root: remote.watched, allowed: [] },
+    memory: new DocumentMemory(),
+  });
+  if (!('loaded' in result)) throw new Error('expected valid manifests');
+  const refused: unknown = await result.loaded.opened.state().catch((error: unknown) => error);
+  const copy = `cp ${version.folder}/voxform.yaml ${remote.watched} && cd ${remote.watched} && `;
+  expect(refused).toMatchObject({
+    hint: expect.stringContaining(`${copy}voxform state move --from .voxform/test.state.json. `),
+  });
+  copyFileSync(path.join(version.folder, 'voxform.yaml'), path.join(remote.watched, 'voxform.yaml'));
+  const args = ['state', 'move', '--from', '.voxform/test.state.json'];
+  const { code, stdout } = await command(args, { cwd: remote.watched, env: { VOXFORM_API_KEY: API_KEY } });
+  expect([code, stdout]).toEqual([0, expect.stringContaining('to .voxform/live.state.json: 1 resource')]);
+  expect((await result.loaded.opened.state()).resources.has('Agent/day')).toBe(true);
 });
 
 describe('links in a repository', () => {
