@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { Busy } from '../../../src/operator/busy.ts';
+import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions.ts';
+import type { RunReport } from '../../../src/operator/run-report.ts';
+import { change, plan, resource } from '../../output/sample-plan.ts';
+import { outageAt, sampleReport } from '../sample-report.ts';
+import { drift, failed } from './receiver.ts';
+
+const REPORT = { why: 'report', command: 'voxform apply' } as const;
+const restore = resource('Agent/a', {
+  action: 'update',
+  changes: [change('name', { cause: 'drift' })],
+});
+const waiting = { ...drift, plan: plan([restore]), hold: REPORT };
+const corrected: Partial<RunReport> = {
+  ...drift,
+  plan: plan([restore]),
+  applied: [{ address: 'Agent/a', action: 'update', result: { status: 'done', id: 'x' } }],
+};
+
+function drifted(digest: string): Partial<RunReport> {
+  return { drift: [{ address: 'Agent/a', fields: ['name'], digest }] };
+}
+
+/** A run that another one kept from its work, with the age of its sign of life. */
+function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
+  const holder = {
+    id: 'L',
+    operation: 'apply',
+    who: 'ann@here',
+    host: 'here',
+    pid: 1,
+    since: '2026',
+    voxform_version: '1.0.0',
+    silentSeconds: seconds % 60,
+  };
+  return { result: 'busy', error: new Busy(holder, ''), busy: { seconds, isLong }, plan: undefined };
+}
+
+/** The events of a row of reports. */
+function told(...reports: readonly Partial<RunReport>[]): string[] {
+  const occasions = new Occasions({ drift: true });
+  return reports.map((report) =>
+    occasions
+      .in(sampleReport(report))
+      .map(({ event }) => event)
+      .join('+'),
+  );
+}
+
+describe('what is worth telling', () => {
+  it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
+    ['nothing, where nothing happened', [{}, {}], ['', '']],
+    ['a drift, once, and its end', [drift, drift, {}, {}, drift], ['drift', '', 'drift', '', 'drift']],
+    ['a drift that moves on', [drift, drifted('2'), drifted('2')], ['drift', 'drift', '']],
+    ['a drift and its correction in one', [corrected, {}], ['drift', '']],
+    ['a drift that waits for an apply, once', [waiting, waiting], ['drift', '']],
+    ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
+    ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
+    ['an outage once, at whichever record it is noticed', [outageAt('1'), outageAt('2')], ['failure', '']],
+    ['each request that is refused', [outageAt('1', 422), outageAt('2', 422)], ['failure', 'failure']],
+    [
+      'a lock that is held for long, once until it is free',
+      [heldFor(5, false), heldFor(700, true), heldFor(900, true), {}, heldFor(700, true)],
+      ['', 'failure', '', '', 'failure'],
+    ],
+    ['no run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
+    [
+      'no run that was ended',
+      [{ result: 'interrupted', error: new Error('given up'), plan: undefined }],
+      [''],
+    ],
+    [
+      'what was applied, each time',
+      Array(2).fill({
+        applied: [{ address: 'Agent/b', action: 'update', result: { status: 'done', id: 'x' } }],
+      }),
+      ['changes', 'changes'],
+    ],
+    ['what waits, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
+    [
+      'a guard, as a failure',
+      [{ hold: { why: 'guard', guards: [{ flag: '--allow-large-change', message: 'm' }] } }],
+      ['failure'],
+    ],
+    [
+      'manifests that are not valid',
+      [{ invalid: { diagnostics: [], error: new Error('bad') } }],
+      ['failure'],
+    ],
+  ])('%s', (_, reports, expected) => {
+    expect(told(...reports)).toEqual(expected);
+  });
+
+  it('is JSON whatever is in it', () => {
+    const [occasion] = new Occasions({ drift: true }).in(sampleReport(failed));
+    const template = {
+      a: '{{error}}!',
+      list: ['{{changed}}', 'n={{changed}}', 1, null],
+      resources: '{{resources}}',
+    };
+    const body = occasion && bodyOf(occasion, template, (text) => text);
+    expect(JSON.parse(JSON.stringify(body))).toEqual({
+      a: 'no "answer"\\n{{x}}!',
+      list: [0, 'n=0', 1, null],
+      resources: [],
+    });
+    expect(occasion && bodyOf(occasion, undefined, (text) => text)).toMatchObject({
+      event: 'failure',
+      text: expect.stringMatching(/^voxform staging: failure\n/),
+    });
+  });
+});
+
+it('says drift, its correction and its end in a line each, and names voxform and the workspace once', () => {
+  const occasions = new Occasions({ drift: true });
+  const reports = [drift, corrected, drifted('2'), {}, { ...waiting, drift: [] }];
+  expect(
+    reports.map((report) => occasions.in(sampleReport(report)).map(({ values }) => values.text)),
+  ).toEqual([
+    ['voxform staging: drift\nAgent/a: name'],
+    ['voxform staging: drift\nAgent/a: name (corrected)'],
+    ['voxform staging: drift\nAgent/a: name'],
+    ['voxform staging: drift\nAgent/a: drifted no longer'],
+    ['voxform staging: changes\n1 to update (Agent/a)'],
+  ]);
+});
+
+it('tells of a correction as a change where drift is not listened to', () => {
+  const [occasion, ...more] = new Occasions({ drift: false }).in(sampleReport(corrected));
+  expect([occasion?.event, occasion?.values.text]).toEqual([
+    'changes',
+    'voxform staging: changes\nupdated Agent/a: name',
+  ]);
+  expect(more.map(({ event }) => event)).toEqual(['drift']);
+});

@@ -1,0 +1,72 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '../../../src/operator/clock.ts';
+import { Notifier } from '../../../src/operator/notifications/notifier.ts';
+import type { ToldMemory } from '../../../src/operator/notifications/told-memory.ts';
+import type { RunReport } from '../../../src/operator/run-report.ts';
+import { notifyEvents } from '../../../src/project/notify-schema.ts';
+import type { JsonObject } from '../../../src/values/json.ts';
+import { Secret } from '../../../src/values/value.ts';
+import { sampleReport } from '../sample-report.ts';
+
+export const drift = { drift: [{ address: 'Agent/a', fields: ['name'], digest: '1' }] };
+export const failed: Partial<RunReport> = {
+  result: 'failed',
+  error: new Error('no "answer"\n{{x}}'),
+  plan: undefined,
+};
+
+/** A receiver that answers with these statuses, the last one from then on. */
+export async function receiver(...statuses: readonly number[]) {
+  const bodies: { readonly header: unknown; readonly text: string }[] = [];
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (more: string) => (text += more));
+    request.on('end', () => {
+      response.writeHead(statuses[bodies.length] ?? statuses.at(-1) ?? 200).end();
+      bodies.push({ header: request.headers['x-token'], text });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/s3cretpath`;
+  return { url, bodies, [Symbol.dispose]: () => void server.close() };
+}
+
+interface Telling {
+  readonly memory?: ToldMemory;
+  readonly template?: JsonObject;
+  readonly secret?: string;
+}
+
+export function notifierTo(url: string, { memory, template, secret = 'hunter2' }: Telling = {}) {
+  const results: string[] = [];
+  const log: string[] = [];
+  const notifier = new Notifier({
+    // Pauses are no part of what is tested.
+    clock: {
+      ...systemClock,
+      after: (milliseconds, act) => systemClock.after(milliseconds > 20_000 ? milliseconds : 0, act),
+    },
+    random: () => 0,
+    log: { entry: (level, message) => log.push(`${level} ${message}`) },
+    redact: (text) => text.replaceAll(secret, '(secret)'),
+    onResult: (result) => results.push(result),
+    memory,
+  });
+  const header = { name: 'X-Token', value: new Secret('TOKEN', 'open sesame') };
+  const target = {
+    url: new Secret('HOOK', url),
+    shown: new URL(url).origin,
+    header,
+    on: notifyEvents,
+    template,
+    network: {},
+  };
+  const notify = { receivers: [target], problems: [] };
+  return {
+    notifier,
+    results,
+    log,
+    tell: (report: Partial<RunReport>) => notifier.finished(sampleReport({ notify, ...report })),
+  };
+}
