@@ -8,6 +8,7 @@ export { guardCases } from './guards.ts';
 export { ignoredUpdateCases } from './ignored-updates.ts';
 export { interruptCases } from './interrupts.ts';
 export { lateAndGatewayCases } from './late-and-gateways.ts';
+export { leftoverCases } from './leftovers.ts';
 export { lockCases } from './locks.ts';
 export { migrationCases } from './migrations.ts';
 export { moveCases } from './moves.ts';

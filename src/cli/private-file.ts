@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { removeDrafts, writeBeside } from '../files/drafts.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
@@ -8,19 +8,14 @@ import type { Context } from './context.ts';
 /** Writes a file that only its owner may read, whole or not at all. A device or a pipe of that name is written to. */
 export async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
   const target = path.resolve(cwd, file);
-  const draft = `${target}.${randomBytes(4).toString('hex')}.tmp`;
+  let draft: string | undefined;
   try {
     if (await isStream(target)) return await writeFile(target, text);
-    const handle = await open(draft, 'wx', 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await removeDrafts([target]);
+    draft = await writeBeside(target, text);
     await rename(draft, target);
   } catch (cause) {
-    await rm(draft, { force: true }).catch(() => undefined);
+    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
     const isWithoutFolder = (cause as NodeJS.ErrnoException).code === 'ENOENT';
     const reason = isWithoutFolder ? 'there is no such folder' : reasonOf(cause);
     throw new UserError(`${file} cannot be written: ${reason}`, {

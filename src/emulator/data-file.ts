@@ -1,6 +1,7 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { writeBeside } from '../files/drafts.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isObject } from '../values/json.ts';
 import { openKey, SEALED_FORMAT_VERSION, seal, sealedText, unseal } from './sealing.ts';
@@ -138,19 +139,11 @@ export class DataFile {
 
 /** Either the old content or the new is there at any instant. Only the owner may read it. */
 async function writeAtomically(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
+  const draft = await writeBeside(path, text);
   try {
-    const file = await open(temporary, 'w', 0o600);
-    try {
-      await file.chmod(0o600);
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
+    await rename(draft, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(draft, { force: true });
     throw error;
   }
 }

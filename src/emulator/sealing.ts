@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { link, readFile, rm } from 'node:fs/promises';
 import { z } from 'zod';
+import { removeDrafts, writeBeside } from '../files/drafts.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /*
@@ -76,6 +77,7 @@ export async function unseal({ key: name, nonce, tag, content }: SealedText, pat
 /** The key beside the data file of this path, made where there is none. Throws a UserError for one that is no key. */
 export async function openKey(path: string): Promise<Buffer> {
   const keyPath = keyPathOf(path);
+  await removeDrafts([path, keyPath]);
   return (await readKey(keyPath)) ?? (await makeKey(keyPath));
 }
 
@@ -99,16 +101,9 @@ async function readKey(keyPath: string): Promise<Buffer | undefined> {
 /** Whole or not at all, and never in the place of another: of two emulators that start at once, both get the same. */
 async function makeKey(keyPath: string): Promise<Buffer> {
   const key = randomBytes(KEY_BYTES);
-  const draft = `${keyPath}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
+  let draft: string | undefined;
   try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.chmod(0o600);
-      await file.writeFile(`${key.toString('base64')}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    draft = await writeBeside(keyPath, `${key.toString('base64')}\n`);
     await link(draft, keyPath);
     return key;
   } catch (cause) {
@@ -120,7 +115,7 @@ async function makeKey(keyPath: string): Promise<Buffer> {
       cause,
     });
   } finally {
-    await rm(draft, { force: true });
+    if (draft !== undefined) await rm(draft, { force: true });
   }
 }
 

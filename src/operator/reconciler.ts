@@ -10,6 +10,7 @@ import type { OpenWorkspace } from '../workspaces/open-workspace.ts';
 import { changesIn, planWorkspace } from '../workspaces/planning.ts';
 import type { RunContext } from '../workspaces/run-context.ts';
 import type { GuardOptions, LockOptions, PlatformOptions } from '../workspaces/run-options.ts';
+import { removeManifestDrafts } from '../workspaces/with-session.ts';
 import { Busy } from './busy.ts';
 import type { Clock } from './clock.ts';
 import type { Ending } from './ending.ts';
@@ -175,6 +176,7 @@ export class Reconciler {
       const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
       return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
     } finally {
+      await removeManifestDrafts(opened);
       await session.close();
     }
   }

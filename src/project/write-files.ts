@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { access, constants, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { removeDrafts, writeBeside } from '../files/drafts.ts';
 import { isInside, reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
@@ -17,6 +17,7 @@ export async function writeFiles(root: string, edits: readonly FileEdit[]): Prom
   try {
     for (const edit of edits) drafts.push(await draft(root, edit));
     for (const each of drafts) await refuseMoved(each);
+    await removeDrafts(drafts.map(({ target }) => target));
     const replaced: Draft[] = [];
     for (const each of drafts) {
       try {
@@ -54,26 +55,6 @@ async function draft(root: string, edit: FileEdit): Promise<Draft> {
   } catch (error) {
     throw error instanceof UserError ? error : unwritable(edit.file, error);
   }
-}
-
-/** A new file in the same folder, so that it can take the other's name in one step. */
-async function writeBeside(target: string, text: string, mode: number): Promise<string> {
-  const name = path.join(
-    path.dirname(target),
-    `.${path.basename(target)}.${randomBytes(4).toString('hex')}.tmp`,
-  );
-  const handle = await open(name, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.chmod(mode & 0o7777);
-    await handle.sync();
-  } catch (error) {
-    await rm(name, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
-  return name;
 }
 
 /** Somebody may have saved the file while a person was asked. */

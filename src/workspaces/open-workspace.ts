@@ -48,6 +48,8 @@ export class OpenWorkspace {
   readonly #platformRedactor = new Redactor();
   #older: string | undefined;
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
+  /** Files that declare resources, as far as they were read; relative to the project folder. */
+  manifests: ReadonlySet<string> = new Set();
 
   /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
@@ -103,6 +105,7 @@ export class OpenWorkspace {
       declarations,
       listener,
     });
+    this.manifests = new Set(desired.resources.map(({ source }) => source.file));
     for (const { spec } of desired.resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
     }

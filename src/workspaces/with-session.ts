@@ -1,3 +1,5 @@
+import path from 'node:path';
+import { removeDrafts } from '../files/drafts.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { openSession, type StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
@@ -32,9 +34,16 @@ export async function withSession<T>(
     try {
       return await work({ session, client });
     } finally {
+      await removeManifestDrafts(opened);
       await session.close();
     }
   } finally {
     if (given === undefined) await client.close();
   }
+}
+
+/** Removes what killed commands left beside the manifests that were read. To be called by the holder of the lock. */
+export function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
+  const files = file === undefined ? manifests : [...manifests, file];
+  return removeDrafts([...files].map((each) => path.join(root, each)));
 }

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { draftBeside, removeDrafts } from '../../files/drafts.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { makeFolders } from '../../state/backends/make-folders.ts';
@@ -25,8 +25,8 @@ export async function writeFolder(
     const exists = await isFolder(target);
     const real = exists ? await realpath(target) : target;
     await makeFolders(path.dirname(real));
-    const random = randomBytes(4).toString('hex');
-    const draft = exists ? path.join(real, `.voxform-export-${random}`) : `${real}.tmp-${random}`;
+    if (!exists) await removeDrafts([real], 'folder');
+    const draft = draftBeside(exists ? path.join(real, INSIDE) : real, 'folder');
     await mkdir(draft);
     try {
       const written = await writeAll(draft, files);
@@ -43,6 +43,9 @@ export async function writeFolder(
   }
 }
 
+/** Of the draft in a folder that exists. */
+const INSIDE = 'new';
+
 /** What is to be thrown where a folder could not be written: for errors of the file system, one that names the folder. */
 export function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
@@ -53,10 +56,11 @@ export function cannotBeWritten(target: string, cause: unknown): unknown {
   });
 }
 
-/** @throws UserError where the folder is something else, or holds something. */
+/** @throws UserError where the folder is something else, or holds something but what a killed export left. */
 export async function refuseUsed(target: string, except?: string): Promise<void> {
   let entries: string[];
   try {
+    if (except === undefined) await removeDrafts([path.join(target, INSIDE)], 'folder');
     entries = await readdir(target);
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Case } from './cases.ts';
+import { converges, succeeded, unwrapped } from './expectations.ts';
+import { type Bench, Lab } from './lab.ts';
+import { agent } from './manifests.ts';
+
+const GROUP = 'leftovers and oversized files';
+const APPLY = ['apply', '--auto-approve'];
+/** Ends in the number of a process that no system gives, and in chance. */
+const DEAD = 'ffffff00';
+const OLDER_DRAFT = `manifests/.all.yaml.${DEAD}.tmp`;
+const USERS_FILE = `manifests/.notes.txt.${DEAD}.tmp`;
+
+export const leftoverCases: readonly Case[] = [
+  { group: GROUP, name: 'drafts of the state and of a manifest, after a kill', short: true, run: afterApply },
+  { group: GROUP, name: 'a draft of a manifest, met by fmt', run: metByFmt },
+  { group: GROUP, name: 'a half-written export', run: halfExport },
+  { group: GROUP, name: 'a file with too many documents', short: true, run: tooManyDocuments },
+];
+
+async function afterApply(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  succeeded(await lab.run(...APPLY));
+  lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
+  lab.write(OLDER_DRAFT, 'kind: Ag');
+  lab.write(USERS_FILE, 'mine');
+  writeFileSync(`${lab.statePath}.tmp`, '{');
+  succeeded(await lab.run('plan'));
+  assert.ok(existsSync(path.join(lab.root, OLDER_DRAFT)), 'a plan wrote to the project');
+  succeeded(await lab.run(...APPLY));
+  assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [
+    `.notes.txt.${DEAD}.tmp`,
+    'all.yaml',
+  ]);
+  assert.ok(!existsSync(`${lab.statePath}.tmp`));
+  await converges(lab);
+}
+
+async function metByFmt(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: `${agent('a')}\n\n\n` });
+  lab.write(OLDER_DRAFT, 'kind: Ag');
+  lab.write(USERS_FILE, 'mine');
+  succeeded(await lab.run('fmt'));
+  assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [
+    `.notes.txt.${DEAD}.tmp`,
+    'all.yaml',
+  ]);
+}
+
+async function halfExport(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  succeeded(await lab.run(...APPLY));
+  for (const left of [`.out.voxform-export-${DEAD}`, `empty/.new.voxform-export-${DEAD}/manifests`])
+    mkdirSync(path.join(lab.root, left), { recursive: true });
+  for (const out of ['out', 'empty']) succeeded(await lab.run('export', '--out', out));
+  assert.deepEqual(
+    [lab.root, path.join(lab.root, 'empty')].flatMap((folder) =>
+      readdirSync(folder).filter((name) => name.includes('voxform-export')),
+    ),
+    [],
+  );
+}
+
+async function tooManyDocuments(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  lab.write('manifests/many.yaml', '--- {}\n'.repeat(20_001));
+  const { code, stderr } = await lab.run(...APPLY);
+  assert.equal(code, 1, stderr);
+  assert.match(unwrapped(stderr), /many\.yaml:20001:1 .*more than 20000 documents; split it/);
+  assert.equal(lab.writes(), 0);
+}

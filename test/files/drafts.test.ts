@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { draftBeside, removeDrafts } from '../../src/files/drafts.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'voxform-drafts-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const DRAFTS = path.join(import.meta.dirname, '../../src/files/drafts.ts');
+
+/** Dies with a draft of each sort beside `a.yaml`. */
+const VICTIM = `
+const { draftBeside, writeBeside } = await import(${JSON.stringify(DRAFTS)});
+const { mkdirSync } = await import('node:fs');
+await writeBeside(process.argv[1], 'a');
+mkdirSync(draftBeside(process.argv[1], 'folder') + '/b', { recursive: true });
+process.kill(process.pid, 'SIGKILL');
+`;
+
+async function leaveDrafts(): Promise<string[]> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', VICTIM, path.join(folder, 'a.yaml')]);
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+  return readdirSync(folder).sort();
+}
+
+it('removes at once what a killed process left, each sort by itself, and beside the named files only', async () => {
+  const [file, inFolder] = await leaveDrafts();
+  expect([file, inFolder]).toEqual([
+    expect.stringMatching(/^\.a\.yaml\.[\da-f]{8}\.tmp$/),
+    expect.stringMatching(/^\.a\.yaml\.voxform-export-[\da-f]{8}$/),
+  ]);
+  await removeDrafts([path.join(folder, 'b.yaml')]);
+  await removeDrafts([path.join(folder, 'b.yaml')], 'folder');
+  expect(readdirSync(folder)).toHaveLength(2);
+  await removeDrafts([path.join(folder, 'a.yaml')]);
+  expect(readdirSync(folder)).toEqual([inFolder]);
+  await removeDrafts([path.join(folder, 'a.yaml')], 'folder');
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('leaves the draft of a running process alone for a minute', async () => {
+  const target = path.join(folder, 'a.yaml');
+  const draft = draftBeside(target);
+  writeFileSync(draft, '');
+  await removeDrafts([target]);
+  expect(readdirSync(folder)).toEqual([path.basename(draft)]);
+  const then = new Date(Date.now() - 61_000);
+  utimesSync(draft, then, then);
+  await removeDrafts([target]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('takes nothing of a user for a draft, and does without a folder', async () => {
+  const names = [
+    'a.yaml',
+    '.a.yaml.tmp',
+    '.a.yaml.ffffff.tmp',
+    '.a.yaml.FFFFFFFF.tmp',
+    '.a.yaml.ffffffff.tmp~',
+    'a.yaml.ffffffff.tmp',
+    '.xa.yaml.ffffffff.tmp',
+    '.a.yamlx.ffffffff.tmp',
+  ];
+  for (const name of names) writeFileSync(path.join(folder, name), '');
+  mkdirSync(path.join(folder, '.a.yaml.fffffffe.tmp'));
+  symlinkSync('a.yaml', path.join(folder, '.a.yaml.fffffffd.tmp'));
+  const listed = readdirSync(folder);
+  await removeDrafts([path.join(folder, 'a.yaml'), path.join(folder, 'none', 'a.yaml')]);
+  expect(readdirSync(folder)).toEqual(listed);
+});
