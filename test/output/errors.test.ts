@@ -35,7 +35,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
 
   it.each([
     { error: platformError('status', { status: 401 }), hint: /does not accept the API key/ },
-    { error: platformError('status', { status: 403 }), hint: /belongs to one workspace/ },
+    { error: platformError('status', { status: 403 }), hint: /workspace_id and api_key belong together/ },
     { error: platformError('status', { status: 404 }), hint: /base_url and workspace_id/ },
     { error: platformError('status', { status: 422, field: 'name' }), hint: /objects to name/ },
     { error: platformError('status', { status: 429 }), hint: /limits\.concurrency/ },
