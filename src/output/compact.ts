@@ -29,7 +29,8 @@ export function compacted(
   resources: readonly PlannedResource[],
   { views, full = false }: CompactOptions,
 ): Said[] {
-  const alone = resources.map((resource) => saidOf(resource, views));
+  const known = new Map<string, FieldView>();
+  const alone = resources.map((resource) => saidOf(resource, { ...views, known }));
   if (full || resources.length < FEWEST_SHARING) return alone;
   const kept = alone.map((said) => ({ said, parts: partsOf(said) }));
   const shared = sharedIn(kept).sort((a, b) => rankOf(b) - rankOf(a));

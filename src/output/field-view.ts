@@ -36,6 +36,8 @@ export interface FieldViewOptions {
   readonly verbose: boolean;
   /** New texts and values are shown whole, where there is room to fold them. */
   readonly wholeTexts?: boolean;
+  /** What was made of equal changes before: comparing long texts takes time. */
+  readonly known?: Map<string, FieldView>;
 }
 
 /** Gives each distinct fingerprint of a secret its number, from 1, in the order in which they are asked for. */
@@ -59,7 +61,8 @@ const shownCharacters = 200;
 export function fieldViews(resource: PlannedResource, options: FieldViewOptions): FieldView[] {
   const isNew = resource.action === 'create' || resource.id === null;
   const turns = options.towards === 'platform';
-  return resource.changes.map((planned) => {
+  const { known } = options;
+  const viewOf = (planned: PlannedChange): FieldView => {
     const change = turns ? turned(planned) : planned;
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
     const notes = [
@@ -67,6 +70,13 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
       ...variableNotesOf(change),
     ];
     return { path: visible(change.path), body, notes };
+  };
+  return resource.changes.map((planned) => {
+    if (known === undefined) return viewOf(planned);
+    const key = JSON.stringify([resource.action, isNew, planned]);
+    const view = known.get(key) ?? viewOf(planned);
+    known.set(key, view);
+    return view;
   });
 }
 

@@ -1,9 +1,22 @@
+import type { PlannedResource } from '../engine/plan-document.ts';
+
 /** So many addresses are named before the rest is counted. */
 const MOST = 12;
 
-/** `Agent/a, Agent/b and 95 more (--full lists them)` */
-export function named(addresses: readonly string[], full = false): string {
-  const shown = full || addresses.length <= MOST + 1 ? addresses : addresses.slice(0, MOST);
-  const rest = addresses.length - shown.length;
+/** `Agent/a, Agent/b and 95 more (--full lists them)` of names in the form in which they are to be shown. */
+export function named(names: readonly string[], full = false): string {
+  const shown = full || names.length <= MOST + 1 ? names : names.slice(0, MOST);
+  const rest = names.length - shown.length;
   return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more (--full lists them)` : ''}`;
+}
+
+/** All of them where somebody must decide, where a record is left or where somebody else's change is overwritten. */
+export function mustNameAll(resources: readonly PlannedResource[]): boolean {
+  return resources.some(
+    ({ action, steps = [], missing, changes }) =>
+      (action !== 'update' && action !== 'adopt' && action !== 'create') ||
+      missing === true ||
+      steps.length > 0 ||
+      changes.some(({ cause }) => cause === 'both'),
+  );
 }

@@ -1,9 +1,10 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
 import type { ApplyReport, ResourceResult } from '../engine/report.ts';
 import { actionWords, byAction, planSummary, shownActions } from './action-words.ts';
-import { appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { driftGroups, driftSummary } from './drift-words.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
+import { named } from './named.ts';
 import { type Listed, type MarkdownPlace, reportMarkdown } from './report-markdown.ts';
 import type { RowWords } from './resource-markdown.ts';
 
@@ -38,7 +39,7 @@ export function driftMarkdown(drift: PlanDocument, place: MarkdownPlace = {}): s
 }
 
 /** The same for what an apply did: what failed comes first, and why. */
-export function applyMarkdown(report: ApplyReport): string {
+export function applyMarkdown(report: ApplyReport, { full }: Pick<MarkdownPlace, 'full'> = {}): string {
   const { plan, results, warnings } = report;
   const ended = earlyEnd(report);
   const applied = appliedIn(report);
@@ -56,11 +57,12 @@ export function applyMarkdown(report: ApplyReport): string {
     urgent: [
       ...(ended === undefined ? [] : [`- **${markdownText(ended)}**`]),
       ...applied.flatMap(({ resource, result }) => failureOf(resource, result)),
+      ...skippedIn(applied, full),
     ],
     pending: left,
     listed,
     towards: 'manifest',
-    place: { command: 'voxform status' },
+    place: { command: 'voxform status', full },
   });
 }
 
@@ -77,10 +79,18 @@ function resultWords(resource: PlannedResource, result: ResourceResult | undefin
 }
 
 function failureOf({ address }: PlannedResource, result: ResourceResult): string[] {
-  if (result.status === 'skipped') {
-    return [`- **Skipped:** ${markdownCode(address)}: ${markdownText(result.because)}`];
-  }
   if (result.status !== 'failed') return [];
   const hint = result.hint === undefined ? '' : ` (${markdownText(result.hint)})`;
   return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
+}
+
+/** A line for each reason. */
+function skippedIn(applied: readonly Applied[], full: boolean | undefined): string[] {
+  const skipped = applied.flatMap(({ resource: { address }, result }) =>
+    result.status === 'skipped' ? [{ name: markdownCode(address), because: result.because }] : [],
+  );
+  return [...Map.groupBy(skipped, ({ because }) => because)].map(([because, members]) => {
+    const names = members.map(({ name }) => name);
+    return `- **Skipped:** ${named(names, full)}: ${markdownText(because)}`;
+  });
 }

@@ -1,11 +1,13 @@
-import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import type { PlanDocument, PlannedResource, PlanWarning } from '../engine/plan-document.ts';
+import { compacted, type Said } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
-import { details, type RowWords, TABLE_HEADING, tableRow } from './resource-markdown.ts';
+import { named } from './named.ts';
+import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from './resource-markdown.ts';
 
-/** How full of warnings, then of steps, then of rows the page may be at most. */
-const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.45, table: 0.6 };
+/** How full the page may be at most, of each part and what stands before it. */
+const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65 };
 
 /** What a comment on a pull request says of a plan, a drift or an apply. */
 export interface MarkdownReport {
@@ -29,6 +31,8 @@ export interface MarkdownPlace {
   readonly limit?: number;
   /** Shows all of it. */
   readonly command?: string;
+  /** Says of each resource what many share. */
+  readonly full?: boolean | undefined;
 }
 
 export interface Listed {
@@ -36,38 +40,93 @@ export interface Listed {
   readonly words: RowWords;
 }
 
-/** A comment that fits GitHub's limit: counts, warnings, what is to be done by hand, a table, and the fields of each resource, folded. */
+/**
+ * A comment that fits GitHub's limit: counts, warnings, what this change leaves to be done by hand, a table, what stood to be done
+ * before, and the fields of each resource, folded.
+ */
 export function reportMarkdown(report: MarkdownReport): string {
   const { what, document, summary, urgent = [], pending, listed, towards, place } = report;
   const page = new MarkdownPage(place.limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   page.addList('', urgent, bounds.urgent);
-  page.addList('', remarksOf(document), bounds.warnings);
-  page.addList('#### By hand', pending.flatMap(checklist), bounds.steps);
+  const { full = false } = place;
+  const isOld = ({ action }: PlannedResource) => action === 'manual';
+  page.addList('', remarksOf(document, full), bounds.warnings);
+  page.addList('#### By hand', pending.filter((each) => !isOld(each)).flatMap(checklist), bounds.steps);
+  const blocks = blocksOf(listed, { towards, full });
   page.addList(
     TABLE_HEADING,
-    listed.map(({ resource, words }) => tableRow(resource, words)),
+    blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
     bounds.table,
   );
-  const views = { secrets: createSecretNumbers(), verbose: false, towards };
-  for (const { resource, words } of listed) {
+  page.addList('#### Still by hand', pending.filter(isOld).flatMap(checklist), bounds.standing);
+  for (const { forms } of blocks) {
     if (page.isFull) page.omit();
-    else page.add(...details(resource, words, views));
+    else page.add(...forms());
   }
   return page.text(place.command ?? `voxform ${what}`);
 }
 
-function remarksOf({ guards, warnings }: PlanDocument): string[] {
+interface Block {
+  readonly resources: readonly PlannedResource[];
+  readonly words: RowWords;
+  /** A remark on several is no row of a table of changes. */
+  readonly hasRow: boolean;
+  /** The details, each form shorter than the one before. */
+  forms(): readonly string[];
+}
+
+/** So many that are adopted as they are need no details of their own. */
+const FEWEST_ADOPTED = 12;
+
+/** What is said of resources that the same becomes of, once where several share it. */
+function blocksOf(
+  listed: readonly Listed[],
+  { towards, full }: { readonly towards: MarkdownReport['towards']; readonly full: boolean },
+): Block[] {
+  const views = { secrets: createSecretNumbers(), verbose: false, towards };
+  const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
+  return [...groups.values()].flatMap((group): Block[] => {
+    const [{ words } = { words: { symbol: '', action: '' } }] = group;
+    const said = compacted(
+      group.map(({ resource }) => resource),
+      { views, full },
+    );
+    const adopted = said.filter(isPlainAdoption).flatMap(({ resources }) => resources);
+    const isList = !full && adopted.length >= FEWEST_ADOPTED;
+    const list = { resources: adopted, words, hasRow: true, forms: () => adoptionList(adopted, words) };
+    const others = said.filter((each) => !(isList && isPlainAdoption(each)));
+    return [...(isList ? [list] : []), ...others.map((each) => blockOf(each, words))];
+  });
+}
+
+function blockOf(said: Said, words: RowWords): Block {
+  const { resources, fields, steps, released } = said;
+  const hasRow = resources.length === 1 || fields.length + steps.length + released.length > 0;
+  return { resources, words, hasRow, forms: () => details(said, words) };
+}
+
+function isPlainAdoption({ resources, fields, notices, released }: Said): boolean {
+  const isAdoption = resources.every(
+    ({ action, previous_address: was }) => action === 'adopt' && was === undefined,
+  );
+  return isAdoption && fields.length + notices.length + released.length === 0;
+}
+
+function remarksOf({ guards, warnings }: PlanDocument, full: boolean): string[] {
   return [
     ...guards.map(
       ({ flag, message }) =>
         `- **An apply of this plan is refused:** ${markdownText(message)} (${markdownCode(flag)} lifts this)`,
     ),
-    ...warnings.map(
-      ({ address, message }) =>
-        `- **Warning:** ${address === null ? '' : `${markdownCode(address)}: `}${markdownText(message)}`,
-    ),
+    ...[...Map.groupBy(warnings, ({ message }) => message)].map(([message, sharing]) => {
+      const names = sharing.flatMap(({ address }: PlanWarning) =>
+        address === null ? [] : markdownCode(address),
+      );
+      const who = names.length === 0 ? '' : `${named(names, full)}: `;
+      return `- **Warning:** ${who}${markdownText(message)}`;
+    }),
   ];
 }
 

@@ -1,10 +1,13 @@
 import type { PlannedResource } from '../engine/plan-document.ts';
 import { plural } from './action-words.ts';
-import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
+import type { Said } from './compact.ts';
+import type { FieldView } from './field-view.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+import { mustNameAll, named } from './named.ts';
 import { bracketed } from './prompt-diff/bracketed.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
 import type { DiffLine } from './text-diff.ts';
+import { visible } from './visible.ts';
 
 /** How a resource is called in a table and over its fields. */
 export interface RowWords {
@@ -15,7 +18,17 @@ export interface RowWords {
 
 export const TABLE_HEADING = '| | Resource | Action | Source |\n| --- | --- | --- | --- |';
 
-export function tableRow(
+/** A row for a resource, or for several of which the same is said below. */
+export function tableRow(resources: readonly PlannedResource[], words: RowWords): string {
+  const [first, ...more] = resources;
+  if (first === undefined) return '';
+  if (more.length === 0) return rowOf(first, words);
+  const names = resources.map(({ address }) => markdownCode(address));
+  const shown = mustNameAll(resources) ? names.join(', ') : `${names[0]} and ${more.length} more`;
+  return `| ${markdownCode(words.symbol)} | ${shown} | ${words.action} | |`;
+}
+
+function rowOf(
   { action, address, source, adopted, previous_address: previous }: PlannedResource,
   words: RowWords,
 ): string {
@@ -30,43 +43,58 @@ export function tableRow(
 /** Of the lines of a diff, where there is no room for all. */
 const fewLines = 30;
 
-/** All that is said of a resource, folded; and forms for where there is no room for that, each shorter than the one before. */
-export function details(
-  resource: PlannedResource,
-  words: RowWords,
-  views: FieldViewOptions,
-): readonly string[] {
-  const lines = fieldViews(resource, views).flatMap(diffLines);
-  const { reason, id, notices = [], released = [] } = resource;
+/** All that is said of a resource, or of several, folded; and forms for where there is no room for that, each shorter than the one before. */
+export function details(said: Said, words: RowWords): readonly string[] {
+  const addresses = said.resources.map(({ address }) => address);
+  const forms = withNames(said, words, addresses.join(', '));
+  const [whole = ''] = forms;
+  return addresses.length === 1 ? forms : [whole, ...withNames(said, words, named(addresses))];
+}
+
+/** Records that are adopted as they are, a line each; and a form for where there is no room for that. */
+export function adoptionList(resources: readonly PlannedResource[], words: RowWords): readonly string[] {
+  const lines = resources.map(({ address, id }) => `${visible(address)} ${visible(id ?? '')}`.trimEnd());
+  const block = (content: string) =>
+    `<details>\n<summary>${resources.length} resources: ${words.action}</summary>\n\n${content}\n\n</details>`;
+  return [block(fenced('', lines)), block(markdownText(named(resources.map(({ address }) => address))))];
+}
+
+function withNames(said: Said, words: RowWords, names: string): readonly string[] {
+  const { resources, fields, reason, notices, released, elsewhere } = said;
+  const lines = fields.flatMap(diffLines);
+  const [resource] = resources;
+  const id = resources.length === 1 ? (resource?.id ?? null) : null;
   const remarks = [
+    ...(resources.length === 1 ? [] : [markdownText(names)]),
     [reason, ...(id === null || reason.includes(id) ? [] : [`id ${id}`])]
       .filter((text) => text !== '')
       .map(markdownText)
       .join('; '),
-    ...routeRemarks(resource, { verbose: true }).map((remark) => markdownText(sentenceOf(remark))),
+    ...(elsewhere === 0 ? [] : [`And ${plural(elsewhere, 'change')} above, shared with others.`]),
+    ...routeRemarks(said, { verbose: resources.length === 1 }).map((remark) =>
+      markdownText(sentenceOf(remark)),
+    ),
     ...notices.map((notice) => `Note: ${markdownText(notice)}`),
     ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
   ].filter((text) => text !== '');
   const withLines = (shown: readonly string[]) =>
-    folded(
-      resource,
-      words,
-      [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'),
-    );
+    folded(said, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
   const more = lines.length - fewLines;
   return [
     withLines(lines),
     ...(more > 0
       ? [withLines([...lines.slice(0, fewLines), `# ${more} more lines are too long to be shown here`])]
       : []),
-    folded(resource, words, '_Too long to be shown here._'),
+    folded(said, words, '_Too long to be shown here._'),
   ];
 }
 
 /** The blank lines make GitHub read the content as Markdown again. */
-function folded({ address, changes }: PlannedResource, { action }: RowWords, content: string): string {
-  const fields = changes.length === 0 ? '' : `, ${plural(changes.length, 'field')}`;
-  const summary = `${markdownCode(address)}: ${action}${fields}`;
+function folded({ resources, fields }: Said, { action }: RowWords, content: string): string {
+  const count = fields.length === 0 ? '' : `, ${plural(fields.length, 'field')}`;
+  const [{ address } = { address: '' }] = resources;
+  const who = resources.length === 1 ? markdownCode(address) : `${resources.length} resources`;
+  const summary = `${who}: ${action}${count}`;
   return `<details>\n<summary>${summary}</summary>\n\n${content}\n\n</details>`;
 }
 

@@ -3,7 +3,7 @@ import { plural } from './action-words.ts';
 import { compacted, type Said } from './compact.ts';
 import type { FieldViewOptions } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
-import { named } from './named.ts';
+import { mustNameAll, named } from './named.ts';
 import {
   detailIndent,
   headLine,
@@ -102,13 +102,9 @@ function renderSaid(said: Said, group: ResourceGroup, { style, views, says }: Sa
   ].join('\n');
 }
 
-/** All of them where somebody else's change is overwritten. */
 function namesOf(resources: readonly PlannedResource[]): string {
-  const isLoss = resources.some(({ changes }) => changes.some(({ cause }) => cause === 'both'));
-  return named(
-    resources.map(({ address }) => address),
-    isLoss,
-  );
+  const names = resources.map(({ address }) => address);
+  return named(names, mustNameAll(resources));
 }
 
 function isUpdate(resources: readonly PlannedResource[]): boolean {
@@ -119,9 +115,10 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
 function headOf({ resources, fields, steps }: Said, group: ResourceGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
+  const marks = resources[0]?.adopted ? `${style.action[colorOf]('(adopted)')} ` : '';
   const what =
     fields.length === 0 ? 'alike' : fields.length === 1 ? 'with the same change' : 'with the same changes';
-  const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${what}`;
+  const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${marks}${what}`;
   if (steps.length > 0 || !isUpdate(resources)) {
     return [head, ...resources.map((each) => headLine(each, { symbol: '', colorOf }, style))];
   }

@@ -4,6 +4,7 @@ import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import { markdownCode, markdownText } from '../../src/output/markdown-text.ts';
 import { planMarkdown } from '../../src/output/plan-markdown.ts';
 import { evilPlan } from './evil-plan.ts';
+import { adoptions, sameChange } from './many-resources.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
 import { unsafe } from './sample-styles.ts';
 
@@ -75,6 +76,37 @@ describe('a plan as Markdown', () => {
       for (const step of steps)
         expect(text).toContain(`- [ ] ${markdownCode(address)}: ${markdownText(step)}`);
     }
+  });
+
+  it('says once what many share, and lists records that are adopted as they are', () => {
+    const text = planMarkdown(plan(sameChange));
+    expect(text.match(/llm_config\.model: gpt-4o/g)).toHaveLength(1);
+    expect(text).toContain('<code>Agent/branch-000</code> and 96 more | update |');
+    expect(text).toContain('<summary>97 resources: update, 1 field</summary>');
+    for (const { address } of sameChange) expect(text).toContain(address);
+    expect(planMarkdown(plan(sameChange), { full: true }).match(/llm_config\.model: gpt-4o/g)).toHaveLength(
+      97,
+    );
+    const adopted = planMarkdown(plan(adoptions));
+    for (const { address, action, id } of adoptions)
+      expect(adopted).toContain(action === 'adopt' ? `${address} ${id}` : address);
+    expect(adopted).not.toContain('left out');
+    expect(adopted.match(/<details>/g)).toHaveLength(2);
+  });
+
+  it('puts what this change needs before what stood to be done', () => {
+    const text = planMarkdown(richPlan);
+    const places = [
+      'Warning:',
+      'set the inbound agent',
+      '| create |',
+      '#### Still by hand',
+      'invite carla',
+      '<details>',
+    ];
+    const found = places.map((part) => text.indexOf(part));
+    expect(found).toEqual([...found].sort((a, b) => a - b));
+    expect(found).not.toContain(-1);
   });
 
   it('is no longer than a comment may be, and says what it left out', () => {

@@ -20,7 +20,7 @@ const large = (workspace: string) =>
     Array.from({ length: 600 }, (_, index) =>
       resource(`Agent/agent-${index}`, {
         action: 'update',
-        changes: [change('name', { before: 'a', after: 'b' })],
+        changes: [change('name', { before: 'a', after: `b${index}` })],
       }),
     ),
     { workspace },

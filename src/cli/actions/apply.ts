@@ -144,24 +144,28 @@ function show(context: Context, document: PlanDocument, { output, full, autoAppr
 }
 
 function tell(
-  { terminal, verbose }: Context,
+  { terminal, verbose, now }: Context,
   report: ApplyReport,
   { output, full = verbose }: ApplyOptions,
 ): void {
   if (output === 'text' && report.results.size === 0) return;
-  terminal.out(renderedReport(report, { output, full }, terminal.style));
+  terminal.out(renderedReport(report, { output, full, made: now() }, terminal.style));
 }
 
-function renderedReport(report: ApplyReport, { output, full }: Rendering, style: Style): string {
+function renderedReport(
+  report: ApplyReport,
+  { output, full, made }: Rendering & { readonly made: Date },
+  style: Style,
+): string {
   switch (output) {
     case 'text':
       return `\n${renderApply(report, style, { full })}`;
     case 'json':
       return jsonText(applyJson(report));
     case 'markdown':
-      return applyMarkdown(report);
+      return applyMarkdown(report, { full });
     case 'html':
-      return applyHtml(report);
+      return applyHtml(report, { full, made });
     case 'github':
       return applyGithub(report);
     default:

@@ -49,7 +49,7 @@ async function driftIn(
 function rendered(
   document: PlanDocument,
   { output, full }: Rendering,
-  { terminal, verbose }: Context,
+  { terminal, verbose, now }: Context,
 ): string {
   switch (output) {
     case 'text':
@@ -57,9 +57,9 @@ function rendered(
     case 'json':
       return jsonText(document);
     case 'markdown':
-      return driftMarkdown(document);
+      return driftMarkdown(document, { full });
     case 'html':
-      return driftHtml(document);
+      return driftHtml(document, { full, made: now() });
     case 'github':
       return driftGithub(document);
     default:

@@ -51,7 +51,7 @@ export interface Rendering extends FullFlag {
 export function rendered(
   document: PlanDocument,
   { output, full }: Rendering,
-  { terminal, verbose }: Context,
+  { terminal, verbose, now }: Context,
 ): string {
   switch (output) {
     case 'text':
@@ -59,9 +59,9 @@ export function rendered(
     case 'json':
       return jsonText(document);
     case 'markdown':
-      return planMarkdown(document);
+      return planMarkdown(document, { full });
     case 'html':
-      return planHtml(document);
+      return planHtml(document, { full, made: now() });
     case 'github':
       return planGithub(document);
     default:

@@ -95,7 +95,7 @@ export function severalCode(
 export function renderedSeveral(
   several: SeveralPlans,
   { output, full }: Rendering,
-  { terminal, verbose }: Context,
+  { terminal, verbose, now }: Context,
 ): string {
   switch (output) {
     case 'text':
@@ -103,9 +103,9 @@ export function renderedSeveral(
     case 'json':
       return jsonText(documentOf(several));
     case 'markdown':
-      return severalPlansMarkdown(several);
+      return severalPlansMarkdown(several, { full });
     case 'html':
-      return severalPlansHtml(several);
+      return severalPlansHtml(several, { full, made: now() });
     case 'github':
       return severalPlansGithub(several);
     default:

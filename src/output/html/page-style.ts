@@ -59,6 +59,14 @@ details.more>summary{cursor:pointer;color:var(--ask);font-size:13px}
 .good{color:var(--good)}.change{color:var(--change)}.bad{color:var(--bad)}.ask{color:var(--ask)}.odd{color:var(--odd)}
 .picture{border:1px solid var(--line);border-radius:6px;overflow:auto;max-height:80vh}
 .picture svg{display:block}
+ul.addresses{list-style:none;margin:0 0 8px;padding:0;columns:16em auto;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+ul.addresses li{overflow-wrap:anywhere}
+.overview{border-collapse:collapse;width:100%;margin:0 0 16px}
+.overview th,.overview td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
+.overview th{min-width:8em}
+.overview a{color:var(--ask)}
+main>section[id]{scroll-margin-top:64px}
+main>section>h1{margin-top:24px}
 ul.plain{list-style:none;padding:0;margin:8px 0}
 ul.plain li{padding:2px 0;overflow-wrap:anywhere}
 footer{color:var(--faint);font-size:13px;padding-top:24px;padding-bottom:32px;overflow-wrap:anywhere}

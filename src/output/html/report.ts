@@ -1,16 +1,21 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
 import { plural } from '../action-words.ts';
+import { type CompactOptions, compacted, FEWEST_SHARING, type Said } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planGraph } from '../graph/plan-graph.ts';
 import { escapeMarkup } from '../markup.ts';
 import { htmlPage } from './page.ts';
-import { type Outcome, resourceHtml, type Tone } from './resource-html.ts';
+import { addressesHtml, type Outcome, resourceHtml, type Tone } from './resource-html.ts';
 
 /** A plan, a drift or an apply, as a page has it. */
 export interface Report {
   readonly what: 'plan' | 'drift' | 'apply';
   readonly document: PlanDocument;
+  /** When it was made. */
+  readonly made?: Date | undefined;
+  /** Says of each resource what many share. */
+  readonly full?: boolean | undefined;
   /** Sentences. */
   readonly summary: readonly string[];
   readonly groups: readonly ReportGroup[];
@@ -54,21 +59,23 @@ export function htmlReport(report: Report): string {
 
 export interface SeveralReports {
   readonly what: Report['what'];
+  readonly made?: Date | undefined;
   readonly reports: readonly Report[];
   /** Workspaces that there is no report of. */
   readonly failures: readonly { readonly workspace: string; readonly said: readonly string[] }[];
 }
 
 /** The reports of several workspaces on one page, what failed first. */
-export function htmlReports({ what, reports, failures }: SeveralReports): string {
+export function htmlReports({ what, made, reports, failures }: SeveralReports): string {
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
   const body = [
-    `<header><h1>${escapeMarkup(title)}</h1>`,
+    `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeOf({ made }).replace(' · ', '')}</p>`,
+    overview(reports, failures),
     ...failures.map(({ workspace, said }) => remark(`${workspace} failed: ${said.join('; ')}`, 'bad')),
     '</header><main>',
     toolbar(reports),
-    ...reports.flatMap((report) => [
-      `<section><h1>${escapeMarkup(report.document.workspace)}</h1>`,
+    ...reports.flatMap((report, index) => [
+      `<section id="workspace-${index}"><h1>${escapeMarkup(report.document.workspace)}</h1>`,
       ...introduction(report),
       ...groupsHtml(report),
       picture(report),
@@ -79,13 +86,34 @@ export function htmlReports({ what, reports, failures }: SeveralReports): string
   return htmlPage({ title, body: body.join('\n') });
 }
 
+/** A row for each workspace, those that failed first. */
+function overview(reports: SeveralReports['reports'], failures: SeveralReports['failures']): string {
+  const rows = [
+    ...failures.map(
+      ({ workspace }) => `<th scope="row">${escapeMarkup(workspace)}</th><td class="bad">failed</td>`,
+    ),
+    ...reports.map(
+      ({ document, summary }, index) =>
+        `<th scope="row"><a href="#workspace-${index}">${escapeMarkup(document.workspace)}</a></th><td>${escapeMarkup(summary.join(' '))}</td>`,
+    ),
+  ];
+  return `<table class="overview">${rows.map((row) => `<tr>${row}</tr>`).join('')}</table>`;
+}
+
 function introduction(report: Report): string[] {
   const { workspace_id: id, base_url: url } = report.document;
   return [
-    `<p class="where">${escapeMarkup(`${id} at ${url}`)}</p>`,
+    `<p class="where">${escapeMarkup(`${id} at ${url}`)}${timeOf(report)}</p>`,
     `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
     ...remarks(report),
   ];
+}
+
+/** To the second, in the time of no place. */
+function timeOf({ made }: Pick<Report, 'made'>): string {
+  if (made === undefined) return '';
+  const iso = `${made.toISOString().slice(0, 19)}Z`;
+  return ` · <time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
 function remarks({ document: { guards, warnings, refreshed }, urgent = [], what }: Report): string[] {
@@ -99,9 +127,13 @@ function remarks({ document: { guards, warnings, refreshed }, urgent = [], what 
     ...(refreshed
       ? []
       : [remark('Made without reading the records that the state knows: it says what they were.', '')]),
-    ...warnings.map(({ address, message }) =>
-      remark(address === null ? message : `${address}: ${message}`, ''),
-    ),
+    ...[...Map.groupBy(warnings, ({ message }) => message)].map(([message, sharing]) => {
+      const addresses = sharing.flatMap(({ address }) => address ?? []);
+      if (addresses.length === 0) return remark(message, '');
+      if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
+      const listed = `<details class="more"><summary>${addresses.length} resources</summary>${addressesHtml(addresses)}</details>`;
+      return `<div class="remark">${escapeMarkup(message)}${listed}</div>`;
+    }),
   ];
 }
 
@@ -132,20 +164,38 @@ function filled({ groups }: Report): ReportGroup[] {
 }
 
 function groupsHtml(report: Report): string[] {
-  const { towards, outcome } = report;
+  const { towards, outcome, full = false } = report;
   const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards };
   return filled(report).map((group) => {
     const { heading, explanation, resources } = group;
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
-    const listed = resources.slice(0, mostListed);
-    const rest = resources.length - listed.length;
+    const said = saidIn(resources, { views, full, outcome });
+    const listed = said.slice(0, mostListed);
+    const rest = said.length - listed.length;
     return [
       `<section data-group><h2>${escapeMarkup(heading)} (${resources.length})${why}</h2>`,
-      ...listed.map((resource) => resourceHtml(resource, { group, views, outcome: outcome?.(resource) })),
+      ...listed.map((each) =>
+        resourceHtml(each, { group, outcome: each.resources.flatMap((one) => outcome?.(one) ?? [])[0] }),
+      ),
       ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
       '</section>',
     ].join('\n');
   });
+}
+
+/** Together only where nothing is to be said of what became of each. */
+function saidIn(
+  resources: readonly PlannedResource[],
+  { views, full, outcome }: CompactOptions & { readonly outcome: Report['outcome'] },
+): Said[] {
+  const isPlain = (resource: PlannedResource) => (outcome?.(resource)?.said ?? []).length === 0;
+  return [
+    ...compacted(
+      resources.filter((each) => !isPlain(each)),
+      { views, full: true },
+    ),
+    ...compacted(resources.filter(isPlain), { views, full }),
+  ];
 }
 
 function picture({ document, markOf }: Report): string {

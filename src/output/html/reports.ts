@@ -13,9 +13,12 @@ import { driftGroups, driftSummary } from '../drift-words.ts';
 import { htmlReport, type Report, type ReportGroup } from './report.ts';
 import { type Outcome, toneOf } from './resource-html.ts';
 
+/** What the caller knows, or wants, of a page. */
+export type PageOptions = Pick<Report, 'made' | 'full'>;
+
 /** A plan as a page in one file. */
-export function planHtml(plan: PlanDocument): string {
-  return htmlReport(planReport(plan));
+export function planHtml(plan: PlanDocument, options: PageOptions = {}): string {
+  return htmlReport({ ...planReport(plan), ...options });
 }
 
 export function planReport(plan: PlanDocument): Report {
@@ -30,8 +33,8 @@ export function planReport(plan: PlanDocument): Report {
 }
 
 /** What `driftOf` found, as a page in one file. */
-export function driftHtml(drift: PlanDocument): string {
-  return htmlReport(driftReport(drift));
+export function driftHtml(drift: PlanDocument, options: PageOptions = {}): string {
+  return htmlReport({ ...driftReport(drift), ...options });
 }
 
 export function driftReport(drift: PlanDocument): Report {
@@ -58,7 +61,7 @@ export function driftReport(drift: PlanDocument): Report {
 }
 
 /** What an apply did, as a page in one file. */
-export function applyHtml(report: ApplyReport): string {
+export function applyHtml(report: ApplyReport, options: PageOptions = {}): string {
   const { plan, results, warnings } = report;
   const ended = earlyEnd(report);
   const of = byAction(plan.resources);
@@ -66,6 +69,7 @@ export function applyHtml(report: ApplyReport): string {
   const withStatus = (status: ResourceResult['status']) =>
     written.filter(({ address }) => results.get(address)?.status === status);
   return htmlReport({
+    ...options,
     what: 'apply',
     document: { ...plan, warnings },
     summary: applySummary(report),

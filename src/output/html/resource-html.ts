@@ -1,6 +1,6 @@
-import type { Action, PlannedResource } from '../../engine/plan-document.ts';
+import type { Action, PlannedChange } from '../../engine/plan-document.ts';
 import { plural } from '../action-words.ts';
-import { type FieldViewOptions, fieldViews } from '../field-view.ts';
+import type { Said } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
 import { routeRemarks } from '../route-words.ts';
 import { fieldHtml } from './field-html.ts';
@@ -30,49 +30,68 @@ export const toneOf: Readonly<Record<Action, Tone>> = {
 export interface ResourceHtmlOptions {
   /** Of the group that it stands in. */
   readonly group: { readonly key: string; readonly symbol: string; readonly tone: Tone };
-  readonly views: FieldViewOptions;
   readonly outcome: Outcome | undefined;
 }
 
-/** A resource, folded: its address and how much changes, and inside why, what and by whom. */
-export function resourceHtml(
-  resource: PlannedResource,
-  { group, views, outcome }: ResourceHtmlOptions,
-): string {
+/** A resource, or several of which the same is said, folded: which, and what changes; and inside why, how and by whom. */
+export function resourceHtml(said: Said, { group, outcome }: ResourceHtmlOptions): string {
+  const { resources, fields } = said;
+  const [resource] = resources;
+  if (resource === undefined) return '';
+  const isOne = resources.length === 1;
   const { address, adopted, action, source, id, changes, previous_address: previous } = resource;
   const marks = [
     outcome?.word,
     adopted && action !== 'adopt' ? 'adopted' : undefined,
-    previous === undefined ? undefined : `was ${previous}`,
-    changes.length === 0 ? undefined : plural(changes.length, 'field'),
-    source === null ? undefined : `${source.file}:${source.line}`,
+    previous === undefined || !isOne ? undefined : `was ${previous}`,
+    action === 'create' ? plural(changes.length, 'field') : pathsOf(said),
+    source === null || !isOne ? undefined : `${source.file}:${source.line}`,
   ].filter((mark) => mark !== undefined);
+  const drifted = fields.some(({ path }) =>
+    changes.some((change) => change.path === path && hasDrifted(change)),
+  );
   const tone = outcome?.tone ?? group.tone;
   return [
     `<details class="resource" data-item="${escapeMarkup(group.key)}"><summary>`,
     `<span class="symbol ${tone}" aria-hidden="true">${escapeMarkup(group.symbol)}</span>`,
-    `<span class="address">${escapeMarkup(address)}</span>`,
+    `<span class="address">${isOne ? escapeMarkup(address) : `${resources.length} resources`}</span>`,
+    ...(drifted ? ['<span class="note">drifted</span>'] : []),
     `<span class="faint">${marks.map(escapeMarkup).join(' · ')}</span></summary><div class="content">`,
+    ...(isOne ? [] : [addressesHtml(resources.map((each) => each.address))]),
     ...(outcome?.said ?? []).map((text) => `<p class="${outcome?.tone}">${escapeMarkup(text)}</p>`),
-    ...remarks(resource),
-    ...(id === null ? [] : [`<p class="faint">id <code>${escapeMarkup(id)}</code></p>`]),
-    ...fieldViews(resource, views).map(fieldHtml),
+    ...remarks(said),
+    ...(id === null || !isOne ? [] : [`<p class="faint">id <code>${escapeMarkup(id)}</code></p>`]),
+    ...fields.map(fieldHtml),
     '</div></details>',
   ].join('');
 }
 
-function remarks(resource: PlannedResource): string[] {
-  const {
-    reason,
-    notices = [],
-    steps = [],
-    released = [],
-    unverified = [],
-    not_applied: kept = [],
-  } = resource;
+export function addressesHtml(addresses: readonly string[]): string {
+  return `<ul class="addresses">${addresses.map((each) => `<li>${escapeMarkup(each)}</li>`).join('')}</ul>`;
+}
+
+const namedFields = 3;
+
+/** `name, role and 2 more`; undefined where no field changes. */
+function pathsOf({ fields }: Said): string | undefined {
+  const paths = [...new Set(fields.map(({ path }) => path))];
+  const shown = paths.slice(0, namedFields).join(', ');
+  if (paths.length === 0) return undefined;
+  return paths.length > namedFields ? `${shown} and ${paths.length - namedFields} more` : shown;
+}
+
+function hasDrifted({ cause }: PlannedChange): boolean {
+  return cause !== 'manifest';
+}
+
+function remarks(said: Said): string[] {
+  const { resources, reason, notices, steps, released, elsewhere } = said;
+  const only = resources.length === 1 ? resources[0] : undefined;
+  const { unverified = [], not_applied: kept = [] } = only ?? {};
   const sentences = [
     ...(reason === '' ? [] : [reason]),
-    ...routeRemarks(resource, { verbose: true }),
+    ...(elsewhere === 0 ? [] : [`and ${plural(elsewhere, 'change')} above, shared with others`]),
+    ...routeRemarks(said, { verbose: only !== undefined }),
     ...notices,
     ...(released.length === 0 ? [] : [`no longer managed: ${released.join(', ')}`]),
     ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),

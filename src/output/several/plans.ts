@@ -4,7 +4,7 @@ import { planSummary, plural } from '../action-words.ts';
 import { renderDriftText } from '../drift-text.ts';
 import { driftSummary } from '../drift-words.ts';
 import { htmlReports } from '../html/report.ts';
-import { driftReport, planReport } from '../html/reports.ts';
+import { driftReport, type PageOptions, planReport } from '../html/reports.ts';
 import { MARKDOWN_LIMIT } from '../markdown-page.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
 import { driftGithub, planGithub } from '../plan-github.ts';
@@ -57,7 +57,10 @@ export function severalPlansText(
 }
 
 /** One comment for all, of at most 65,536 characters: a table, what failed, then as much of each as there is room for. */
-export function severalPlansMarkdown({ what, documents, failures }: SeveralPlans): string {
+export function severalPlansMarkdown(
+  { what, documents, failures }: SeveralPlans,
+  { full }: { readonly full?: boolean | undefined } = {},
+): string {
   const { markdown, summary } = words[what];
   const rows = [
     ...failures.map(({ workspace }) => `| ${markdownCode(workspace)} | **failed** |`),
@@ -76,7 +79,7 @@ export function severalPlansMarkdown({ what, documents, failures }: SeveralPlans
   for (const [index, document] of documents.entries()) {
     const limit = (MARKDOWN_LIMIT - page.length) / (documents.length - index) - 1;
     const command = `voxform ${what} --workspace ${document.workspace}`;
-    page += `\n${markdown(document, { limit, command })}`;
+    page += `\n${markdown(document, { limit, command, full })}`;
   }
   return page;
 }
@@ -91,11 +94,15 @@ export function severalPlansGithub({ what, documents, failures }: SeveralPlans):
 }
 
 /** All workspaces on one page. */
-export function severalPlansHtml({ what, documents, failures }: SeveralPlans): string {
+export function severalPlansHtml(
+  { what, documents, failures }: SeveralPlans,
+  options: PageOptions = {},
+): string {
   const report = what === 'plan' ? planReport : driftReport;
   return htmlReports({
     what,
-    reports: documents.map(report),
+    made: options.made,
+    reports: documents.map((document) => ({ ...report(document), full: options.full })),
     failures: failures.map(({ workspace, message, hint, diagnostics = [] }) => ({
       workspace,
       said: [

@@ -12,6 +12,7 @@ import { planGraph } from '../../../src/output/graph/plan-graph.ts';
 import { applyHtml, planHtml } from '../../../src/output/html/reports.ts';
 import { severalPlansHtml } from '../../../src/output/several/plans.ts';
 import { evilPlan } from '../evil-plan.ts';
+import { sameChange } from '../many-resources.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
 import { evil } from '../sample-styles.ts';
 
@@ -88,6 +89,15 @@ const longNames = plan(
   { workspace: 'w'.repeat(120), base_url: `https://${'h'.repeat(200)}.example.com` },
 );
 
+const made = new Date('2030-01-02T03:04:05.678Z');
+const drifted = [
+  resource('Webhook/moved', {
+    action: 'update',
+    changes: [change('url', { before: 'https://a.example', after: 'https://b.example', cause: 'drift' })],
+  }),
+];
+const sameWarning = sameChange.map(({ address }) => ({ address, message: 'edited since its publication' }));
+
 const pages: Readonly<Record<string, () => string>> = {
   plan: () => planHtml(linked),
   several: () =>
@@ -100,6 +110,9 @@ const pages: Readonly<Record<string, () => string>> = {
   'hostile-apply': () => applyHtml(reportOf(hostile())),
   'hostile-graph': () => graphHtml(planGraph(hostile()), { workspace: payload }),
   'long-names': () => planHtml(longNames),
+  many: () => planHtml(plan([...sameChange, ...drifted], { warnings: sameWarning }), { made }),
+  'several-plans': () =>
+    severalPlansHtml({ what: 'plan', documents: [linked, plan(sameChange)], failures: [] }, { made }),
 };
 
 /** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */
@@ -228,6 +241,39 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     expect(await page.locator('details.resource[open]').count()).toBe(0);
     await page.evaluate('window.dispatchEvent(new Event("beforeprint"))');
     expect(await page.locator('details:not([open])').count()).toBe(0);
+  });
+
+  it('says once what many share, and is searched by each of their addresses', async () => {
+    await using opened = await open('many');
+    const { page } = opened;
+    const shared = page.locator('details.resource').first();
+    expect(await shared.locator('summary').innerText()).toMatch(/97 resources\s+llm_config\.model/);
+    expect(await shared.locator('li').count()).toBe(97);
+    await page.keyboard.press('/');
+    await page.keyboard.type('branch-096');
+    expect(await page.locator('[data-item]:visible').count()).toBe(1);
+    await page.keyboard.press('Escape');
+    expect(await page.locator('.remark').innerText()).toMatch(/edited since its publication\s+97 resources/);
+  });
+
+  it('names the fields in each row, marks drift, and says when it was made', async () => {
+    await using opened = await open('many');
+    const { page } = opened;
+    const row = page.locator('summary', { hasText: 'Webhook/moved' });
+    expect(await row.innerText()).toMatch(/drifted\s+url/);
+    expect(await page.locator('summary .note').count()).toBe(1);
+    expect(await page.locator('time').getAttribute('datetime')).toBe('2030-01-02T03:04:05Z');
+  });
+
+  it('begins with a summary of several workspaces that leads to each', async () => {
+    await using opened = await open('several-plans');
+    const { page } = opened;
+    const links = page.locator('.overview a');
+    expect(await links.allInnerTexts()).toEqual(['staging', 'staging']);
+    expect(await page.locator('.overview td').last().innerText()).toBe('Plan: 97 to update.');
+    await links.last().click();
+    expect(await page.locator(':target h1').innerText()).toBe('staging');
+    expect(await page.locator(':target .summary').innerText()).toBe('Plan: 97 to update.');
   });
 
   it('draws the references, each box inside the picture, on no other, and as wide as its name', async () => {
