@@ -15,6 +15,13 @@ export const ignoredUpdateCases: readonly Case[] = [
     short: true,
     run: (bench) => ignored(bench, 'kept'),
   },
+  {
+    group: GROUP,
+    name: 'a kill while the read after an update is under way',
+    short: true,
+    run: (bench) => killed(bench, []),
+  },
+  { group: GROUP, name: 'the same, of an update that is ignored', run: (bench) => killed(bench, [FIELD]) },
   { group: GROUP, name: 'an answer as if it were done', run: (bench) => ignored(bench, 'sent') },
 ];
 
@@ -37,4 +44,28 @@ async function ignored(bench: Bench, answer: 'kept' | 'sent'): Promise<void> {
   lab.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
   succeeded(await lab.run(...APPLY, '--retry-ignored'));
   succeeded(await lab.run('plan'), /1 resource is in sync/);
+}
+
+/** Its outcome is not in the state: the next plan sees by itself what became of the update, and sends it once more or not. */
+async function killed(bench: Bench, fields: readonly string[]): Promise<void> {
+  // The answer hides what reads show, so that the record is read after the update.
+  const behaviour = { ignoredByPut: { fields: [...fields] }, shows: { update: [] } };
+  for (const place of ['after send', 'when the answer begins', 'after answer']) {
+    await using lab = await Lab.open(bench, { manifests: agent('a', 'Be kind.'), behaviour });
+    succeeded(await lab.run(...APPLY));
+    lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
+    const ended = await lab.runAndDie(`${place}, a read of what became of it`, 1, ...APPLY);
+    assert.equal(ended.signal, 'SIGKILL', `it was not killed: ${ended.stdout}${ended.stderr}`);
+    await lab.check(`after a kill ${place}`);
+    const writes = lab.writes();
+    succeeded(await lab.run(...APPLY));
+    assert.equal(
+      lab.writes() - writes,
+      fields.length,
+      'what is in sync is not sent again, what was ignored once',
+    );
+    const planned = await writesNothing(lab, () => lab.run(...APPLY));
+    succeeded(planned, fields.length > 0 ? /The platform kept prompt_config\.prompt/ : undefined);
+    await lab.check('at the end');
+  }
 }

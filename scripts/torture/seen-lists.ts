@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, succeeded, writesNothing } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
@@ -10,6 +12,8 @@ const GROUP = 'what lists show';
 export const seenListCases: readonly Case[] = [
   { group: GROUP, name: 'a list that does not say where it ends', short: true, run: openEnd },
   { group: GROUP, name: 'users that know no cursor or no page size', run: unpagedUsers },
+  { group: GROUP, name: 'short pages that overlap', short: true, run: overlapping },
+  { group: GROUP, name: 'answers compressed unasked', short: true, run: compressed },
   { group: GROUP, name: 'a key that sees two workspaces', short: true, run: twoWorkspaces },
   { group: GROUP, name: 'a managed record in another workspace', short: true, run: managedElsewhere },
   { group: GROUP, name: 'a key for another workspace', run: wrongWorkspace },
@@ -46,6 +50,30 @@ async function unpagedUsers(bench: Bench): Promise<void> {
       lab.emulator.dashboard.inviteUser({ email: `u${index}@example.com` });
     lab.emulator.dashboard.inviteUser({ email: emailOf('ann') });
     await converges(lab);
+  }
+}
+
+/** A record that comes twice is one record, and one that is on a later page is found before another is made. */
+async function overlapping(bench: Bench): Promise<void> {
+  const numbers = [1, 2, 3, 4].map((index) => number(`n${index}`, index));
+  const users = ['ann', 'bob', 'cy'].map((name) => user(name, { role: 'member' }));
+  const manifests = documents(...numbers, ...users);
+  await using lab = await Lab.open(bench, { manifests, behaviour: { pages: { most: 1, overlap: 2 } } });
+  for (const name of ['ann', 'bob', 'cy']) lab.emulator.dashboard.inviteUser({ email: emailOf(name) });
+  await converges(lab);
+  assert.equal(lab.emulator.world.numbers.size, 4);
+  for (const file of Object.keys(lab.stateFiles())) rmSync(path.join(path.dirname(lab.statePath), file));
+  succeeded(await lab.run('apply', '--auto-approve'), /7 adopted/);
+  await converges(lab);
+  assert.equal(lab.emulator.world.numbers.size, 4);
+}
+
+async function compressed(bench: Bench): Promise<void> {
+  for (const compresses of ['gzip', 'deflate', 'br', 'zstd'] as const) {
+    await using lab = await Lab.open(bench, { manifests: MANIFESTS, behaviour: { compresses } });
+    await converges(lab);
+    await writesNothing(lab, () => lab.run('apply', '--auto-approve'));
+    assert.deepEqual([lab.emulator.world.agents.size, lab.emulator.world.numbers.size], [2, 1]);
   }
 }
 

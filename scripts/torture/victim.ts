@@ -23,6 +23,7 @@ for (const [channel, name] of [
   subscribe(channel, (message) => {
     const { request } = message as { readonly request: { readonly method: string } };
     if (request.method !== 'GET') pass(name);
+    else if (isIntentOpen()) pass(`${name}, a read of what became of it`);
   });
 }
 

@@ -58,6 +58,15 @@ export const emulatorBehaviour = z.strictObject({
   invoiceLimit: z.enum(['taken', 'refused']).default('taken'),
   /** Where the filters of calls are read, cursor and size included: in the body, in the query instead, or nowhere. */
   callFilters: z.enum(['body', 'query', 'ignored']).default('body'),
+  /** How lists come in pages; lists that come as a whole come so all the same. */
+  pages: z
+    .strictObject({
+      /** Most records that a page has, whatever is asked for. */
+      most: z.int().min(1).nullable().default(null),
+      /** How many records of the page before come again, as when records were added meanwhile. */
+      overlap: z.int().min(0).default(0),
+    })
+    .prefault({}),
   /** `odd`: sizes are text, previous cursors are of no use, and after a page that is not full there is no word of another. */
   meta: z.enum(['documented', 'odd']).default('documented'),
   /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */

@@ -29,13 +29,17 @@ export function pageOf<T>(
   {
     request,
     behaviour,
-  }: { request: PageRequest; behaviour: Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta'> },
+  }: {
+    request: PageRequest;
+    behaviour: Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages'>;
+  },
 ): Page<T> {
   const sorted = [...items].sort((a, b) => compareKeys(listing, listing.key(a), listing.key(b)));
-  const size = request.per_page ?? DEFAULT_PER_PAGE;
+  const { most, overlap } = behaviour.pages;
+  const size = Math.min(request.per_page ?? DEFAULT_PER_PAGE, most ?? Number.POSITIVE_INFINITY);
   const cursor = request.cursor === undefined ? undefined : parseCursor(request.cursor, listing);
   const { start, end } = bounds(sorted, listing, { cursor, size });
-  const data = sorted.slice(start, end);
+  const data = sorted.slice(cursor?.side === 'after' ? Math.max(0, start - overlap) : start, end);
   const [first] = data;
   const last = data.at(-1);
   const next = last !== undefined && end < sorted.length ? cursorText(listing, 'after', last) : null;
@@ -46,7 +50,7 @@ export function pageOf<T>(
       meta: {
         per_page: String(size),
         prev_cursor: false,
-        ...((next !== null || data.length === size) && { next_cursor: next }),
+        ...((next !== null || data.length >= size) && { next_cursor: next }),
       },
     };
   }

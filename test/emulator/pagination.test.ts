@@ -28,7 +28,11 @@ function walk(items: readonly number[], shape: Listing<number>, perPage: number)
   return { forth, back };
 }
 
-const behaviour = { previousCursorSpelling: 'prev_cursor', meta: 'documented' } as const;
+const behaviour = {
+  previousCursorSpelling: 'prev_cursor',
+  meta: 'documented',
+  pages: { most: null, overlap: 0 },
+} as const;
 
 describe('pageOf', () => {
   const anyList = fc.uniqueArray(fc.integer(), { maxLength: 40 });
@@ -52,6 +56,30 @@ describe('pageOf', () => {
     const cursor = String(first.meta.next_cursor);
     expect(pageOf([1, 3, 4, 5], shape, { request: { per_page: 2, cursor }, behaviour }).data).toEqual([3, 4]);
   });
+
+  it.each(['documented', 'odd'] as const)(
+    'caps pages and shows records again, with a meta that is %s',
+    (meta) => {
+      const shape = listing('ascending');
+      const read = (cursor?: string) =>
+        pageOf([1, 2, 3, 4, 5], shape, {
+          request: { per_page: 100, cursor },
+          behaviour: { ...behaviour, meta, pages: { most: 2, overlap: 1 } },
+        });
+      const seen = [read()];
+      for (
+        let next = seen[0]?.meta.next_cursor;
+        typeof next === 'string';
+        next = seen.at(-1)?.meta.next_cursor
+      )
+        seen.push(read(next));
+      expect(seen.map(({ data }) => data)).toEqual([
+        [1, 2],
+        [2, 3, 4],
+        [4, 5],
+      ]);
+    },
+  );
 
   it.each(['', 'x', 'bnVsbA', Buffer.from('["other","after",1]').toString('base64url')])(
     'refuses the cursor %j',

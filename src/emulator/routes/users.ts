@@ -21,7 +21,7 @@ export function userRoutes(emulated: Emulated): Hono<EmulatorEnv> {
       }
       const page = pageOf(world.users.values(), listing, {
         request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, world.users.size) },
-        behaviour,
+        behaviour: isPaged ? behaviour : { ...behaviour, pages: { most: null, overlap: 0 } },
       });
       if (behaviour.users !== 'ignoresCursor') return c.json(page);
       return c.json({ ...page, meta: { ...page.meta, next_cursor: 'ignored' } });

@@ -23,6 +23,7 @@ export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   compresses: fc.constantFrom(null, null, 'gzip', 'deflate', 'br', 'zstd'),
   users: fc.constantFrom('paged', 'whole', 'ignoresCursor', 'refusesQuery'),
   meta: fc.constantFrom('documented', 'odd'),
+  pages: fc.constantFrom({}, { most: 1 }, { most: 2, overlap: 1 }, { most: 1, overlap: 2 }),
   seesOtherWorkspace: fc.boolean(),
 });
 
