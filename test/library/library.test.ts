@@ -117,6 +117,34 @@ describe('a program that uses voxform', () => {
     expect(given.writes()).toBe(2);
   });
 
+  it('sends what the platform did not apply again only where it is told to', async () => {
+    await using given = await setting();
+    const { project, emulator, folder } = given;
+    await apply(await plan(project));
+    emulator.setBehaviour({ ignoredByPut: { fields: ['prompt_config.prompt'] } });
+    await folder.write(
+      'manifests/agents.yaml',
+      `${agentManifest('day', 'Be brief.')}---\n${agentManifest('night')}`,
+    );
+    await apply(await plan(project));
+    const before = given.writes();
+    const kept = await plan(project);
+    expect(kept.changes).toBe(0);
+    expect(kept.document.resources).toMatchObject([{ not_applied: ['prompt_config.prompt'] }, {}]);
+    await apply(kept);
+    expect(given.writes()).toBe(before);
+
+    emulator.setBehaviour({ ignoredByPut: { fields: [] } });
+    const again = await plan(project, { retryIgnored: true });
+    expect(again.changes).toBe(1);
+    expect((await apply(again)).complete).toBe(true);
+    expect(given.writes()).toBe(before + 1);
+    expect((await plan(project)).document.summary).toMatchObject({ noop: 2 });
+    expect([...emulator.world.agents.values()].map((each) => each.prompt_config.prompt)).toContain(
+      'Be brief.',
+    );
+  });
+
   it('stops at a guard before the first write', async () => {
     await using given = await setting();
     const { project, folder } = given;

@@ -345,6 +345,38 @@ describe('a watch', () => {
     expect(said.join()).toContain('voxform apply --allow-recreate Agent/a');
   });
 
+  it.each([
+    { answer: 'kept' as const, writes: 2, reason: 'the answer shows it at once' },
+    {
+      answer: 'sent' as const,
+      writes: 3,
+      reason: 'reads deny what the answer claimed, and its repair is read',
+    },
+  ])('stops sending what the platform does not apply: $reason', async ({ answer, writes }) => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, emulator, folder, clock, said } = made;
+    void watch.untilStopped();
+    await next();
+    emulator.setBehaviour({ ignoredByPut: { fields: ['prompt_config.prompt'], answer } });
+    await folder.write('manifests/agents.yaml', agents(1, 'Two.')['manifests/agents.yaml'] ?? '');
+    for (let interval = 0; interval < 6; interval += 1) {
+      const run = next();
+      await clock.pass(300_000);
+      const report = await run;
+      expect(report.result).toBe('ok');
+      if (interval < 2) continue;
+      expect(report).toMatchObject({
+        applied: [],
+        drift: [],
+        hold: undefined,
+        plan: { summary: { noop: 1 } },
+      });
+      expect(report.plan?.resources[0]?.not_applied).toEqual(['prompt_config.prompt']);
+    }
+    expect(made.writes()).toBe(writes);
+    expect(said.filter((line) => line.includes('The platform kept prompt_config.prompt'))).toHaveLength(1);
+  });
+
   it('fails, and writes nothing, while a gateway answers 404', async () => {
     await using made = await bench(three);
     const { watch, next, emulator, writes } = made;
