@@ -13,6 +13,7 @@ import { lookUp, missingSentence } from './lookups.ts';
 import { missingRecords } from './missing-ids.ts';
 import type { Observed } from './observe.ts';
 import { writes } from './plan-document.ts';
+import type { Observation } from './read.ts';
 import { ownersOf } from './referents.ts';
 
 export interface Deciding {
@@ -62,9 +63,10 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
   }
   for (const resource of ordered) {
     const kind = kindNamed(input.kinds, resource.kind);
-    const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
     const bound = input.bindings.get(resource.address) as Binding;
-    const shownId = observation.status === 'shown' ? observation.record.id : undefined;
+    const key = kind.naturalKey?.(resource.spec)?.key;
+    const observation = observedOf(bound, { key, leftBehind, input });
+    const shownId = idOf(observation);
     const binding = rebound(bound, shownId, { leftBehind, state: input.state });
     if (binding !== bound && shownId !== undefined) leftBehind.delete(recordKey(resource.kind, shownId));
     const holder = shownId === undefined ? undefined : holders.get(recordKey(resource.kind, shownId));
@@ -76,7 +78,6 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     const { leaves, missing, gone } = resolved(resource, { kind, decisions, input });
     const others = namesakes(resource, binding.entry?.id);
     const namesakeHolder = others[0] && holders.get(recordKey(resource.kind, others[0].id));
-    const key = kind.naturalKey?.(resource.spec)?.key;
     const contender = key === undefined ? undefined : contenders.get(recordKey(resource.kind, key));
     decisions.set(
       resource.address,
@@ -142,6 +143,36 @@ export function ownFacts(
     salt: state.salt,
     workspaceFlag,
   };
+}
+
+/**
+ * A record that no list shows may be one that the state knows by its natural key, under an address that nothing declares any more:
+ * then it is missing, and another must not be made.
+ */
+function observedOf(
+  { resource, entry, pending, released }: Binding,
+  {
+    key,
+    leftBehind,
+    input,
+  }: { key: string | undefined; leftBehind: ReadonlyMap<string, Address>; input: Deciding },
+): Observation | { readonly status: 'missing'; readonly id: string } {
+  const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
+  const isNew = entry === undefined && pending === undefined && released === undefined;
+  if (observation.status !== 'absent' || key === undefined || !isNew) return observation;
+  const kind = kindNamed(input.kinds, resource.kind);
+  for (const address of leftBehind.values()) {
+    const known = kindOf(address) === resource.kind ? input.state.resources.get(address) : undefined;
+    if (known !== undefined && kind.naturalKey?.(known.recorded)?.key === key) {
+      return { status: 'missing', id: known.id };
+    }
+  }
+  return observation;
+}
+
+function idOf(observation: ReturnType<typeof observedOf>): string | undefined {
+  if (observation.status === 'shown') return observation.record.id;
+  return 'id' in observation ? observation.id : undefined;
 }
 
 /** A record found by its natural key may be one that the state knows under an address that nothing declares any more. */

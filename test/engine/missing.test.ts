@@ -76,6 +76,31 @@ describe('a record that is missing', () => {
   });
 
   it.each([
+    { reason: 'late', how: { showsNewAfterReads: 3 }, allowRecreate: [], at: 'blocked', made: 1 },
+    { reason: 'deleted', how: {}, allowRecreate: ['PhoneNumber/m'], at: 'create', made: 2 },
+  ])('of a number is known under a new name too, and not made twice: $reason', async (each) => {
+    const w = await Workspace.open(each.how);
+    const stood = agent('s');
+    await w.apply([stood, number('n', { number: '+49 301' })]);
+    const id = await idOf(w, 'PhoneNumber/n');
+    if (each.reason === 'deleted') w.emulator.dashboard.remove('numbers', id);
+    for (let run = 0; run < 3; run += 1) await w.plan([stood], { evenIfAll: true });
+    const renamed = [stood, number('m', { number: '0049 301' })];
+    if (each.reason === 'late') w.emulator.world.showLater(id, 3);
+    const plan = await w.plan(renamed, { allowRecreate: each.allowRecreate });
+    expect(at(plan, 'PhoneNumber/m')).toMatchObject({
+      action: each.at,
+      id,
+      previous_address: 'PhoneNumber/n',
+    });
+    expect(plan.summary.forget).toBe(0);
+    await w.apply(renamed, { allowRecreate: each.allowRecreate });
+    for (let run = 0; run < 3; run += 1) await w.apply(renamed);
+    expect(w.writes.filter((write) => write.endsWith('/numbers'))).toHaveLength(each.made);
+    expect(actionsIn(await w.plan(renamed))).toEqual([]);
+  });
+
+  it.each([
     { type: 'text/plain', body: 'default backend - 404' },
     { type: 'text/html', body: '<html><title>404</title></html>' },
   ])('only for a gateway ($type) is a failed read, and creates nothing', async ({ type, body }) => {
