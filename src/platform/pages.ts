@@ -59,7 +59,8 @@ export async function* pages<T>(
     const page = await read(cursor);
     if (mayIgnoreCursor) {
       const shown = JSON.stringify(page.items.map(keyOf));
-      if (page.items.length > 0 && shown === before) return;
+      // Further pages may be empty one after the other, each with a cursor of its own.
+      if ((page.items.length > 0 || page.next === cursor) && shown === before) return;
       before = shown;
     }
     // Before the records: a page that comes again would give them twice.

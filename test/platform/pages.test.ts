@@ -91,6 +91,15 @@ describe('a list', () => {
     expect([asked, given]).toEqual([most, most]);
   });
 
+  it.each([
+    { reason: 'whole, at every cursor', list: [page([1, 2], '1'), page([1, 2], '1')], all: [1, 2] },
+    { reason: 'empty, at every cursor', list: [page([], '1'), page([], '1')], all: [] },
+    { reason: 'in pages, some of them empty', list: [page([], '1'), page([], '2'), page([1])], all: [1] },
+  ])('that may ignore cursors is read once: $reason', async ({ list, all }) => {
+    const bounds = { ...heldList, mayIgnoreCursor: true };
+    expect(await collect(pages(reading(list).read, itself, bounds))).toEqual(all);
+  });
+
   it('remembers no more than it is told to', async () => {
     const list = [page([1], '1'), page([2], '2'), page([3], '3'), page([3, 1])];
     const two = { ...heldList, remembers: 2 };
