@@ -43,7 +43,9 @@ try {
   cpSync(path.join(root, 'examples', 'quickstart'), project, { recursive: true });
   platform = await startPlatform();
   await demonstrate(platform.url);
-  write('\nThat is all: the workspace is as the manifests say, and Git remembers why.\n');
+  say(
+    'The draft is as the manifests say. One step is left: publish the agent in the dashboard, because the API cannot.',
+  );
 } catch (error) {
   process.stderr.write(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;

@@ -18,6 +18,7 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
       ...['drift', 'plan', 'apply', 'plan'],
     ]);
     expect(text.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(text.trimEnd().split('\n').slice(-2).join(' ')).toContain('publish the agent');
     expect(readdirSync(scratch)).toEqual([]);
   } finally {
     rmSync(scratch, { recursive: true, force: true });

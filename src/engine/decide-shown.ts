@@ -13,6 +13,7 @@ import { remember } from './memory.ts';
 import { leftOutOf } from './missing-ids.ts';
 import { isAdopting } from './observe.ts';
 import type { Action, PlannedChange, PlannedResource } from './plan-document.ts';
+import { publicationNotices, publishSteps } from './publication.ts';
 import {
   AHEAD_WARNING,
   manualSteps,
@@ -151,6 +152,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
       reason,
       changes,
       desired: formsOf(facts.leaves),
+      ...(kind.publishing !== undefined && { steps: [kind.publishing.first] }),
       ...digest(facts, record),
     }),
     id: undefined,
@@ -176,7 +178,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
       planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
     };
   }
-  const steps = manualSteps(facts, byHand, record);
+  const steps = [...manualSteps(facts, byHand, record), ...publishSteps(kind, record)];
   const leftOut = leftOutOf(kind, sending, facts.missingRecords);
   const roots = new Set(changed.map(rootOf));
   return {
@@ -186,7 +188,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
       changes: differences.changes,
       ...(adopting && { adopted: true as const }),
       ...(steps.length > 0 && { steps }),
-      ...lookedAt(facts, record, differences),
+      ...lookedAt(facts, { record, differences, hasStep: true }),
       ...digest(facts, record),
       desired: formsOf(leaves),
       ...(leftOut.warnings.length > 0 && { left_out: leftOut.ids }),
@@ -225,7 +227,7 @@ function settledAs(outcome: Compared): Decision {
       changes: differences.changes,
       ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
       ...(steps.length > 0 && { steps }),
-      ...lookedAt(facts, record, differences),
+      ...lookedAt(facts, { record, differences, hasStep: false }),
     }),
     id: id ?? undefined,
     settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
@@ -269,14 +271,13 @@ function settledEntry(
 /** What every planned resource says of the record that was looked at. */
 function lookedAt(
   facts: Facts,
-  record: ShownRecord | undefined,
-  differences: Differences,
+  { record, differences, hasStep }: Pick<Compared, 'record' | 'differences'> & { readonly hasStep: boolean },
 ): Partial<PlannedResource> {
-  const notice = record === undefined ? undefined : facts.kind.notice?.(record);
+  const notices = publicationNotices(facts.kind, record, { hasStep });
   return {
     ...(differences.unverified.length > 0 && { unverified: [...differences.unverified] }),
     ...(differences.released.length > 0 && { released: [...differences.released] }),
-    ...(notice !== undefined && { notices: [notice] }),
+    ...(notices.length > 0 && { notices }),
   };
 }
 

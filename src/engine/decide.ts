@@ -5,6 +5,7 @@ import { decideShown, type Found } from './decide-shown.ts';
 import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
 import { writes } from './plan-document.ts';
+import { publishSteps } from './publication.ts';
 import type { Candidate } from './search.ts';
 import { manualSteps } from './wording.ts';
 
@@ -160,11 +161,8 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     };
   }
   if (facts.missing.length > 0) return waiting(facts, facts.missing);
-  const steps = manualSteps(
-    facts,
-    changes.filter((change) => change.manual),
-    undefined,
-  );
+  const byHand = changes.filter((change) => change.manual);
+  const steps = [...manualSteps(facts, byHand, undefined), ...publishSteps(kind, undefined, true)];
   return {
     planned: plannedAs(facts, 'create', {
       reason,

@@ -12,6 +12,7 @@ import { kindNamed } from './kind-named.ts';
 import { remembersSecret, textsToMask } from './memory.ts';
 import { type Observed, observe } from './observe.ts';
 import { makePlan, type Plan } from './plan.ts';
+import { planWithPublications } from './plan-publications.ts';
 import { planWithRoutes } from './plan-routes.ts';
 import type { ObserveOptions } from './read.ts';
 import type { ReadAhead } from './read-ahead.ts';
@@ -45,6 +46,8 @@ export interface Reconciling {
   readonly ahead?: ReadAhead | undefined;
   /** Says of each record that changes what leads to it; lists what that needs where something changes. */
   readonly routes?: boolean;
+  /** Compares drafts that may be newer than their published version with it: those that change, or all. */
+  readonly publications?: 'changes' | 'all' | undefined;
   now(): Date;
   onProgress?(progress: ReadProgress): void;
 }
@@ -118,7 +121,10 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
     guards: input.guards,
     version: input.version,
   });
-  const told = input.routes ? await planWithRoutes(plan, { desired, options: observing }) : plan;
+  const routed = input.routes ? await planWithRoutes(plan, { desired, options: observing }) : plan;
+  const { publications } = input;
+  const told =
+    publications === undefined ? routed : await planWithPublications(routed, publications, observing);
   return { plan: told, observing, observedAt, fingerprints };
 }
 

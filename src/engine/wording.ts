@@ -68,7 +68,7 @@ export function unclearWarnings(paths: readonly LeafPath[]): string[] {
 }
 
 export const AHEAD_WARNING =
-  'hidden fields were compared with the published version, and the draft is newer than that: they may differ';
+  'Hidden fields were compared with the latest published version, and the record changed after it: they may differ.';
 
 export interface Updating {
   readonly facts: Facts;

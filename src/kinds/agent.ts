@@ -43,10 +43,10 @@ export const agent: Kind = {
     mentionedByCalls(client, since),
   ],
 
-  notice(record) {
-    if (isUnpublished(record)) return 'never published: publish it in the dashboard when it is ready';
-    if (isAhead(record)) return 'its draft is newer than its published version: publish it in the dashboard';
-    return undefined;
+  publishing: {
+    standing: (record) => (isUnpublished(record) ? 'never' : isAhead(record) ? 'edited' : 'current'),
+    first: 'In the dashboard, publish it when it is ready.',
+    again: 'In the dashboard, publish it: callers may hear the published version until then.',
   },
 };
 

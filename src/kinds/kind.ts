@@ -58,8 +58,19 @@ export interface Kind extends KindSchema {
    * workspace that is left, as a clause that follows `In the dashboard, `; absent where two do no harm.
    */
   leftBehind?(record: { readonly id: string; readonly spec: JsonObject }): LeftBehind;
-  /** Something a person should know of the record although it differs in nothing; a clause, or undefined. */
-  notice?(record: ShownRecord): string | undefined;
+  /** For a kind whose records are published by a person: what is written is a draft until then. Goes with `published`. */
+  readonly publishing?: Publishing;
+}
+
+export interface Publishing {
+  /**
+   * How the draft stands to the latest published version, as far as the record itself tells. `edited` may be wrong: publishing may
+   * count as a change of the record too.
+   */
+  standing(record: ShownRecord): 'never' | 'edited' | 'current';
+  /** What a person must do once a draft was written, a sentence: the first time, and after a publication. */
+  readonly first: string;
+  readonly again: string;
 }
 
 export interface LeftBehind {

@@ -84,12 +84,13 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   return `${words} (${names.join('; ')}${rest > 0 ? `; and ${rest} more` : ''})`;
 }
 
-/** `updated Agent/x` for what was done, with the fields and what leads to it. */
+/** `updated Agent/x` for what was done, with the fields, what leads to it and what is left to a person. */
 export function appliedMessage(resource: PlannedResource): string {
-  const { address, action, changes } = resource;
+  const { address, action, changes, steps = [] } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
-  return [done, ...remarksOn(resource)].join('; ');
+  const said = [done, ...remarksOn(resource)].join('; ');
+  return steps.length === 0 ? said : `${said}. ${steps.map(visible).join(' ')}`;
 }
 
 function remarksOn(resource: PlannedResource): string[] {

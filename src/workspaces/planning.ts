@@ -178,6 +178,7 @@ export function planWorkspace(planning: Planning): Promise<Planned> {
     retryIgnored: options.retryIgnored ?? false,
     guards: opened.project.guards,
     routes: options.routes ?? false,
+    publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
   });
 }
 

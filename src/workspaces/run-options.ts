@@ -25,6 +25,8 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly evenIfAll?: boolean;
   /** Says of each record that changes what leads to it. */
   readonly routes?: boolean;
+  /** Compares every draft that may be newer than its published version with it. */
+  readonly publications?: boolean;
 }
 
 export interface LockOptions {

@@ -35,7 +35,7 @@ describe('a record that metadata.id names', () => {
     const plan = await w.plan([agent('a', config, { id })]);
     expect(at(plan, 'Agent/a').action).toBe('adopt');
     expect(plan.warnings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('the draft is newer than that'),
+      expect.stringContaining('changed after it'),
     ]);
   });
 

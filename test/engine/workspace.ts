@@ -27,6 +27,7 @@ export type PlanOptions = Partial<
     | 'selection'
     | 'refresh'
     | 'routes'
+    | 'publications'
     | 'allowRecreate'
     | 'evenIfAll'
     | 'allowReplace'

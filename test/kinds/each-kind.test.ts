@@ -96,37 +96,35 @@ describe('users', () => {
 
 describe('agents', () => {
   const draft = { id: 'A1', version: null, published_at: null, updated_at: '2030-01-02T00:00:00+00:00' };
-  it.each<{ reason: string; record: ShownRecord; notice: string | undefined }>([
-    { reason: 'never published', record: draft, notice: 'never published' },
+  it.each<{ reason: string; record: ShownRecord; standing: string }>([
+    { reason: 'never published', record: draft, standing: 'never' },
     {
       reason: 'neither version nor date shown',
       record: { id: 'A1', updated_at: '2030-01-02T00:00:00+00:00' },
-      notice: 'never published',
+      standing: 'never',
     },
     {
       reason: 'published after the latest edit',
       record: { ...draft, version: 2, published_at: '2030-01-03T00:00:00+00:00' },
-      notice: undefined,
+      standing: 'current',
     },
     {
       reason: 'edited after the latest publication',
       record: { ...draft, version: 2, published_at: '2030-01-01T00:00:00+00:00' },
-      notice: 'newer than its published version',
+      standing: 'edited',
     },
     {
       reason: 'published at the moment of the edit, in the two forms of a timestamp',
       record: { ...draft, version: 2, published_at: '2030-01-02T00:00:00.000000Z' },
-      notice: undefined,
+      standing: 'current',
     },
     {
       reason: 'a version without dates says nothing of the gap',
       record: { id: 'A1', version: 3 },
-      notice: undefined,
+      standing: 'current',
     },
-  ])('$reason', ({ record, notice }) => {
-    const said = agent.notice?.(record);
-    if (notice === undefined) expect(said).toBeUndefined();
-    else expect(said).toContain(notice);
+  ])('$reason', ({ record, standing }) => {
+    expect(agent.publishing?.standing(record)).toBe(standing);
   });
 });
 

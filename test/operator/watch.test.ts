@@ -133,7 +133,7 @@ describe('a watch', () => {
     watch.trigger('request');
     await next();
     expect(said.filter((line) => line.includes('updated'))).toEqual([
-      'info: updated Agent/a0: prompt_config.prompt; reached by +12025550120 (Desk) inbound',
+      'info: updated Agent/a0: prompt_config.prompt; reached by +12025550120 (Desk) inbound. In the dashboard, publish it when it is ready.',
     ]);
   });
 

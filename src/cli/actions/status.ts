@@ -74,7 +74,7 @@ async function statusIn(
   const { log, interrupts, now } = context;
   const { kind, only } = options;
   return preparedToPlan(context, { opened, options }, async (prepared) => {
-    const flags = { ...options, refresh: true, evenIfAll: true };
+    const flags = { ...options, refresh: true, evenIfAll: true, publications: true };
     const look = async (given: Prepared): Promise<ResourceStatus[]> => {
       const progress = progressFor(context);
       const { plan } = await planAll(context, { ...given, opened, progress, flags });

@@ -8,7 +8,7 @@ export function defineStatus(program: Command, start: Start): void {
   withWorkspaces(withPlatform(withSelection(program.command('status'))))
     .summary('one line for each resource')
     .description(
-      'Says of each resource whether it is in sync, drifted, unverified, not applied by the platform, manual or unknown, and whether its draft is newer than its published version. Changes nothing.',
+      'Says of each resource whether it is in sync, drifted, unverified, not applied by the platform, manual or unknown, which of its fields are unverified, and what publishing its draft would change. Changes nothing.',
     )
     .addOption(outputOption(['text', 'json']))
     .option('--kind <kinds...>', 'only resources of these kinds')

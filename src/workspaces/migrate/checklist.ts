@@ -114,8 +114,6 @@ export function checkRest(done: Done): ChecklistItem[] {
     if (action === 'blocked' || action === 'unknown') {
       list.add('after', sentences([`${address}: ${reason}`, ...steps]), address);
     }
-    if (isMade(planned) && isThere && kind.published !== undefined)
-      list.add('after', 'In the dashboard, publish it when it is ready.', address);
     for (const notice of notices) if (!isMade(planned)) list.add('after', `${capital(notice)}.`, address);
     const resource = specs.get(address);
     const old = oldIds.get(address);

@@ -118,7 +118,7 @@ describe('an update', () => {
       observed: found({ name: 'a' }, published),
     };
     expect(at(plan(world), 'Agent/a')).toMatchObject({ action: 'adopt', unverified: ['stt_config.model'] });
-    expect(warnings(world)).toEqual([expect.stringContaining('the draft is newer than that')]);
+    expect(warnings(world)).toEqual([expect.stringContaining('changed after it')]);
     const settled = { ...world, observed: found({ name: 'a' }, { ...published, ahead: false }) };
     expect(warnings(settled)).toEqual([]);
   });

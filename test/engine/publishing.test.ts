@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { applyJson } from '../../src/output/apply-json.ts';
+import { renderApply } from '../../src/output/apply-text.ts';
+import { applyHtml } from '../../src/output/html/reports.ts';
+import { applyMarkdown } from '../../src/output/plan-markdown.ts';
+import { plainStyle } from '../output/sample-styles.ts';
+import { agent } from './resources.ts';
+import { actionsIn, at, Workspace } from './workspace.ts';
+
+const AGAIN = 'In the dashboard, publish it: callers may hear the published version until then.';
+const FIRST = 'In the dashboard, publish it when it is ready.';
+
+const desired = (prompt: string) => [agent('a', { prompt_config: { prompt } })];
+
+/** An agent that was applied and published. */
+async function published() {
+  const w = await Workspace.open();
+  await w.apply(desired('one'));
+  const [id = ''] = w.emulator.world.agents.keys();
+  w.emulator.dashboard.publishAgent(id);
+  return { w, id };
+}
+
+function touch(w: Workspace, id: string): void {
+  const stored = w.emulator.world.agents.get(id);
+  if (stored === undefined) throw new Error('no agent');
+  const updated = new Date(Date.parse(stored.updated_at) + 1000).toISOString();
+  w.emulator.world.agents.set(id, { ...stored, updated_at: updated });
+}
+
+const versionReads = (w: Workspace) =>
+  w.emulator.requests.filter(({ path }) => path.endsWith('/versions/latest')).length;
+
+describe('publishing', () => {
+  it('is a step after an apply that made or changed an agent, in every form', async () => {
+    const w = await Workspace.open();
+    const made = await w.apply(desired('one'));
+    expect(at(made.plan, 'Agent/a').steps).toEqual([FIRST]);
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.publishAgent(id);
+    expect(at(await w.plan(desired('one')), 'Agent/a')).not.toHaveProperty('steps');
+
+    const report = await w.apply(desired('two'));
+    const forms = [
+      renderApply(report, plainStyle()).replace(/\s+/g, ' '),
+      applyMarkdown(report),
+      applyHtml(report),
+      JSON.stringify(applyJson(report)),
+    ];
+    for (const form of forms) expect(form).toContain(AGAIN);
+    expect(forms[0]).toContain('Left to do');
+    expect(actionsIn(await w.plan(desired('two')))).toEqual([]);
+  });
+
+  it('is no step where the update brings back what is published', async () => {
+    const { w, id } = await published();
+    w.emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'theirs' } });
+    const plan = await w.plan(desired('one'), { publications: 'changes' });
+    expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
+    expect(at(plan, 'Agent/a')).not.toHaveProperty('steps');
+    expect(at(await w.plan(desired('two'), { publications: 'changes' }), 'Agent/a').steps).toEqual([AGAIN]);
+  });
+
+  it('says what else it changes', async () => {
+    const { w, id } = await published();
+    w.emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
+    const plan = await w.plan(desired('two'), { publications: 'changes' });
+    expect(at(plan, 'Agent/a')).toMatchObject({
+      steps: [AGAIN],
+      notices: ['publishing it also changes llm_config.model'],
+    });
+  });
+});
+
+describe('a record that changed a second after its publication', () => {
+  it('is compared with its latest version: one read where asked for all, none for a plan without changes', async () => {
+    const { w, id } = await published();
+    touch(w, id);
+    w.emulator.clearRequests();
+    const plan = await w.plan(desired('one'), { publications: 'changes' });
+    expect(versionReads(w)).toBe(0);
+    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since its publication')]);
+
+    expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty(
+      'notices',
+    );
+    expect(versionReads(w)).toBe(1);
+    w.emulator.dashboard.edit('agents', id, { name: 'theirs' });
+    const drifted = at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a');
+    expect(drifted.notices).toEqual(['publishing would change name']);
+  });
+
+  it('is compared by what was recorded where reads hide it', async () => {
+    const w = await Workspace.open({ shows: { read: [], update: [] } });
+    const voice = (voice_id: string) => [agent('a', { tts_config: { voice_id } })];
+    await w.apply(voice('one'));
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.publishAgent(id);
+    touch(w, id);
+    const noticed = async (voice_id: string) =>
+      at(await w.plan(voice(voice_id), { publications: 'all' }), 'Agent/a').notices;
+    expect(await noticed('one')).toBeUndefined();
+    await w.apply(voice('two'));
+    expect(await noticed('two')).toEqual(['publishing would change tts_config.voice_id']);
+  });
+
+  it('is said to be edited where its version cannot be read', async () => {
+    const { w, id } = await published();
+    touch(w, id);
+    const stored = w.emulator.world.agents.get(id);
+    if (stored !== undefined) w.emulator.world.agents.set(id, { ...stored, versions: [] });
+    const plan = await w.plan(desired('one'), { publications: 'all' });
+    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since its publication')]);
+  });
+});
