@@ -2,21 +2,24 @@ import assert from 'node:assert/strict';
 import type { Case } from './cases.ts';
 import { succeeded } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
-import { manifest } from './manifests.ts';
+import { agent, documents, manifest } from './manifests.ts';
 
 const GROUP = 'dashboard edits';
 const APPLY = ['apply', '--auto-approve'];
 
 export const dashboardCases: readonly Case[] = [
   { group: GROUP, name: 'what an update may erase is named', short: true, run: mayErase },
+  { group: GROUP, name: 'an agent deleted behind a user', short: true, run: deletedBehind },
+  { group: GROUP, name: 'publishing is left to a person', run: leftToPublish },
+  { group: GROUP, name: 'a rename that nobody told', run: renamed },
 ];
 
 /** A key and a voice that only the dashboard knows, on a platform that replaces: the plan names them before they are gone. */
 async function mayErase(bench: Bench): Promise<void> {
-  const agent = (speed: string, model: string) =>
+  const voiced = (speed: string, model: string) =>
     manifest('Agent', 'a', { name: 'a', tts_config: { speed }, llm_config: { model } });
   await using lab = await Lab.open(bench, {
-    manifests: agent('slow', 'm1'),
+    manifests: voiced('slow', 'm1'),
     behaviour: { put: 'replace', shows: { read: ['llm_config'] } },
   });
   succeeded(await lab.run(...APPLY));
@@ -25,11 +28,54 @@ async function mayErase(bench: Bench): Promise<void> {
     llm_config: { api_key: 'sk-dashboard-key' },
     tts_config: { voice_id: 'their-voice' },
   });
-  lab.write('manifests/all.yaml', agent('fast', 'm2'));
+  lab.write('manifests/all.yaml', voiced('fast', 'm2'));
   const plan = await lab.run('plan');
   succeeded(plan, /resends all of llm_config: llm_config\.api_key/);
   succeeded(plan, /resends all of tts_config: [^:]*tts_config\.voice_id/);
   succeeded(await lab.run(...APPLY));
   assert.equal(lab.emulator.dashboard.holdsApiKey(id, 'sk-dashboard-key'), false);
   succeeded(await lab.run('plan'), /No changes/);
+}
+
+/** The update of a user that does not name the deleted agent succeeds; where the manifest names it, nobody blames the manifest. */
+async function deletedBehind(bench: Bench): Promise<void> {
+  const ann = (spec: object) => manifest('WorkspaceUser', 'ann', { email: 'ann@example.com', ...spec });
+  const both = [agent('a'), agent('b')];
+  await using lab = await Lab.open(bench, { manifests: documents(...both) });
+  succeeded(await lab.run(...APPLY));
+  const { world, dashboard } = lab.emulator;
+  const [kept = '', gone = ''] = world.agents.keys();
+  const { id } = dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
+  dashboard.edit('users', id, { agent_ids: [kept, gone] });
+  world.agents.delete(gone);
+  lab.write('manifests/all.yaml', documents(...both, ann({ modules: ['analytics'] })));
+  succeeded(await lab.run(...APPLY), /agent_ids is resent without/);
+  assert.deepEqual(world.users.get(id)?.agent_ids, [kept]);
+  dashboard.edit('users', id, { role: 'billing' });
+  lab.write('manifests/all.yaml', documents(...both, ann({ modules: [] })));
+  succeeded(await lab.run(...APPLY), /does not accept the user's role/);
+  assert.deepEqual(world.users.get(id)?.modules, ['analytics']);
+}
+
+async function leftToPublish(bench: Bench): Promise<void> {
+  await using lab = await Lab.open(bench, { manifests: agent('a') });
+  succeeded(await lab.run(...APPLY), /In the dashboard, publish it when it is ready/);
+  const [id = ''] = lab.emulator.world.agents.keys();
+  lab.emulator.dashboard.publishAgent(id);
+  lab.write('manifests/all.yaml', agent('a', 'Be brief.'));
+  succeeded(await lab.run(...APPLY), /publish it: callers may hear the published version until then/);
+  const status = await lab.run('status', '--wait-published', '--timeout', '0');
+  assert.equal(status.code, 1, 'it waits for the publication');
+  succeeded(await lab.run('status'), /publishing would change prompt_config\.prompt/);
+}
+
+async function renamed(bench: Bench): Promise<void> {
+  const called = (name: string, more = {}) => manifest('Agent', name, { name: 'Desk' }, more);
+  await using lab = await Lab.open(bench, { manifests: called('old') });
+  succeeded(await lab.run(...APPLY));
+  lab.write('manifests/all.yaml', called('new'));
+  succeeded(await lab.run('plan'), /looks like Agent\/old renamed.* previous_names: \[old\]/);
+  lab.write('manifests/all.yaml', called('new', { previous_names: ['old'] }));
+  succeeded(await lab.run(...APPLY));
+  assert.equal(lab.emulator.world.agents.size, 1);
 }

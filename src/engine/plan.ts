@@ -16,6 +16,7 @@ import {
   type PlannedResource,
   type PlanWarning,
 } from './plan-document.ts';
+import { renameWarnings } from './renames.ts';
 
 export interface PlanInput extends Deciding {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
@@ -55,6 +56,7 @@ export function makePlan(input: PlanInput): Plan {
     .flatMap(({ planned, warnings }) =>
       warnings.map((message): PlanWarning => ({ address: planned.address, message })),
     )
+    .concat(renameWarnings(all, input.state.resources))
     .concat(input.observed.returned.map((orphan) => returnedWarning(orphan, input)))
     .sort((a, b) => compareText(`${a.address} ${a.message}`, `${b.address} ${b.message}`));
 

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { agent, secret, webhook } from '../resources.ts';
+import { entryOf, observedOf, stateOf } from './facts.ts';
+import { plan, type World } from './planning.ts';
+
+const PROMPT = 'Answer calls for the practice. Be brief, and ask one question at a time.';
+const recorded = (name: string, prompt = PROMPT) => ({
+  name,
+  'llm_config.model': 'm',
+  'llm_config.provider': 'p',
+  'prompt_config.prompt': prompt,
+});
+const spec = (name: string, prompt = PROMPT) => ({
+  name,
+  llm_config: { model: 'm', provider: 'p' },
+  prompt_config: { prompt },
+});
+
+function warnings(world: World): string[] {
+  return plan(world).document.warnings.map(({ address, message }) => `${address}: ${message}`);
+}
+
+const state = (entries: Record<string, Record<string, string>>) =>
+  stateOf(
+    Object.fromEntries(
+      Object.entries(entries).map(([address, values]) => [address, entryOf(values, { id: `id-${address}` })]),
+    ),
+  );
+
+describe('a rename that the manifest does not tell', () => {
+  const told =
+    'Agent/new: This looks like Agent/old renamed. To keep its record id-Agent/old, add to metadata: previous_names: [old]';
+
+  it.each([
+    { reason: 'as it was', resources: [agent('new', spec('Old'))] },
+    { reason: 'with another name on the platform', resources: [agent('new', spec('New'))] },
+    { reason: 'with another sentence', resources: [agent('new', spec('Old', `${PROMPT} Say thank you.`))] },
+    {
+      reason: 'with a secret',
+      resources: [
+        agent('new', { ...spec('Old'), llm_config: { ...spec('').llm_config, api_key: secret() } }),
+      ],
+    },
+  ])('is pointed out with the line to add: $reason', ({ resources }) => {
+    expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([told]);
+  });
+
+  it('is none where the manifest tells it', () => {
+    const resources = [agent('new', spec('Old'), { previousNames: ['old'] })];
+    const observed = observedOf({ 'Agent/new': { id: 'id-Agent/old', ...spec('Old') } });
+    expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }), observed })).toEqual([]);
+  });
+
+  it.each([
+    {
+      reason: 'another prompt on the same model',
+      resources: [agent('new', spec('New', 'Sell shoes.'.repeat(9)))],
+    },
+    { reason: 'another kind', resources: [webhook('old')] },
+  ])('is none: $reason', ({ resources }) => {
+    expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([]);
+  });
+
+  it('is left open where two records are equally like it', () => {
+    const entries = { 'Agent/one': recorded('One'), 'Agent/two': recorded('Two') };
+    expect(warnings({ resources: [agent('new', spec('New'))], state: state(entries) })).toEqual([]);
+  });
+
+  it('is found for each of many, each record once', () => {
+    const many = Array.from({ length: 2_000 }, (_, index) => index);
+    const prompt = (index: number) => `${PROMPT} You are number ${index}.`;
+    const entries = Object.fromEntries(
+      many.map((index) => [`Agent/old-${index}`, recorded(`A ${index}`, prompt(index))]),
+    );
+    const resources = many.map((index) => agent(`new-${index}`, spec(`A ${index}`, prompt(index))));
+    const said = warnings({ resources, state: state(entries) });
+    expect(said).toHaveLength(many.length);
+    expect(said.every((text) => /new-(\d+): This looks like Agent\/old-\1 renamed/.test(text))).toBe(true);
+  });
+});
