@@ -5,6 +5,7 @@ import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planGraph } from '../graph/plan-graph.ts';
 import { escapeMarkup } from '../markup.ts';
+import { mustNameAll } from '../named.ts';
 import { htmlPage } from './page.ts';
 import { addressesHtml, type Outcome, resourceHtml, type Tone } from './resource-html.ts';
 
@@ -183,12 +184,13 @@ function groupsHtml(report: Report): string[] {
   });
 }
 
-/** Together only where nothing is to be said of what became of each. */
+/** Together only where nobody must decide about one, and nothing is to be said of what became of each. */
 function saidIn(
   resources: readonly PlannedResource[],
   { views, full, outcome }: CompactOptions & { readonly outcome: Report['outcome'] },
 ): Said[] {
-  const isPlain = (resource: PlannedResource) => (outcome?.(resource)?.said ?? []).length === 0;
+  const isPlain = (resource: PlannedResource) =>
+    (outcome?.(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
   return [
     ...compacted(
       resources.filter((each) => !isPlain(each)),

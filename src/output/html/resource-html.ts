@@ -44,7 +44,9 @@ export function resourceHtml(said: Said, { group, outcome }: ResourceHtmlOptions
     outcome?.word,
     adopted && action !== 'adopt' ? 'adopted' : undefined,
     previous === undefined || !isOne ? undefined : `was ${previous}`,
-    action === 'create' ? plural(changes.length, 'field') : pathsOf(said),
+    action === 'create'
+      ? plural(changes.length, 'field')
+      : (pathsOf(said) ?? (isOne ? undefined : said.notices[0])),
     source === null || !isOne ? undefined : `${source.file}:${source.line}`,
   ].filter((mark) => mark !== undefined);
   const drifted = fields.some(({ path }) =>

@@ -96,6 +96,12 @@ const drifted = [
     changes: [change('url', { before: 'https://a.example', after: 'https://b.example', cause: 'drift' })],
   }),
 ];
+const blocked = ['a', 'b', 'c', 'd'].map((name) =>
+  resource(`WorkspaceUser/${name}`, {
+    action: 'blocked',
+    changes: [change('role', { before: 'owner', after: 'member' })],
+  }),
+);
 const sameWarning = sameChange.map(({ address }) => ({ address, message: 'edited since its publication' }));
 
 const pages: Readonly<Record<string, () => string>> = {
@@ -110,7 +116,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'hostile-apply': () => applyHtml(reportOf(hostile())),
   'hostile-graph': () => graphHtml(planGraph(hostile()), { workspace: payload }),
   'long-names': () => planHtml(longNames),
-  many: () => planHtml(plan([...sameChange, ...drifted], { warnings: sameWarning }), { made }),
+  many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
     severalPlansHtml({ what: 'plan', documents: [linked, plan(sameChange)], failures: [] }, { made }),
 };
@@ -259,6 +265,7 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
   it('names the fields in each row, marks drift, and says when it was made', async () => {
     await using opened = await open('many');
     const { page } = opened;
+    expect(await page.locator('.address', { hasText: 'WorkspaceUser/' }).count()).toBe(4);
     const row = page.locator('summary', { hasText: 'Webhook/moved' });
     expect(await row.innerText()).toMatch(/drifted\s+url/);
     expect(await page.locator('summary .note').count()).toBe(1);
