@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { StateDocument } from './document.ts';
@@ -14,9 +14,11 @@ const mark = z.object({
 /** The last write of a state that this machine has seen, kept apart from the state: it stays when Git puts an older one back. */
 export type Mark = Readonly<z.infer<typeof mark>>;
 
-/** Neither ever rejects: a machine that keeps no marks works as well, and only notices less. */
+/** None of these ever rejects: a machine that keeps no marks works as well, and only notices less. */
 export interface Marks {
   read(document: StateDocument): Promise<Mark | undefined>;
+  /** Those of every state of a workspace. */
+  of(workspaceId: string): Promise<readonly Mark[]>;
   /** Keeps the write unless a higher one is known. */
   raise(document: StateDocument, statePath: string): Promise<void>;
 }
@@ -29,22 +31,27 @@ export interface MarksOptions {
 
 /** Marks in files of a user's own. */
 export function createMarks({ folder, debug }: MarksOptions): Marks {
-  const fileOf = ({ lineage, workspace_id }: StateDocument): string => {
-    const name = createHash('sha256')
-      .update(JSON.stringify([workspace_id, lineage]))
-      .digest('hex');
-    return path.join(folder, `${name.slice(0, 32)}.json`);
-  };
-  const read = async (document: StateDocument): Promise<Mark | undefined> => {
+  const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
+    path.join(folder, `${partOf(workspace_id)}-${partOf(lineage)}.json`);
+  const readFrom = async (file: string): Promise<Mark | undefined> => {
     try {
-      return mark.parse(JSON.parse(await readFile(fileOf(document), 'utf8')));
+      return mark.parse(JSON.parse(await readFile(file, 'utf8')));
     } catch (error) {
       debug(`no mark of the state is read: ${String(error)}`);
       return undefined;
     }
   };
+  const read = (document: StateDocument) => readFrom(fileOf(document));
   return {
     read,
+    async of(workspaceId) {
+      const names = await readdir(folder).catch(() => []);
+      const own = names.filter(
+        (name) => name.startsWith(`${partOf(workspaceId)}-`) && name.endsWith('.json'),
+      );
+      const marks = await Promise.all(own.sort().map((name) => readFrom(path.join(folder, name))));
+      return marks.filter((each) => each !== undefined);
+    },
     async raise(document, statePath) {
       const { serial, write } = document;
       try {
@@ -59,6 +66,11 @@ export function createMarks({ folder, debug }: MarksOptions): Marks {
       }
     },
   };
+}
+
+/** As much of a name as a file needs; what it stands for may hold anything. */
+function partOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }
 
 /** Where programs of this user keep what must outlast a project; undefined where the environment names no such place. */

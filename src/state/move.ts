@@ -6,7 +6,7 @@ import { fold } from './fold.ts';
 import { droppedBy } from './held-ids.ts';
 import { MovedState } from './moved-state.ts';
 import { admitOlder, checkWorkspace, type SessionOptions } from './session.ts';
-import type { StateLease, StateStore } from './store.ts';
+import type { StateLease, StateStore, StoredState } from './store.ts';
 
 export interface Move {
   readonly from: StateStore;
@@ -28,10 +28,17 @@ export interface Moved {
 export async function moveState({ from, to, session }: Move): Promise<Moved> {
   const source = await from.lock(session.lock);
   try {
-    const document = await folded(source, from, session);
+    const stored = await source.read();
+    const document = documentIn(stored, from, session);
     const target = await to.lock(session.lock);
     try {
-      const copy = await copied(document, { target, location: to.location, version: session.version });
+      const current = await currentOf(target, document);
+      if (current !== undefined && !isCopy(current, document)) throw taken(to, current);
+      // Where a move was interrupted, it is the copy that is newer.
+      if ((current?.serial ?? 0) < (stored.newer?.serial ?? 0))
+        admitOlder(stored, from.location, session.allowOlder);
+      if (stored.journal.length > 0) await source.commit(document, stored.document?.serial);
+      const copy = current ?? (await copied(document, target, { to, version: session.version }));
       await source.leaveMark({
         moved_to: to.location,
         moved_at: session.now().toISOString(),
@@ -48,12 +55,12 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
   }
 }
 
-async function folded(
-  source: StateLease,
+/** The state that is to be moved, with its journal worked in. */
+function documentIn(
+  stored: StoredState,
   { location }: StateStore,
-  { workspaceId, version, allowOlder }: Move['session'],
-): Promise<StateDocument> {
-  const stored = await source.read();
+  { workspaceId, version }: Move['session'],
+): StateDocument {
   const { document, journal } = stored;
   if (document === undefined) {
     throw new UserError(`there is no state at ${location}`, {
@@ -61,39 +68,27 @@ async function folded(
     });
   }
   checkWorkspace(stored, workspaceId, location);
-  admitOlder(stored, location, allowOlder);
   if (journal.length === 0) return document;
-  const next = fold(document, journal).toDocument({
-    serial: document.serial + 1,
-    voxform_version: version,
-    write: randomUUID(),
-  });
-  await source.commit(next, document.serial);
-  return next;
+  const serial = document.serial + 1;
+  return fold(document, journal).toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-interface Target {
-  readonly target: StateLease;
-  readonly location: string;
-  readonly version: string;
+function taken({ location }: StateStore, { serial }: StateDocument): UserError {
+  return new UserError(`${location} holds another state already: serial ${serial}`, {
+    hint: 'Nothing was moved. Compare the two, and move the one that is not needed out of the way.',
+  });
 }
 
 async function copied(
   document: StateDocument,
-  { target, location, version }: Target,
+  target: StateLease,
+  { to, version }: { readonly to: StateStore; readonly version: string },
 ): Promise<StateDocument> {
-  const current = await currentOf(target, document);
-  if (current !== undefined) {
-    if (isCopy(current, document)) return current;
-    throw new UserError(`${location} holds another state already: serial ${current.serial}`, {
-      hint: 'Nothing was moved. Compare the two, and move the one that is not needed out of the way.',
-    });
-  }
   const copy = { ...document, serial: document.serial + 1, voxform_version: version, write: randomUUID() };
   await target.commit(copy, undefined);
   const { document: back } = await target.read();
   if (back === undefined || !jsonEqual(content(back), content(copy))) {
-    throw new UserError(`the copy at ${location} does not read back as it was written`, {
+    throw new UserError(`the copy at ${to.location} does not read back as it was written`, {
       hint: 'The old state is still in force. Check the disk, then run the command again.',
     });
   }

@@ -4,6 +4,7 @@ import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import type { StateDocument } from './document.ts';
 import { droppedBy, type HeldId, sharedId } from './held-ids.ts';
+import { LostState } from './lost-state.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import type { StateStore } from './store.ts';
 
@@ -44,7 +45,11 @@ export async function pushState(
   // Works a journal that a dead run left into the state first, so that the backup has it.
   const { beginning, ...rest } = session;
   await (
-    await openSession(store, { allowOlder: () => undefined, ...rest, ...(!force && { beginning }) })
+    await openSession(store, {
+      allowOlder: () => undefined,
+      ...rest,
+      ...(!force && { beginning: () => restoring(beginning) }),
+    })
   ).close();
   const lease = await store.lock(session.lock);
   try {
@@ -87,6 +92,15 @@ function keptOf(document: StateDocument, current: StateDocument): readonly HeldI
     });
   }
   return ids.map(({ kind, id, address }) => ({ kind, id, address }));
+}
+
+/** A state that is gone is what a document is pushed for. */
+async function restoring(beginning: SessionOptions['beginning']): Promise<void> {
+  try {
+    await beginning?.();
+  } catch (error) {
+    if (!(error instanceof LostState)) throw error;
+  }
 }
 
 function refuseStepBack(document: StateDocument, current: StateDocument): void {

@@ -1,9 +1,12 @@
 import path from 'node:path';
+import { isLoopback } from '../platform/retry.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
 import { defaultStatePath } from '../project/project-defaults.ts';
 import { shellWord } from '../state/backends/files.ts';
-import { stateElsewhere } from '../state/backends/local-elsewhere.ts';
+import { type Elsewhere, stateElsewhere } from '../state/backends/local-elsewhere.ts';
+import { LostState, RECOVER } from '../state/lost-state.ts';
+import type { Mark, Marks } from '../state/marks.ts';
 
 export interface Beginning {
   readonly project: Project;
@@ -14,43 +17,78 @@ export interface Beginning {
   readonly cwd: string;
   /** Names the workspace in a command, with a space before it. */
   readonly workspaceFlag: string;
+  /** What this machine has written before. */
+  readonly marks: Marks | undefined;
 }
 
 /**
- * Refuses to begin a state where one of the same workspace lies under another name, as after a rename in voxform.yaml: without it
- * everything would be created a second time.
- * @throws UserError with the command that takes it over.
+ * Refuses to begin a state where there is or was one of the same workspace: under another name, as after a rename in voxform.yaml, or
+ * written on this machine and gone since. Without it everything would be created a second time.
+ * @throws LostState where it is gone, UserError where it lies elsewhere, with the command that takes it over.
  */
 export async function refuseSecondState(beginning: Beginning): Promise<void> {
-  const { project, workspace, location, cwd, workspaceFlag } = beginning;
-  const byDefault = defaultStatePath(project.localRoot ?? project.root, workspace.name);
-  const found = await stateElsewhere({
+  const { project, workspace, marks } = beginning;
+  const marked = (await marks?.of(workspace.workspaceId)) ?? [];
+  const byDefault = defaultStatePath(project.root, workspace.name);
+  const looking = {
     path: workspace.state.path,
-    others: Object.values(project.workspaces).map(({ state }) => state.path),
-    folders: [path.dirname(workspace.state.path), path.dirname(byDefault)],
     workspaceId: workspace.workspaceId,
     name: path.basename(byDefault),
+  };
+  const found = await stateElsewhere({
+    ...looking,
+    others: [
+      ...Object.values(project.workspaces).map(({ state }) => state.path),
+      ...marked.map((mark) => mark.path).filter((each) => isInside(project.root, each)),
+    ],
+    folders: [path.dirname(workspace.state.path), path.dirname(byDefault)],
   });
-  if (found === undefined) return;
-  const relative = path.relative(cwd, found.path);
-  const shown = shellWord(relative.startsWith('..') ? found.path : relative.replaceAll('\\', '/'));
-  const voxform = commandFor(project);
+  if (found !== undefined) throw lyingAt(found, beginning);
+  // A platform on this machine is one to try things with: it forgets, and begins anew as often as its user does.
+  if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
+  const others = marked.map((mark) => mark.path);
+  const outside = await stateElsewhere({ ...looking, others, folders: [] });
+  if (outside !== undefined) throw lyingAt(outside, beginning);
+  const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
+  if (lost !== undefined) throw gone(lost, beginning);
+}
+
+function lyingAt({ path: place, records }: Elsewhere, beginning: Beginning): UserError {
+  const { workspace, location, workspaceFlag } = beginning;
+  const shown = placeFrom(beginning.cwd, place);
   const holds =
-    found.records === undefined
+    records === undefined
       ? 'which cannot be read,'
-      : `with ${found.records} ${found.records === 1 ? 'record' : 'records'},`;
-  throw new UserError(
+      : `with ${records} ${records === 1 ? 'record' : 'records'},`;
+  return new UserError(
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
       hint:
-        `Take it over: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
-        `To begin a second, empty state on purpose: ${voxform} state init${workspaceFlag}`,
+        `Take it over: voxform state move --from ${shown}${workspaceFlag}. ` +
+        `To begin a second, empty state on purpose: voxform state init${workspaceFlag}`,
     },
   );
 }
 
-/** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
-function commandFor({ root, localRoot, file }: Project): string {
-  if (localRoot === undefined || file === undefined) return 'voxform';
-  return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
+function gone(
+  { path: place, serial }: Mark,
+  { workspace, location, cwd, workspaceFlag }: Beginning,
+): LostState {
+  return new LostState(
+    `no state at ${location}, but this machine wrote one of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), which is not there any more`,
+    {
+      hint:
+        `Restore it from a copy: voxform state push FILE${workspaceFlag}. ${RECOVER} ` +
+        `To begin an empty state on purpose: voxform state init${workspaceFlag}`,
+    },
+  );
+}
+
+function placeFrom(cwd: string, place: string): string {
+  return shellWord(isInside(cwd, place) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
+}
+
+function isInside(folder: string, place: string): boolean {
+  const relative = path.relative(folder, place);
+  return !relative.startsWith('..') && !path.isAbsolute(relative);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { kinds, lookups } from '../kinds/index.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
@@ -20,7 +20,6 @@ import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { createStore } from '../state/create-store.ts';
 import { newSalt } from '../state/fingerprint.ts';
-import { createMarks, type Marks, marksFolder } from '../state/marks.ts';
 import { readState, type SessionOptions } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
 import type { LockRequest, StateStore } from '../state/store.ts';
@@ -28,6 +27,7 @@ import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { refuseSecondState } from './first-run.ts';
+import { marksOf, userName } from './machine.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions, PlatformOptions } from './run-options.ts';
 import { tellingSkipped } from './skipped-records.ts';
@@ -209,9 +209,10 @@ export class OpenWorkspace {
 
   /** Throws where a state of this workspace lies under another name, so that none may be begun. */
   refuseSecond(): Promise<void> {
-    const { project, workspace, store, workspaceFlag } = this;
-    const { location } = store;
-    return refuseSecondState({ project, workspace, location, workspaceFlag, cwd: this.#context.cwd });
+    const { project, workspace, workspaceFlag } = this;
+    const { location } = this.store;
+    const marks = marksOf(this.#context);
+    return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd: this.#context.cwd });
   }
 
   /** What the right to change the state is asked with; `fresh` is what a first one begins with. */
@@ -283,18 +284,4 @@ async function withTheRest(
   return new InvalidProject(
     diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),
   );
-}
-
-function marksOf({ env, log }: RunContext): Marks | undefined {
-  const folder = marksFolder(env);
-  return folder === undefined ? undefined : createMarks({ folder, debug: (message) => log.debug(message) });
-}
-
-function userName(env: RunContext['env']): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run under a number that has no name.
-    return env.USER ?? 'unknown';
-  }
 }

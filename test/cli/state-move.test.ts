@@ -119,6 +119,26 @@ describe('a workspace under a new name', () => {
     expect((await workspace.run('plan')).code).toBe(0);
   });
 
+  it('finds the state where this machine wrote it last, when `state.path` changes', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const project = projectFile(workspace.emulator);
+    const apply = () =>
+      workspace.runWith(
+        { XDG_STATE_HOME: path.join(workspace.folder.root, 'marks') },
+        'apply',
+        '--auto-approve',
+      );
+    await workspace.folder.write('voxform.yaml', `${project}    state: { path: infra/memory.json }\n`);
+    expect((await apply()).code).toBe(0);
+    const writes = workspace.writes();
+    for (const settings of [project, `${project}    state: { path: states/memory.json }\n`]) {
+      await workspace.folder.write('voxform.yaml', settings);
+      const { code, stderr } = await apply();
+      expect([code, workspace.writes()]).toEqual([1, writes]);
+      expect(stderr.replace(/\s+/g, ' ')).toContain('voxform state move --from infra/memory.json');
+    }
+  });
+
   it('begins anew where a person says so', async () => {
     await using workspace = await renamed();
     expect((await workspace.run('state', 'init')).code).toBe(0);

@@ -27,8 +27,12 @@ describe('the marks of a machine', () => {
     for (const other of [{ lineage: 'L2' }, { workspace_id: 'W2' }]) {
       expect(await marks.read({ ...empty, ...other })).toBeUndefined();
     }
+    await marks.raise({ ...at(1), lineage: 'L2' }, '/r');
+    await marks.raise({ ...at(1), workspace_id: 'W2' }, '/s');
+    expect((await marks.of('W1')).map((mark) => mark.path).sort()).toEqual(['/q', '/r']);
+    expect(await marks.of('W3')).toEqual([]);
     const names = await readdir(folder);
-    expect(names).toHaveLength(1);
+    expect(names).toHaveLength(3);
     for (const name of names) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });

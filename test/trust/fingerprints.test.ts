@@ -80,7 +80,7 @@ describe('a secret', () => {
     await workspace.run(['apply', '--auto-approve']);
     expect((await workspace.run(['plan', '--detailed-exitcode'])).code).toBe(0);
     workspace.env.HEADER = 'another-key-altogether';
-    const { code, stdout } = await workspace.run(['plan', '--detailed-exitcode']);
+    const { code, stdout } = await workspace.run(['plan', '--detailed-exitcode', '--full']);
     expect(code).toBe(2);
     expect(stdout.match(/llm_config\.api_key: \(secret #1\) -> \(secret #2\)/g)).toHaveLength(3);
     expect((await workspace.run(['apply', '--auto-approve'])).code).toBe(0);

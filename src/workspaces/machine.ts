@@ -1,0 +1,19 @@
+import { userInfo } from 'node:os';
+import { createMarks, type Marks, marksFolder } from '../state/marks.ts';
+import type { RunContext } from './run-context.ts';
+
+/** What this machine remembers of the states that it wrote; undefined where the environment names no place for it. */
+export function marksOf({ env, log }: RunContext): Marks | undefined {
+  const folder = marksFolder(env);
+  return folder === undefined ? undefined : createMarks({ folder, debug: (message) => log.debug(message) });
+}
+
+/** Who runs the command, for the lock. */
+export function userName(env: RunContext['env']): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return env.USER ?? 'unknown';
+  }
+}
