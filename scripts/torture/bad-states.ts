@@ -83,6 +83,7 @@ export const badStateCases: readonly Case[] = [
   { group: GROUP, name: 'a missing state with a journal', run: missingWithJournal },
   { group: GROUP, name: 'an older state put back under a journal', run: olderState },
   { group: GROUP, name: 'a flipped bit in the last line of the journal', short: true, run: flippedJournal },
+  { group: GROUP, name: 'a journal of zeros', short: true, run: zeroedJournal },
 ];
 
 async function appliedLab(bench: Bench): Promise<Lab> {
@@ -175,6 +176,29 @@ async function flippedJournal(bench: Bench): Promise<void> {
       await writesNothing(lab, () => lab.run(...args)),
       /journal:2 {1,2}the journal of the state is damaged.*Restore the journal.*voxform recover/,
     );
+  }
+  lab.write(journal, whole);
+  await converges(lab);
+  assert.equal(lab.emulator.world.agents.size, 4);
+}
+
+async function zeroedJournal(bench: Bench): Promise<void> {
+  await using lab = await appliedLab(bench);
+  lab.write('manifests/more.yaml', documents(agent('c'), agent('d')));
+  await lab.runAndDie('after outcome', 1, 'apply', '--auto-approve', '--concurrency', '1');
+  const journal = `${STATE}.journal`;
+  const whole = lab.read(journal);
+  for (const [start, line] of [
+    [0, 1],
+    [whole.indexOf('\n') + 1, 2],
+  ] as const) {
+    lab.write(journal, whole.slice(0, start) + '\0'.repeat(whole.length - start));
+    for (const args of [['plan'], ['apply', '--auto-approve']]) {
+      refused(
+        await writesNothing(lab, () => lab.run(...args)),
+        new RegExp(`journal:${line} {1,2}the journal of the state is damaged.*truncate -s ${start} `),
+      );
+    }
   }
   lab.write(journal, whole);
   await converges(lab);

@@ -7,6 +7,7 @@ import {
   type FileHandle,
   type Files,
   fileProblem,
+  shellWord,
   syncFolderOf,
   writeFully,
 } from './files.ts';
@@ -17,6 +18,9 @@ export interface JournalContent {
   readonly goodLength: number;
 }
 
+/** What stands behind the checksum of every line: `lineage` is the first key of an entry. */
+const OPENING = ' {"lineage":"';
+
 /** One line: a checksum of the JSON, the JSON. */
 export function journalLine(entry: JournalEntry): string {
   const json = JSON.stringify(entry);
@@ -24,8 +28,10 @@ export function journalLine(entry: JournalEntry): string {
 }
 
 /**
- * Reads lines of `journalLine`. What comes after the last newline is left out: nobody was told that it was kept.
- * @throws UserError naming the line, for damage anywhere else.
+ * Reads lines of `journalLine`. The beginning of a line after the last newline is left out: nobody was told that it was kept.
+ * An empty journal hides no create either: its writer died between making the file and the first append, which is synced
+ * before the first request is sent.
+ * @throws UserError naming the line, for damage anywhere else, such as zeros where lines were.
  */
 export function parseJournal(bytes: Buffer, path: string): JournalContent {
   const entries: JournalEntry[] = [];
@@ -34,9 +40,9 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
     const end = bytes.indexOf(0x0a, start);
     // Whole but for its last byte, a line was written to its end, and that byte was the newline.
     const isWhole = end !== -1 || contentOf(bytes.subarray(start, -1)) !== undefined;
-    if (!isWhole) break;
+    if (!isWhole && isBeginning(bytes.subarray(start))) break;
     const json = contentOf(bytes.subarray(start, end));
-    if (end === -1 || json === undefined) throw damage(path, entries.length + 1);
+    if (end === -1 || json === undefined) throw damage(path, entries.length + 1, isWhole ? undefined : start);
     entries.push(parseEntry(json, path, entries.length + 1));
     start = end + 1;
   }
@@ -170,6 +176,21 @@ function contentOf(line: Buffer): string | undefined {
   return fits ? json.toString('utf8') : undefined;
 }
 
+/** True for what a write of `journalLine` leaves that was cut short: no other byte, and none that JSON escapes. */
+function isBeginning(tail: Buffer): boolean {
+  let text: string;
+  try {
+    // A cut may go through a character.
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(tail, { stream: true });
+  } catch {
+    return false;
+  }
+  const rest = text.slice(8);
+  const opens = OPENING.startsWith(rest) || rest.startsWith(OPENING);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return opens && /^[0-9a-f]*$/.test(text.slice(0, 8)) && !/[\0-\x1f]/.test(text);
+}
+
 function parseEntry(json: string, path: string, line: number): JournalEntry {
   let value: unknown;
   try {
@@ -185,9 +206,14 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
   );
 }
 
-function damage(path: string, line: number): UserError {
+/** @param tailStart where the damage begins, if it reaches to the end of the file: it may be an append that a loss of power undid. */
+function damage(path: string, line: number, tailStart?: number): UserError {
+  const cut =
+    tailStart === undefined
+      ? ''
+      : ` If no apply was running when the machine stopped, cut off the damaged end: truncate -s ${tailStart} ${shellWord(path)}`;
   return new LostState(`${path}:${line}  the journal of the state is damaged`, {
-    hint: `Restore the journal from a backup. ${RECOVER}`,
+    hint: `Restore the journal from a backup. ${RECOVER}${cut}`,
   });
 }
 

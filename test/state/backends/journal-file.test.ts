@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { appendFile, open, readFile, writeFile } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
@@ -64,7 +65,7 @@ describe('the journal', () => {
   it.each([
     { reason: 'half a line', tail: (line: string) => line.slice(0, line.length / 2) },
     { reason: 'a line without its end', tail: (line: string) => line.slice(0, -1) },
-    { reason: 'a line of zeros, as after a loss of power', tail: (line: string) => '\0'.repeat(line.length) },
+    { reason: 'half a checksum', tail: (line: string) => line.slice(0, 4) },
   ])('is read without $reason, which the next run cuts off', async ({ tail }) => {
     const good = linesOf(entriesNamed(['a'])).toString();
     const path = await withJournal(good + tail(linesOf(entriesNamed(['torn'])).toString()));
@@ -80,7 +81,7 @@ describe('the journal', () => {
 
   it('takes new lines after a torn one was cut off, where nothing was folded in', async () => {
     const path = await withJournal('');
-    await appendFile(`${path}.journal`, 'deadbeef {"to');
+    await appendFile(`${path}.journal`, 'deadbeef {"li');
     const lease = await storeAt(path).lock(lockRequest());
     await lease.read();
     for (const entry of entriesNamed(['a', 'b'])) await lease.append(entry);
@@ -90,6 +91,31 @@ describe('the journal', () => {
 
   const three = entriesNamed(['a', 'b', 'c']);
   it.each([
+    {
+      reason: 'zeros in the place of every line',
+      content: Buffer.alloc(linesOf(three).length),
+      message: /journal:1 {2}.*damaged/,
+    },
+    {
+      reason: 'zeros after whole lines',
+      content: Buffer.concat([linesOf(three), Buffer.alloc(100)]),
+      message: /journal:4 {2}.*damaged/,
+    },
+    {
+      reason: 'a last line that goes on in zeros',
+      content: Buffer.concat([linesOf(three).subarray(0, -100), Buffer.alloc(100)]),
+      message: /journal:3 {2}.*damaged/,
+    },
+    {
+      reason: 'a last line without its beginning',
+      content: linesOf(three).subarray(20, 100),
+      message: /journal:1 {2}.*damaged/,
+    },
+    {
+      reason: 'a last line with a byte that is no UTF-8',
+      content: Buffer.concat([linesOf(three).subarray(0, -100), Buffer.from([0xff]), Buffer.from('x')]),
+      message: /journal:3 {2}.*damaged/,
+    },
     {
       reason: 'a damaged line that is not the last',
       content: linesOf(three).toString().replace('id-a', 'id-x'),
@@ -126,6 +152,20 @@ describe('the journal', () => {
       expect(error.hint).toMatch(/voxform recover|Upgrade voxform/);
     }
     expect((await readFile(`${path}.journal`)).equals(Buffer.from(content))).toBe(true);
+  });
+
+  it('with a damaged end names the command that cuts it off', async () => {
+    const good = linesOf(entriesNamed(['a']));
+    const path = await withJournal(Buffer.concat([good, Buffer.alloc(80)]));
+    const { hint } = await failureOf(readState(storeAt(path), options));
+    const command = /: (truncate .+)$/.exec(hint ?? '')?.[1] ?? 'false';
+    execFileSync('sh', ['-c', command]);
+    expect([...(await readState(storeAt(path), options)).resources.keys()]).toEqual(['Agent/a']);
+  });
+
+  it('that is empty tells of nothing', async () => {
+    const path = await withJournal('');
+    expect((await readState(storeAt(path), options)).resources.size).toBe(0);
   });
 
   it('of another state is set aside, with a notice of what it tells', async () => {
