@@ -229,13 +229,14 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
         showAll(bench);
         bench.manifests = after;
         await settle(bench);
-        for (let run = 0; run < 3; run += 1) await bench.apply({ allowRecreate: ['all'], evenIfAll: true });
+        const options = { allowRecreate: ['all'], evenIfAll: true };
+        for (let run = 0; run < 3; run += 1) await bench.apply(options);
         const facts = { bench, workspace: { ...workspace, manifests: after }, state: await bench.state() };
         const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
-        expect(actionsOf(await bench.plan())).toEqual(left);
+        expect(actionsOf(await bench.plan(options))).toEqual(left);
         for (const kind of KINDS) expect(await unaccounted(bench, kind), kind).toEqual([]);
         bench.requests();
-        await bench.apply({ allowRecreate: ['all'], evenIfAll: true });
+        await bench.apply(options);
         expect(writesIn(bench.requests())).toEqual([]);
       },
     ),
