@@ -197,14 +197,17 @@ async function madeBefore(
 }
 
 /**
- * The id of a new record must be one, and must not be that of a record that is managed already: the state would lose the new
+ * The id of a new record must be one, and must not be that of a record that the state knows already: it would lose the new
  * one. Nothing is put down then, so that the create stays unanswered.
  */
-function refuseOddId({ planned, holders, workspaceFlag }: Writing, id: string): void {
+function refuseOddId({ planned, holders, session, workspaceFlag }: Writing, id: string): void {
   const holder = holders.get(recordKey(planned.kind, id));
+  const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
     ? `${JSON.stringify(id)} is no id`
-    : holder !== undefined && `${id} is the record of ${holder}`;
+    : holder !== undefined
+      ? `${id} is the record of ${holder}`
+      : orphan !== undefined && `${id} is on the orphan list, a former record of ${orphan.address}`;
   if (problem === false) return;
   const hint = `It counts as a create without an answer. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
   throw new OddAnswer(planned.address, problem, hint);

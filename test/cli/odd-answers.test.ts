@@ -46,6 +46,31 @@ describe('an answer that cannot be believed', () => {
     ]);
   });
 
+  it('that names a record on the orphan list does not lose the new one', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const { resources } = JSON.parse((await workspace.run('plan', '--output', 'json')).stdout);
+    const { id } = resources.find((each: Row) => each.address === 'Agent/day');
+    const agents = (name: string) =>
+      workspace.folder.write('manifests/agents.yaml', `${agentManifest(name)}---\n${agentManifest('night')}`);
+    await agents('evening');
+    workspace.emulator.faults.add({
+      match: { method: 'POST' },
+      fault: { status: 201, commit: true, body: { data: { id } } },
+    });
+    await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
+    const { code, stdout } = await workspace.run('apply', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `${id} is on the orphan list, a former record of Agent/day`,
+    );
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    expect(rows).toContainEqual(
+      expect.objectContaining({ address: 'Agent/evening', id: null, status: 'unknown' }),
+    );
+    expect(workspace.emulator.world.agents.size).toBe(3);
+  });
+
   it('about another record than the updated one changes no id', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
