@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import { type Address, isGlob, type Resource } from '../manifests/resource.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { UserError } from '../problems/user-error.ts';
+import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import { dependenciesOf } from './order.ts';
 
@@ -64,6 +64,7 @@ function matching(glob: string, known: ReadonlySet<Address>): Address[] {
   if (found.length > 0) return found;
   throw new UserError(`--target ${glob} matches no resource`, {
     hint: 'A glob is of addresses, Kind/name: Agent/support-* or PhoneNumber/*.',
+    exitCode: ExitCode.usage,
   });
 }
 
@@ -78,6 +79,7 @@ export function refuseUnknown(
       `${option === undefined ? '' : `${option} `}${address}: there is no such resource${didYouMean(address, known)}`,
       {
         hint: 'An address is Kind/name, as plan and `voxform state list` show it.',
+        exitCode: ExitCode.usage,
       },
     );
   }

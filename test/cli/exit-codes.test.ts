@@ -31,6 +31,30 @@ describe('wrong usage', () => {
   });
 });
 
+describe('an address that nothing has', () => {
+  it.each([
+    ['plan', '--target', 'Agent/nope'],
+    ['plan', '--target', 'Webhook/*'],
+    ['apply', '--target', 'Agent/nope'],
+    ['apply', '--allow-recreate', 'Agent/nope'],
+    ['apply', '--allow-replace', 'Agent/nope'],
+    ['drift', '--target', 'Agent/nope'],
+    ['status', '--target', 'Agent/nope'],
+    ['accept', 'Agent/nope'],
+    ['graph', 'Agent/nope'],
+    ['versions', 'Agent/nope'],
+    ['get', 'agents', 'Agent/nope'],
+    ['state', 'show', 'Agent/nope'],
+    ['state', 'mv', 'Agent/nope', 'Agent/other'],
+    ['state', 'rm', 'Agent/nope'],
+  ])('is wrong usage, and nothing is sent: %j', async (...args) => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const { code, stderr } = await workspace.run(...args);
+    expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(/Agent\/nope|Webhook\/\*/) });
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+});
+
 describe('help and version', () => {
   it.each([['--help'], ['plan', '--help'], ['help', 'apply'], ['state', 'resolve', '--help']])(
     'prints help on stdout: %s %s',

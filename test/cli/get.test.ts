@@ -175,7 +175,7 @@ describe('get', () => {
       [['get', 'agnets'], 64, 'did you mean "agents"?'],
       [['get', 'versions'], 64, 'which agent'],
       [['get', 'users', '--outcome', 'x'], 64, 'calls alone'],
-      [['get', 'agents', 'Agent/nobody'], 1, 'the state has no Agent/nobody'],
+      [['get', 'agents', 'Agent/nobody'], 64, 'the state has no Agent/nobody'],
       [['get', 'agents', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],
       [['get', 'versions', '01NOTHERE0000000000000000A'], 1, 'among the agents of this workspace'],
       [['get', 'numbers', '01NOTHERE0000000000000000A'], 1, 'there is no 01NOTHERE0000000000000000A'],

@@ -41,7 +41,7 @@ describe('status', () => {
     }
     const idle = await workspace.run('plan', '--target', 'Webhook/*');
     expect([idle.code, idle.stderr]).toEqual([
-      1,
+      64,
       expect.stringContaining('--target Webhook/* matches no resource'),
     ]);
   });

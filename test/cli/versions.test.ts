@@ -64,12 +64,12 @@ describe('versions and rollback', () => {
     await workspace.run('apply', '--auto-approve');
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['versions', 'Webhook/x'], 64, 'has no versions'],
-      [['versions', 'Agent/dya'], 1, 'did you mean "Agent/day"?'],
+      [['versions', 'Agent/dya'], 64, 'did you mean "Agent/day"?'],
       [['versions', 'Agent/day', '7'], 1, 'Agent/day has no published version 7'],
       [['versions', 'Agent/day', '--diff', '1'], 64, '--diff needs the version'],
       [['rollback', 'Agent/day', '--to', '7'], 1, 'Agent/day has no published version 7'],
       [['rollback', 'Agent/day'], 64, '--to'],
-      [['rollback', 'Agent/nobody', '--to', '1'], 1, 'no manifest declares Agent/nobody'],
+      [['rollback', 'Agent/nobody', '--to', '1'], 64, 'no manifest declares Agent/nobody'],
     ];
     for (const [args, expected, message] of cases) {
       const { code, stderr } = await workspace.run(...args);

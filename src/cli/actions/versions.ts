@@ -210,6 +210,7 @@ function undeclared(address: string, resources: readonly Resource[]): UserError 
       address,
       resources.map((each) => each.address),
     )}`,
+    { exitCode: ExitCode.usage },
   );
 }
 
