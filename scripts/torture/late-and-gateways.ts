@@ -6,7 +6,7 @@ import { agent, documents, number, webhook } from './manifests.ts';
 
 const GROUP = 'faults on the wire';
 
-/** 404s that do not mean that a record is gone. */
+/** 404s and 410s that do not mean that a record is gone. */
 export const lateAndGatewayCases: readonly Case[] = [
   { group: GROUP, name: '404 of a gateway, as text and as a page', short: true, run: gateway },
   { group: GROUP, name: '404 for records that are shown late', short: true, run: late },
@@ -18,8 +18,12 @@ const MANIFESTS = documents(STOOD, agent('a'), webhook('hook'), number('main', 1
 async function gateway(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: MANIFESTS });
   succeeded(await lab.run('apply', '--auto-approve'));
-  for (const body of ['default backend - 404', '<html><title>404</title></html>']) {
-    const fault = { status: 404, body, headers: { 'content-type': 'text/html' } };
+  for (const [status, body] of [
+    [404, 'default backend - 404'],
+    [404, '<html><title>404</title></html>'],
+    [410, '<html><title>410</title></html>'],
+  ] as const) {
+    const fault = { status, body, headers: { 'content-type': 'text/html' } };
     lab.emulator.faults.add({ match: { method: 'GET' }, times: 6, fault });
     succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'all'));
     lab.emulator.faults.clear();

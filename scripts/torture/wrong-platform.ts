@@ -15,7 +15,7 @@ export const wrongPlatformCases: readonly Case[] = [
   { group: GROUP, name: '200 MB to a read and to a create', run: floods },
   { group: GROUP, name: '401 in mid-run', short: true, run: keyRunsOut },
   { group: GROUP, name: '404 for a recorded id', run: oneMissing },
-  { group: GROUP, name: '404 for a record that is there', run: wronglyMissing },
+  { group: GROUP, name: '410 for a record that is there', run: wronglyMissing },
   { group: GROUP, name: '404 for every recorded id', run: allMissing },
   { group: GROUP, name: 'a users endpoint that refuses the workspace', run: usersRefused },
 ];
@@ -150,7 +150,7 @@ async function wronglyMissing(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
   const id = (await lab.state()).resources.get('Agent/b')?.id ?? '';
   lab.hook = ({ method, path }) =>
-    method === 'GET' && path.endsWith(id) ? { status: 404, body: { message: 'not found' } } : undefined;
+    method === 'GET' && path.endsWith(id) ? { status: 410, body: { message: 'gone' } } : undefined;
   succeeded(await lab.run('apply', '--auto-approve'));
   assert.equal(lab.emulator.world.agents.size, 3);
   succeeded(await lab.run('apply', '--auto-approve', '--allow-recreate', 'Agent/b'));

@@ -46,16 +46,16 @@ export class PlatformError extends Error {
     return this.facts.outcome;
   }
 
-  /** True where the platform itself says that it has nothing at this path; a gateway's 404 says nothing of it. */
+  /** True where the platform itself says that it has nothing at this path; a gateway's 404 or 410 says nothing of it. */
   get saysMissing(): boolean {
-    return this.reason === 'status' && this.status === 404;
+    return this.reason === 'status' && (this.status === 404 || this.status === 410);
   }
 }
 
 export type PlatformErrorReason =
   /** An answer with a status other than 2xx. */
   | 'status'
-  /** A 404 of another server than the platform: a gateway, a load balancer, a web site. */
+  /** A 404 or 410 of another server than the platform: a gateway, a load balancer, a web site. */
   | 'gateway'
   /** No connection, or the connection broke. */
   | 'network'

@@ -5,7 +5,7 @@ import type { AttemptResult } from './exchange.ts';
 import { networkReason, proxyRefusal } from './network-words.ts';
 import { oneLine } from './plain-text.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
-import { errorCode, isGateways404, isNobodyHere, type Method } from './retry.ts';
+import { errorCode, isGatewaysMissing, isNobodyHere, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
 export interface FailedCall {
@@ -26,7 +26,7 @@ export interface FailedCall {
 export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
   if (result.type === 'answer') {
     if (result.status < 400) return redirected(call, result);
-    return isGateways404(result) ? notThePlatform(call, result) : refused(call, result);
+    return isGatewaysMissing(result) ? notThePlatform(call, result) : refused(call, result);
   }
   const said = `${wordsFor(call, result)}${afterTries(call)}`;
   return new PlatformError(

@@ -75,6 +75,21 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.plan([...stood, ...resources]))).toEqual([]);
   });
 
+  it.each([404, 410])(
+    'is one that the platform answers with %i, and the others are applied',
+    async (status) => {
+      const w = await Workspace.open();
+      await w.apply(desired);
+      const id = await idOf(w, 'Agent/b');
+      const fault = { status, body: { message: 'gone' } };
+      w.emulator.faults.add({ match: { method: 'GET', path: `/api/v1/agents/${id}` }, times: 1000, fault });
+      expect(actionsIn(await w.plan([...desired, agent('d')]))).toEqual([
+        'blocked Agent/b',
+        'create Agent/d',
+      ]);
+    },
+  );
+
   it.each([
     { reason: 'late', how: { showsNewAfterReads: 3 }, allowRecreate: [], at: 'blocked', made: 1 },
     { reason: 'deleted', how: {}, allowRecreate: ['PhoneNumber/m'], at: 'create', made: 2 },

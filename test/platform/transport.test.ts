@@ -89,10 +89,11 @@ describe('an answer that may pass', () => {
     { body: '404', type: 'text/plain' },
     { body: page, type: 'text/html' },
     { body: page, type: 'application/json' },
-  ])('a 404 with $body as $type is tried again', async ({ body, type }) => {
+    { body: page, type: 'text/html', status: 410 },
+  ])('a 404 or 410 with $body as $type is tried again', async ({ body, type, status = 404 }) => {
     const headers = { 'content-type': type };
-    nock(BASE_URL).get(PATH).reply(404, body, headers).get(PATH).reply(200, { data: 1 });
-    nock(BASE_URL).put(PATH).reply(404, body, headers).put(PATH).reply(200, { data: 2 });
+    nock(BASE_URL).get(PATH).reply(status, body, headers).get(PATH).reply(200, { data: 1 });
+    nock(BASE_URL).put(PATH).reply(status, body, headers).put(PATH).reply(200, { data: 2 });
     const { transport, clock } = openTransport();
     expect((await transport.send(GET)).body).toEqual({ data: 1 });
     expect((await transport.send(PUT)).body).toEqual({ data: 2 });
@@ -114,11 +115,13 @@ describe('an answer that may pass', () => {
     { body: ' \n', type: 'text/plain', reason: 'a blank answer' },
     { body: '{"message":"no such agent"}', type: 'text/html', reason: 'an object of whatever type' },
     { body: '"not found"', type: 'application/problem+json', reason: 'a JSON text' },
-  ])('takes $reason for a 404 of the platform', async ({ body, type }) => {
-    nock(BASE_URL).get(PATH).reply(404, body, { 'content-type': type });
-    const { transport, events } = openTransport();
-    expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'status', saysMissing: true });
-    expect(events).toHaveLength(1);
+  ])('takes $reason for a 404 or 410 of the platform', async ({ body, type }) => {
+    for (const status of [404, 410]) {
+      nock(BASE_URL).get(PATH).reply(status, body, { 'content-type': type });
+      const { transport, events } = openTransport();
+      expect(await failureFrom(transport.send(GET))).toMatchObject({ reason: 'status', saysMissing: true });
+      expect(events).toHaveLength(1);
+    }
   });
 
   it('never repeats a POST that a gateway answers with 404', async () => {
