@@ -145,6 +145,7 @@ async function wakesUp(bench: Bench): Promise<void> {
   const stopped = await lab.ended(holder);
   assert.equal(stopped.code, 1);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /was taken from this run while it worked/);
+  assert.match(unwrapped(stopped.stdout), /Stopped early: another run, or state unlock, took over the lock/);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
   await lab.check('after it woke up');
@@ -171,6 +172,7 @@ async function unlocks(bench: Bench): Promise<void> {
   const stopped = await lab.ended(holder);
   assert.equal(stopped.code, 1);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /was taken from this run while it worked/);
+  assert.match(unwrapped(stopped.stdout), /Stopped early: another run, or state unlock, took over the lock/);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), 1, 'it went on writing without its lock');
   await lab.check('after an unlock');

@@ -5,6 +5,7 @@ import { PlatformError } from '../platform/errors.ts';
 import { ForeignRecord } from '../platform/sightings.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Fingerprints } from '../state/fingerprint.ts';
+import { LostLock } from '../state/lost-lock.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Secret } from '../values/value.ts';
 import { standingWarnings } from './answer.ts';
@@ -222,6 +223,8 @@ function missingReason(address: Address, planned: PlannedResource | undefined): 
 }
 
 function haltReason(error: unknown, { onError, session }: ApplyInput): string | undefined {
+  const cause = error instanceof UnsavedRecord ? error.cause : error;
+  if (cause instanceof LostLock) return 'another run, or state unlock, took over the lock of the state';
   if (error instanceof UnsavedRecord || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
   if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {

@@ -6,6 +6,21 @@ import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const post = (path: string) => ({ method: 'POST', path });
 
+describe('a run whose lock is taken away', () => {
+  it('sends nothing more, and says why', async () => {
+    const w = await Workspace.open();
+    const session = await w.session();
+    const planned = await w.reconcile([agent('a'), agent('b')], {}, session.state);
+    const { halted } = await w.carryOut(planned, session, {
+      concurrency: 1,
+      verifyWorkspace: async () => void (await w.store.unlock((await w.store.holder())?.id ?? '')),
+    });
+    await session.close();
+    expect(halted).toBe('another run, or state unlock, took over the lock of the state');
+    expect(w.writes).toEqual([]);
+  });
+});
+
 describe('a create whose answer was lost', () => {
   it('is unknown for an agent until a person settles it, and is not sent again', async () => {
     const w = await Workspace.open();

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
+import { LostLock } from '../../src/state/lost-lock.ts';
 import { openSession, readState } from '../../src/state/session.ts';
 import type { StateLease, StateStore } from '../../src/state/store.ts';
 import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
@@ -159,7 +160,7 @@ describe('a state session', () => {
     const second = await openSession(store, options);
     await second.record(saved('b'));
     const error = await failureOf(first.record(saved('lost')));
-    expect(error).toBeInstanceOf(UserError);
+    expect(error).toBeInstanceOf(LostLock);
     expect(error.message).toContain('was taken from this run');
     await first.close();
     await second.close();

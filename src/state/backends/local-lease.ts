@@ -1,6 +1,7 @@
 import { UserError } from '../../problems/user-error.ts';
 import type { StateDocument } from '../document.ts';
 import type { JournalEntry } from '../journal.ts';
+import { LostLock } from '../lost-lock.ts';
 import type { Marks } from '../marks.ts';
 import { type MovedMark, MovedState } from '../moved-state.ts';
 import type { NewerState } from '../newer-state.ts';
@@ -203,9 +204,7 @@ export class LocalLease implements StateLease {
 
   async #assertHeld(): Promise<void> {
     if (await isHeld(this.#parts.lock, this.info.id)) return;
-    throw new UserError(`the lock of ${this.#parts.location} was taken from this run while it worked`, {
-      hint: 'Another run took it over after a minute without a sign of life, or somebody ended it with: voxform state unlock. Wait until no voxform works on this state, then plan again.',
-    });
+    throw new LostLock(this.#parts.location);
   }
 
   #assertOpen(): void {
