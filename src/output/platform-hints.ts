@@ -33,18 +33,21 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
 }
 
 function statusHint(error: PlatformError): string | undefined {
-  const { status = 0, field } = error.facts;
+  const { status = 0, field, method } = error.facts;
   if (status === 401)
     return "the platform does not accept the API key; check the workspace's api_key in voxform.yaml, or VOXFORM_API_KEY, and whether the key has expired";
   if (status === 403)
     return 'the API key may not do this; check that workspace_id and api_key belong together';
-  if (status === 404)
+  if (status === 404 || status === 410)
     return "the platform knows nothing at this path; check the workspace's base_url and workspace_id, and whether the record exists";
   if (status === 408) return `try again later${lost(error)}`;
   if (status === 429)
     return 'the platform limits how fast it may be asked; lower limits.concurrency or set limits.requests_per_second in voxform.yaml, or try again later';
   if (status >= 500) return `the platform has a problem; try again later${lost(error)}`;
-  return field === undefined ? undefined : `the platform objects to ${field}: change it in the manifest`;
+  // Only what is written comes from a manifest.
+  return field === undefined || method === 'GET'
+    ? undefined
+    : `the platform objects to ${field}: change it in the manifest`;
 }
 
 function lost({ outcome }: PlatformError): string {

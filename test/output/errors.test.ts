@@ -37,7 +37,11 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     { error: platformError('status', { status: 401 }), hint: /does not accept the API key/ },
     { error: platformError('status', { status: 403 }), hint: /workspace_id and api_key belong together/ },
     { error: platformError('status', { status: 404 }), hint: /base_url and workspace_id/ },
-    { error: platformError('status', { status: 422, field: 'name' }), hint: /objects to name/ },
+    { error: platformError('status', { status: 410 }), hint: /base_url and workspace_id/ },
+    {
+      error: platformError('status', { method: 'PUT', status: 422, field: 'name' }),
+      hint: /objects to name: change it in the manifest/,
+    },
     { error: platformError('status', { status: 429 }), hint: /limits\.concurrency/ },
     { error: platformError('status', { status: 502, outcome: 'lost' }), hint: /Nobody knows whether/ },
     { error: platformError('network'), hint: /check the workspace's base_url \(https:\/\/x\)/ },
@@ -52,6 +56,11 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     expect(said).toMatch(hint);
     expect(text).not.toMatch(/^\s+at /m);
     expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('of a read sends nobody to the manifest', () => {
+    const error = platformError('status', { status: 422, field: 'cursor' });
+    expect(renderError(error, style)).toBe('error: GET /api/v1/agents/1: 422\n');
   });
 
   it('of the platform names the request, for who runs it', () => {
