@@ -132,9 +132,14 @@ describe('forms of a list', () => {
       '\t=1',
       '\r=1',
       '\uff1d1',
+      ' =1+1',
+      ';=1+1',
+      'a; @b;-cmd',
+      'a\t=1',
       '+12025550120',
       '-3.5',
       'a=b',
+      'a;-3.5; b',
     ];
     const lines = printed('csv', 'users', [...cells.map((name) => ({ name }))]).split('\r\n');
     expect(lines.slice(1, -1)).toEqual([
@@ -145,9 +150,14 @@ describe('forms of a list', () => {
       "'\\u0009=1",
       "'\\u000d=1",
       "'\uff1d1",
+      "' =1+1",
+      `";'=1+1"`,
+      `"a;' @b;'-cmd"`,
+      'a\\u0009=1',
       '+12025550120',
       '-3.5',
       'a=b',
+      '"a;-3.5; b"',
     ]);
   });
 

@@ -119,11 +119,14 @@ function csvText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** What spreadsheets take for a formula. A signed number, such as +12025550120 or -3.5, is data. */
-const FORMULA = /^(?![+-]?\d+(\.\d+)?$)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+/**
+ * Where spreadsheets would begin a formula, which may have blanks before it: at the beginning, and after a semicolon, which is
+ * the separator in many countries. A signed number, such as +12025550120 or -3.5, is data.
+ */
+const FORMULA = /(?<=^|;)(?!\s*[+-]?\d+(\.\d+)?\s*(;|$))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
-/** A cell that would run as a formula gets an apostrophe; control characters but line feeds are escapes. */
+/** A formula gets an apostrophe before it; control characters but line feeds, tabs too, are escapes. */
 function csvField(value: string): string {
-  const text = escapeUnsafe(FORMULA.test(value) ? `'${value}` : value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = escapeUnsafe(value.replaceAll(FORMULA, "'"));
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
