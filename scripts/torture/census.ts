@@ -29,7 +29,7 @@ export function census(world: World, state: State): Census {
   return { lost, duplicates };
 }
 
-/** The record of a create that had no answer, if it was made: one of that address which the state does not know. */
+/** The record of a create that had no clear answer, if it was made: one of that address which the state does not know. */
 export function unknownRecord(world: World, state: State, address: string): MadeRecord | undefined {
   return recordsOf(world).find(
     (record) =>

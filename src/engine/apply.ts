@@ -45,7 +45,7 @@ export interface ApplyInput {
 /** A record that was read longer ago than this is read again before it is written over. */
 const TRUSTED_MILLISECONDS = 60_000;
 
-/** How many creates in a row had no answer, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
+/** How many creates in a row had no clear answer, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
 export class LostCreates {
   inARow = 0;
 }
@@ -186,7 +186,7 @@ function count(lost: LostCreates, error: unknown, isUnknown: boolean): void {
 }
 
 function outage({ inARow }: LostCreates): string | undefined {
-  return inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row had no answer`;
+  return inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row had no clear answer`;
 }
 
 /** True where something that the plan read says of which workspace it is: it has been checked then. */

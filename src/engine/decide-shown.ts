@@ -36,7 +36,7 @@ export interface Shown {
 export interface Found {
   /** A clause for the plan. */
   readonly how: string;
-  /** True where it was made by a create of ours that had no answer. */
+  /** True where it was made by a create of ours that had no clear answer. */
   readonly isOurs: boolean;
 }
 

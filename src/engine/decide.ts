@@ -43,7 +43,7 @@ function decided(facts: Facts): Decision {
   if (binding.pending !== undefined) {
     if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
     if (isForAnother(facts)) return answered(facts, observation.record.id);
-    const how = 'found by its natural key after its create had no answer';
+    const how = 'found by its natural key after its create had no clear answer';
     return decideShown(facts, { record: observation.record, found: { how, isOurs: true } });
   }
   switch (observation.status) {
@@ -146,7 +146,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
   }
   if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
     const steps = [`Settle ${facts.contender} first, and plan again.`];
-    const contested = `a create of ${facts.contender} that was to be the same record had no answer, so it may or may not exist`;
+    const contested = `a create of ${facts.contender} that was to be the same record had no clear answer, so it may or may not exist`;
     return {
       ...without(facts, 'unknown', contested),
       planned: plannedAs(facts, 'unknown', { reason: contested, steps }),
@@ -177,11 +177,11 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
   };
 }
 
-/** A create that had no answer, and whose record cannot be looked for: only a person can say. */
+/** A create that had no clear answer, and whose record cannot be looked for: only a person can say. */
 function undecided(facts: Facts): Decision {
   const address = addressInState(facts);
   const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
-  const reason = `a create sent at ${facts.binding.pending?.since} had no answer, so the record may or may not exist`;
+  const reason = `a create sent at ${facts.binding.pending?.since} had no clear answer, so the record may or may not exist`;
   const take = (id: string) => `voxform import ${address} ${id}${facts.workspaceFlag}`;
   const steps = [
     ...facts.candidates.map((candidate) => offer(candidate, take)),
@@ -205,7 +205,7 @@ function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean 
 /** The create did happen, and the manifest means another record by now: that is decided once this one is in the state. */
 function answered(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
-  const reason = `a create sent at ${facts.binding.pending?.since} had no answer and did happen, and the manifest has changed since`;
+  const reason = `a create sent at ${facts.binding.pending?.since} had no clear answer and did happen, and the manifest has changed since`;
   const steps = [`Take the record in, and plan again: voxform import ${address} ${id}${facts.workspaceFlag}`];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }

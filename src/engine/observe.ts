@@ -124,7 +124,7 @@ async function counted<T>(
   return shown;
 }
 
-/** For creates that had no answer, of kinds that no list shows. Reads nothing where there are none. */
+/** For creates that had no clear answer, of kinds that no list shows. Reads nothing where there are none. */
 async function searchAll(
   bindings: readonly Binding[],
   options: ObserveOptions,

@@ -129,7 +129,7 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       ...base(address),
       action: 'unknown' as const,
       id: input.state.resources.get(address)?.id ?? null,
-      reason: `a create sent at ${since} had no answer, so the record may or may not exist; no manifest declares it any more`,
+      reason: `a create sent at ${since} had no clear answer, so the record may or may not exist; no manifest declares it any more`,
       steps: [
         `If you find it in the dashboard: voxform import ${address} ID${flag}`,
         `If it is not there: voxform state resolve ${address} --not-created${flag}`,

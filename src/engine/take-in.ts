@@ -22,7 +22,7 @@ export interface TakingIn extends Claim {
 
 /**
  * Takes an existing record under management, under an address: with it the state knows the id, and the next plan compares
- * everything. It also answers what became of a create that had no answer.
+ * everything. It also answers what became of a create that had no clear answer.
  * @returns `already` when the state had it so.
  * @throws UserError where the record is not there, or the address or the record is taken.
  */

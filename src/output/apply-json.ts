@@ -24,7 +24,7 @@ export const applyDocument = planDocument
     halted: z
       .string()
       .optional()
-      .describe('Why nothing new was started before the end, such as creates that had no answer.'),
+      .describe('Why nothing new was started before the end, such as creates that had no clear answer.'),
   })
   .describe('A plan with what became of it');
 

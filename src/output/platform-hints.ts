@@ -11,6 +11,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
     case 'network':
       if (error.facts.nobodyHere === true)
         return `nothing listens there; start the emulator with \`voxform emulator\`, or check the workspace's ${where}`;
+      if (error.facts.undecodable === true)
+        return `the answer could not be decompressed; check the workspace's ${where} and any proxy before it${lost(error)}`;
       return `voxform could not reach the platform; check the workspace's ${where}, the network and any proxy${lost(error)}`;
     case 'timeout':
       return `the platform took too long; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;

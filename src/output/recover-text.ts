@@ -54,7 +54,7 @@ export interface Recovered {
   /** By address. */
   readonly taken: ReadonlyMap<string, string>;
   readonly matches: readonly Match[];
-  /** Resources whose create has had no answer. */
+  /** Resources whose create has had no clear answer. */
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
   readonly kinds: ReadonlyMap<string, Kind>;
@@ -75,7 +75,7 @@ export function recoveredText(
   const notes = [
     ...unanswered.map(
       (address) =>
-        `${address}: a create of it had no answer. If you find it in the dashboard: voxform import ${address} ID${flag}. If it is not there: voxform state resolve ${address} --not-created${flag}`,
+        `${address}: a create of it had no clear answer. If you find it in the dashboard: voxform import ${address} ID${flag}. If it is not there: voxform state resolve ${address} --not-created${flag}`,
     ),
     ...lost.map(
       ({ resource: { address } }) =>

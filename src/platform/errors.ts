@@ -19,6 +19,8 @@ export interface ExchangeFacts {
   readonly requestId?: string | undefined;
   /** True where nothing listens at the address, which is one of this machine. */
   readonly nobodyHere?: boolean | undefined;
+  /** True where an answer came whose compression could not be undone. */
+  readonly undecodable?: boolean | undefined;
 }
 
 /** A request to the platform that did not succeed. Branch on `status`, `outcome` and `reason`, never on the message. */

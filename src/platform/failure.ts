@@ -2,6 +2,7 @@ import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { readErrorBody } from './error-body.ts';
 import { type Outcome, PlatformError } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
+import { DAMAGED } from './inflate.ts';
 import { networkReason, proxyRefusal } from './network-words.ts';
 import { oneLine } from './plain-text.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
@@ -37,6 +38,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
       outcome: call.outcome,
       status: result.status,
       nobodyHere: isNobodyHere(call.host, result),
+      undecodable: errorCode(result.error) === DAMAGED,
     },
     message(call, said),
     causeOf(call, result.error),

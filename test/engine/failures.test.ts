@@ -55,13 +55,19 @@ describe('a create whose answer was lost', () => {
   it.each([
     ['a gateway gives up', { status: 504, commit: true }],
     ['the request timed out on the way', { status: 408, commit: true }],
+    ['it is answered with 409', { status: 409, commit: true }],
     ['the answer has no body', { emptyBody: true }],
     ['the answer is cut short', { truncate: 20 }],
   ] as const)('is unknown when %s', async (_, fault) => {
     const w = await Workspace.open();
     w.emulator.faults.add({ match: post('/api/v1/webhooks'), fault });
     await w.apply([webhook('h')]);
-    expect(at(await w.plan([webhook('h')]), 'Webhook/h').action).toBe('unknown');
+    expect(at(await w.plan([webhook('h')]), 'Webhook/h')).toMatchObject({
+      action: 'unknown',
+      reason: expect.stringMatching(
+        /^a create sent at \S+ had no clear answer, so the record may or may not exist$/,
+      ),
+    });
   });
 
   it('finds a number by its digits, and adopts it', async () => {

@@ -253,7 +253,7 @@ describe('a record that is missing', () => {
     expect(w.writes.filter((line) => line.startsWith('POST'))).toEqual([]);
   });
 
-  it('does not end the question of a create that had no answer', async () => {
+  it('does not end the question of a create that had no clear answer', async () => {
     const { w } = await without('Agent/b');
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'before' } });
     await w.apply(desired, { allowRecreate: ['Agent/b'] });

@@ -6,7 +6,7 @@ import { agent, number, user, webhook } from './resources.ts';
 import { outcomes, Workspace } from './workspace.ts';
 
 const GATEWAY = { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>down</h1>' };
-const HALTED = 'skipped: 3 creates in a row had no answer';
+const HALTED = 'skipped: 3 creates in a row had no clear answer';
 const agents = (count: number) => Array.from({ length: count }, (_, index) => agent(`a${10 + index}`));
 
 function verified(w: Workspace, client = w.client) {
@@ -51,7 +51,7 @@ describe('a platform that is down', () => {
     await w.apply(desired.slice(0, 10));
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault: GATEWAY });
     const report = await w.apply(desired, { ...verified(w), concurrency: 1 });
-    expect(report.halted).toBe('3 creates in a row had no answer');
+    expect(report.halted).toBe('3 creates in a row had no clear answer');
     const results = Object.values(outcomes(report));
     expect(results.filter((result) => result.includes('is not known'))).toHaveLength(3);
     expect(results.filter((result) => result === HALTED)).toHaveLength(27);
@@ -182,7 +182,7 @@ describe('what waits for its turn to be sent when the run halts', () => {
 
   it.each([
     {
-      reason: '3 creates in a row had no answer',
+      reason: '3 creates in a row had no clear answer',
       fault: { cut: 'after' },
       sent: 3,
       pending: 3,

@@ -83,8 +83,8 @@ describe('an apply as text', () => {
               until it is deleted by hand, on the orphan list: set metadata.replace:
               allow, or apply with --allow-replace Webhook/audit
         ? Webhook/events  unknown
-          a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record may
-          or may not exist
+          a create sent at 2030-01-02T03:04:05.000Z had no clear answer, so the record
+          may or may not exist
           [ ] If you find it in the dashboard: voxform import Webhook/events ID
           [ ] If it is not there: voxform state resolve Webhook/events --not-created
 
@@ -230,7 +230,7 @@ describe('JSON text', () => {
 });
 
 describe('an apply that was stopped early', () => {
-  const because = '3 creates in a row had no answer';
+  const because = '3 creates in a row had no clear answer';
   const skipped = new Map<string, ResourceResult>([
     ...results,
     ['Agent/support-line', { status: 'skipped', because }],

@@ -45,6 +45,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     { error: platformError('status', { status: 429 }), hint: /limits\.concurrency/ },
     { error: platformError('status', { status: 502, outcome: 'lost' }), hint: /Nobody knows whether/ },
     { error: platformError('network'), hint: /check the workspace's base_url \(https:\/\/x\)/ },
+    { error: platformError('network', { undecodable: true }), hint: /could not be decompressed; check/ },
     { error: platformError('timeout'), hint: /limits\.timeout_seconds/ },
     { error: platformError('malformed'), hint: /without \/api\/v1/ },
     { error: platformError('redirect'), hint: /redirects are not followed/ },

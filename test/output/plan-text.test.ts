@@ -106,8 +106,8 @@ describe('a plan as text', () => {
       Unknown (1)
 
         ? Webhook/events  manifests/webhooks.yaml:27
-            # a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record
-              may or may not exist
+            # a create sent at 2030-01-02T03:04:05.000Z had no clear answer, so the
+              record may or may not exist
             [ ] If you find it in the dashboard: voxform import Webhook/events ID
             [ ] If it is not there: voxform state resolve Webhook/events --not-created
 

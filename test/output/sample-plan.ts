@@ -187,7 +187,8 @@ export const richPlan = plan(
       action: 'unknown',
       id: null,
       source: { file: 'manifests/webhooks.yaml', line: 27 },
-      reason: 'a create sent at 2030-01-02T03:04:05.000Z had no answer, so the record may or may not exist',
+      reason:
+        'a create sent at 2030-01-02T03:04:05.000Z had no clear answer, so the record may or may not exist',
       steps: [
         'If you find it in the dashboard: voxform import Webhook/events ID',
         'If it is not there: voxform state resolve Webhook/events --not-created',

@@ -52,6 +52,7 @@ describe('an answer that is compressed unasked', () => {
     const { transport } = await answering({ encoding, body });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'lost', status: 200 });
+    expect(error).toHaveProperty('facts.undecodable', true);
     expect(error.message).toMatch(
       /sent a compressed answer that cannot be read; whether it was carried out is not known$/,
     );

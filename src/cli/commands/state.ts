@@ -34,7 +34,7 @@ export function defineState(program: Command, start: Start): void {
   withLock(state.command('resolve'))
     .summary('say that unknown creates did not happen')
     .description(
-      'Resolves creates that had no answer, once you have looked in the dashboard. If a record is there: voxform import ADDRESS ID.',
+      'Resolves creates that had no clear answer, once you have looked in the dashboard. If a record is there: voxform import ADDRESS ID.',
     )
     .argument('[address...]', 'e.g. Agent/support-line')
     .requiredOption('--not-created', 'the records are not there')

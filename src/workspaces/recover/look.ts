@@ -20,7 +20,7 @@ export interface Recovering extends Omit<Discovering, 'known'> {
 export interface Recovery {
   /** One for each manifest that has no record in the state, in the order of the addresses. */
   readonly matches: readonly Match[];
-  /** Manifests whose create has had no answer: the state has a question about them, and it is not answered here. */
+  /** Manifests whose create has had no clear answer: the state has a question about them, and it is not answered here. */
   readonly unanswered: readonly Address[];
   readonly missed: readonly Missed[];
   readonly recollection: Recollection;

@@ -10,7 +10,7 @@ export interface Recollection {
   readonly remembered: ReadonlyMap<Address, Remembered>;
   /** Every id that some of them hold. */
   readonly known: readonly KnownId[];
-  /** Creates that had no answer when the state was last written. */
+  /** Creates that had no clear answer when the state was last written. */
   readonly pending: ReadonlyMap<Address, PendingCreate>;
   readonly orphans: readonly Orphan[];
 }
@@ -47,7 +47,7 @@ function keep(known: Map<string, KnownId>, each: KnownId): void {
 }
 
 /**
- * Puts back into a new state what nobody has to look for: the orphan list, and the creates that had no answer, so that none is sent a
+ * Puts back into a new state what nobody has to look for: the orphan list, and the creates that had no clear answer, so that none is sent a
  * second time. What has been taken under management meanwhile stays so.
  */
 export async function restore(

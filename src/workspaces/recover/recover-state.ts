@@ -98,7 +98,7 @@ async function setAside(opened: OpenWorkspace, lockTimeout: number): Promise<str
   }
 }
 
-/** Resources whose create has had no answer: those of the lost state included that were put back. */
+/** Resources whose create has had no clear answer: those of the lost state included that were put back. */
 export function unansweredNow(
   { unanswered, recollection, matches }: Recovery,
   taken: ReadonlyMap<Address, string>,

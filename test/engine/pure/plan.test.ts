@@ -188,7 +188,7 @@ describe('one resource', () => {
       },
     },
     {
-      reason: 'a create had no answer and cannot be looked for',
+      reason: 'a create had no clear answer and cannot be looked for',
       world: {
         resources: [agent('a')],
         state: stateOf(
@@ -200,7 +200,7 @@ describe('one resource', () => {
       planned: { action: 'unknown', id: null },
     },
     {
-      reason: 'the create of another one of its kind had no answer',
+      reason: 'the create of another one of its kind had no clear answer',
       world: {
         resources: [agent('a')],
         state: stateOf(
@@ -212,7 +212,7 @@ describe('one resource', () => {
       planned: { action: 'create' },
     },
     {
-      reason: 'the create of the same number under another address had no answer',
+      reason: 'the create of the same number under another address had no clear answer',
       world: {
         resources: [number('n', { number: '+49301' })],
         state: stateOf(
@@ -234,7 +234,7 @@ describe('one resource', () => {
       planned: { action: 'forget', id: 'R1', source: null },
     },
     {
-      reason: 'no manifest declares it any more, and its create had no answer',
+      reason: 'no manifest declares it any more, and its create had no clear answer',
       world: {
         resources: [],
         state: stateOf(

@@ -188,7 +188,7 @@ const late = fc.constantFrom(0, 0, 1, 3);
 
 const KINDS = ['Agent', 'Webhook', 'PhoneNumber'];
 
-/** What a person does about creates that had no answer. */
+/** What a person does about creates that had no clear answer. */
 async function settle(bench: Bench): Promise<void> {
   for (const kind of KINDS) {
     for (const address of await pendingOf(bench, kind)) {

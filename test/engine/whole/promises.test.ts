@@ -327,7 +327,7 @@ describe('sets', () => {
 });
 
 describe('numbers', () => {
-  it('whose create had no answer are adopted as soon as the list shows them', async () => {
+  it('whose create had no clear answer are adopted as soon as the list shows them', async () => {
     await using bench = await testBench({
       manifests: [manifest('PhoneNumber/n', { number: '+49 30 1234' })],
     });
