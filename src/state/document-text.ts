@@ -1,5 +1,6 @@
 import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../values/json.ts';
+import { shellWord } from './backends/files.ts';
 import {
   STATE_FORMAT_VERSION,
   type StateDocument,
@@ -9,6 +10,7 @@ import {
 import { parseInParts } from './document-parts.ts';
 import { digestOf, isAsWritten, statePieces } from './document-pieces.ts';
 import { LostState } from './lost-state.ts';
+import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 import { MovedState, movedMark } from './moved-state.ts';
 
@@ -61,7 +63,11 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (/^(<<<<<<<|>>>>>>>) /m.test(text)) throw damaged('it holds an unresolved merge conflict');
+    if (hasConflict(text)) {
+      throw mergeConflict({ text, name, word: shellWord(name) }, (side) =>
+        parseEdited(Buffer.from(side), name, ''),
+      );
+    }
     value = JSON.parse(text);
   } catch (error) {
     throw error instanceof UserError ? error : damaged('it is not JSON, or it was cut off', error);

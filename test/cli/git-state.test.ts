@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
@@ -60,5 +61,42 @@ describe('a state that Git keeps', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('unresolved merge conflict');
     expect(workspace.writes()).toBe(writes);
+  });
+
+  it.each([
+    { reason: 'in one place', names: ['night', 'noon'], style: 'merge' },
+    { reason: 'far apart', names: ['after', 'zero'], style: 'merge' },
+    { reason: 'in one place, shown with their base', names: ['night', 'noon'], style: 'diff3' },
+  ])('has every record once when the printed way out of a conflict is followed: $reason', async (case_) => {
+    const [theirs = '', ours = ''] = case_.names;
+    const many = Array.from({ length: 9 }, (_, index) => agentManifest(`m${index}`)).join('---\n');
+    await using workspace = await appliedInGit({ ...FILES, 'manifests/many.yaml': many });
+    const job = async (name: string): Promise<void> => {
+      await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+      expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+      await rm(`${workspace.folder.root}/manifests/${name}.yaml`);
+      git(workspace, 'commit', '-q', '-a', '-m', name);
+      git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
+    };
+    git(workspace, 'checkout', '-q', '-b', 'job');
+    await job(theirs);
+    git(workspace, 'checkout', '-q', 'main');
+    await job(ours);
+    expect(() => git(workspace, '-c', `merge.conflictStyle=${case_.style}`, 'merge', 'job')).toThrow();
+    for (const name of [theirs, ours])
+      await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+
+    const { stdout } = await workspace.run('plan', '--output', 'json');
+    const { hint } = JSON.parse(stdout).error as { hint: string };
+    expect(hint).not.toContain('.backup-');
+    expect(hint.includes(`  voxform import Agent/${theirs} `)).toBe(case_.reason !== 'far apart');
+    for (const command of hint.split('\n').filter((line) => line.startsWith('  '))) {
+      const [first, ...args] = command.trim().split(' ');
+      if (first === 'voxform') expect(await workspace.run(...args)).toMatchObject({ code: 0 });
+      else execFileSync('sh', ['-c', command], { cwd: workspace.folder.root, stdio: 'pipe' });
+    }
+    const plan = await workspace.run('plan', '--detailed-exitcode');
+    expect(plan, hint).toMatchObject({ code: 0 });
+    expect(workspace.emulator.world.agents.size).toBe(12);
   });
 });

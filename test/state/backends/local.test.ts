@@ -146,54 +146,60 @@ describe('a state in local files', () => {
     expect(earlier.resources['Agent/a']?.id).toBe('id-3');
   });
 
-  const damages: readonly { reason: string; damage: (path: string) => Promise<unknown>; message: RegExp }[] =
-    [
-      { reason: 'empty', damage: (path) => writeFile(path, ''), message: /is damaged: it is empty/ },
-      {
-        reason: 'truncated',
-        damage: async (path) => writeFile(path, (await readFile(path)).subarray(0, 100)),
-        message: /it was cut off/,
-      },
-      { reason: 'of zeros', damage: (path) => writeFile(path, Buffer.alloc(300)), message: /is not JSON/ },
-      {
-        reason: 'no UTF-8',
-        damage: (path) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])),
-        message: /is not JSON/,
-      },
-      {
-        reason: 'in the middle of a merge',
-        damage: async (path) =>
-          writeFile(path, `<<<<<<< HEAD\n${await readFile(path, 'utf8')}=======\n{}\n>>>>>>> other\n`),
-        message: /unresolved merge conflict/,
-      },
-      {
-        reason: 'of a newer format',
-        damage: (path) =>
-          change(path, (state) => ({ ...state, format_version: 3, voxform_version: '9.0.0' }))(),
-        message: /written by voxform 9\.0\.0 in format 3; this voxform reads formats up to 2/,
-      },
-      {
-        reason: 'another document',
-        damage: (path) => writeFile(path, '{"version":4,"terraform_version":"1.9.0"}'),
-        message: /is damaged: at format_version/,
-      },
-      {
-        reason: 'a record without an id',
-        damage: (path) =>
-          change(path, (state) => ({ ...state, resources: { 'Agent/a': { recorded: {} } } }))(),
-        message: /is damaged: at resources > Agent\/a > id/,
-      },
-      {
-        reason: 'nested beyond measure',
-        damage: (path) => writeFile(path, `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
-        message: /is damaged/,
-      },
-      {
-        reason: 'missing although backups are there',
-        damage: (path) => rm(path),
-        message: /is missing, but its backup staging\.state\.json\.backup-1 is there/,
-      },
-    ];
+  const damages: readonly {
+    reason: string;
+    damage: (path: string) => Promise<unknown>;
+    message: RegExp;
+    /** By default the copy that brings it back. */
+    hint?: RegExp;
+  }[] = [
+    { reason: 'empty', damage: (path) => writeFile(path, ''), message: /is damaged: it is empty/ },
+    {
+      reason: 'truncated',
+      damage: async (path) => writeFile(path, (await readFile(path)).subarray(0, 100)),
+      message: /it was cut off/,
+    },
+    { reason: 'of zeros', damage: (path) => writeFile(path, Buffer.alloc(300)), message: /is not JSON/ },
+    {
+      reason: 'no UTF-8',
+      damage: (path) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])),
+      message: /is not JSON/,
+    },
+    {
+      reason: 'in the middle of a merge',
+      damage: async (path) =>
+        writeFile(path, `<<<<<<< HEAD\n${await readFile(path, 'utf8')}=======\n{}\n>>>>>>> other\n`),
+      message: /unresolved merge conflict/,
+      hint: /^Do not restore a backup.*\n {2}git checkout --ours .+staging\.state\.json'?\n/,
+    },
+    {
+      reason: 'of a newer format',
+      damage: (path) =>
+        change(path, (state) => ({ ...state, format_version: 3, voxform_version: '9.0.0' }))(),
+      message: /written by voxform 9\.0\.0 in format 3; this voxform reads formats up to 2/,
+      hint: /Upgrade/,
+    },
+    {
+      reason: 'another document',
+      damage: (path) => writeFile(path, '{"version":4,"terraform_version":"1.9.0"}'),
+      message: /is damaged: at format_version/,
+    },
+    {
+      reason: 'a record without an id',
+      damage: (path) => change(path, (state) => ({ ...state, resources: { 'Agent/a': { recorded: {} } } }))(),
+      message: /is damaged: at resources > Agent\/a > id/,
+    },
+    {
+      reason: 'nested beyond measure',
+      damage: (path) => writeFile(path, `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
+      message: /is damaged/,
+    },
+    {
+      reason: 'missing although backups are there',
+      damage: (path) => rm(path),
+      message: /is missing, but its backup staging\.state\.json\.backup-1 is there/,
+    },
+  ];
 
   it.each(damages)('that is $reason is refused, with how to go on, and never overwritten', async (case_) => {
     const path = await written();
@@ -207,9 +213,7 @@ describe('a state in local files', () => {
       const error = await failureOf(failing());
       expect(error).toBeInstanceOf(UserError);
       expect(error.message).toMatch(case_.message);
-      expect(error.hint).toMatch(
-        case_.reason === 'of a newer format' ? /Upgrade/ : /cp .+\.backup-1'? .+staging\.state\.json'?$/,
-      );
+      expect(error.hint).toMatch(case_.hint ?? /cp .+\.backup-1'? .+staging\.state\.json'?$/);
     }
     const lease = await storeAt(path).lock(lockRequest());
     await expect(lease.commit({ ...empty, serial: 2 }, 1)).rejects.toThrow(UserError);

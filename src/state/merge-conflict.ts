@@ -1,0 +1,102 @@
+import { UserError } from '../problems/user-error.ts';
+import type { StateDocument } from './document.ts';
+import { droppedBy, sharedId } from './held-ids.ts';
+import { LostState } from './lost-state.ts';
+
+/** Records that the hint names. */
+const MOST = 20;
+
+export interface Conflict {
+  readonly text: string;
+  /** Where the file is. */
+  readonly name: string;
+  /** The same for a shell. */
+  readonly word: string;
+}
+
+export function hasConflict(text: string): boolean {
+  return /^(<<<<<<<|>>>>>>>) /m.test(text);
+}
+
+/**
+ * What a state with conflict markers is refused with. No backup helps there: each knows the records of one side alone. Nor does
+ * one side as Git has it, because Git has merged the other's records into the lines around the conflict.
+ * @param parse reads a side, and throws where it is no state.
+ */
+export function mergeConflict(conflict: Conflict, parse: (text: string) => StateDocument): LostState {
+  const { text, name, word } = conflict;
+  const hint = wayOut(text, word, parse) ?? fallback(word);
+  return new LostState(`the state ${name} has an unresolved merge conflict`, { hint });
+}
+
+function wayOut(text: string, word: string, parse: (text: string) => StateDocument): string | undefined {
+  const sides = sidesOf(text);
+  if (sides === undefined) return undefined;
+  let ours: StateDocument;
+  let theirs: StateDocument;
+  try {
+    ours = parse(sides.ours);
+    theirs = parse(sides.theirs);
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+  if (ours.lineage !== theirs.lineage || sharedId(ours) !== undefined) return undefined;
+  const { ids, pending } = droppedBy(ours, theirs);
+  const imported = ids.filter(
+    ({ address, id }) =>
+      theirs.resources[address]?.id === id &&
+      !Object.hasOwn(ours.resources, address) &&
+      !Object.hasOwn(ours.pending, address),
+  );
+  const others = [
+    ...ids.filter((held) => !imported.includes(held)).map(({ address, id }) => `${address} (${id})`),
+    ...pending.map((address) => `${address} (unknown create)`),
+  ];
+  const base = /^\|{7}/m.test(text) ? '|||||||' : '=======';
+  return [
+    'Do not restore a backup: it lacks the records of one side. Keep our side, and import the records that only the other side has:',
+    `  sed '/^<<<<<<< /d;/^${base}/,/^>>>>>>> /d' ${word} > ${word}.merged`,
+    `  git checkout --ours ${word}`,
+    `  voxform state push ${word}.merged`,
+    ...bounded(imported.map(({ address, id }) => `  voxform import ${address} ${id}`)),
+    ...(others.length === 0
+      ? []
+      : [
+          'Look these up in the dashboard. The other side has them, and no import adds them:',
+          ...bounded(others.map((other) => `  ${other}`)),
+        ]),
+  ].join('\n');
+}
+
+function fallback(word: string): string {
+  return [
+    'Do not restore a backup: it lacks the records of one side. Take one side (--ours or --theirs), and compare it with the other before any apply:',
+    `  git checkout --ours ${word}`,
+    'For each record that it lacks: voxform import ADDRESS ID',
+  ].join('\n');
+}
+
+function bounded(lines: readonly string[]): string[] {
+  const more = lines.length - MOST;
+  return more <= 0 ? [...lines] : [...lines.slice(0, MOST), `  and ${more} more`];
+}
+
+/** The file as either side would have it, or undefined where the markers are in no order. */
+function sidesOf(text: string): { readonly ours: string; readonly theirs: string } | undefined {
+  const ours: string[] = [];
+  const theirs: string[] = [];
+  let part: 'both' | 'ours' | 'base' | 'theirs' = 'both';
+  for (const line of text.split('\n')) {
+    const marker = /^(<{7}(?= )|\|{7}(?=[ \r]|$)|={7}(?=\r?$)|>{7}(?= ))/.exec(line)?.[0][0];
+    if (marker === undefined) {
+      if (part === 'both' || part === 'ours') ours.push(line);
+      if (part === 'both' || part === 'theirs') theirs.push(line);
+    } else if (marker === '<' && part === 'both') part = 'ours';
+    else if (marker === '|' && part === 'ours') part = 'base';
+    else if (marker === '=' && (part === 'ours' || part === 'base')) part = 'theirs';
+    else if (marker === '>' && part === 'theirs') part = 'both';
+    else return undefined;
+  }
+  return part === 'both' ? { ours: ours.join('\n'), theirs: theirs.join('\n') } : undefined;
+}
