@@ -52,11 +52,13 @@ function formatHelp(command: Command, helper: Help): string {
   ].join('\n');
 }
 
-/** By name alone: `voxform --help` says what they do. */
+/** By name alone: `voxform --help` says what they do. A command between has flags of its own. */
 function globalFlags(command: Command, helper: Help): string[] {
+  let root = command;
+  while (root.parent !== null) root = root.parent;
   const names = helper
     .visibleGlobalOptions(command)
-    .filter(({ long }) => long !== '--version')
+    .filter((option) => option.long !== '--version' && root.options.includes(option))
     .map(({ short, long }) => short ?? long);
   const title = helper.styleTitle('Global flags:');
   return [title, `  ${names.join(', ')}`, '  voxform --help says what they do.', ''];

@@ -29,7 +29,7 @@ export interface Beginning {
 export async function refuseSecondState(beginning: Beginning): Promise<void> {
   const { project, workspace, marks } = beginning;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
-  const byDefault = defaultStatePath(project.root, workspace.name);
+  const byDefault = defaultStatePath(project.localRoot ?? project.root, workspace.name);
   const looking = {
     path: workspace.state.path,
     workspaceId: workspace.workspaceId,
@@ -39,7 +39,7 @@ export async function refuseSecondState(beginning: Beginning): Promise<void> {
     ...looking,
     others: [
       ...Object.values(project.workspaces).map(({ state }) => state.path),
-      ...marked.map((mark) => mark.path).filter((each) => isInside(project.root, each)),
+      ...marked.map((mark) => mark.path).filter((each) => isInside(project.localRoot ?? project.root, each)),
     ],
     folders: [path.dirname(workspace.state.path), path.dirname(byDefault)],
   });
@@ -54,7 +54,8 @@ export async function refuseSecondState(beginning: Beginning): Promise<void> {
 }
 
 function lyingAt({ path: place, records }: Elsewhere, beginning: Beginning): UserError {
-  const { workspace, location, workspaceFlag } = beginning;
+  const { project, workspace, location, workspaceFlag } = beginning;
+  const voxform = commandFor(project);
   const shown = placeFrom(beginning.cwd, place);
   const holds =
     records === undefined
@@ -64,22 +65,27 @@ function lyingAt({ path: place, records }: Elsewhere, beginning: Beginning): Use
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
       hint:
-        `Take it over: voxform state move --from ${shown}${workspaceFlag}. ` +
-        `To begin a second, empty state on purpose: voxform state init${workspaceFlag}`,
+        `Take it over: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
+        `To begin a second, empty state on purpose: ${voxform} state init${workspaceFlag}`,
     },
   );
 }
 
-function gone(
-  { path: place, serial }: Mark,
-  { workspace, location, cwd, workspaceFlag }: Beginning,
-): LostState {
+/** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
+function commandFor({ root, localRoot, file }: Project): string {
+  if (localRoot === undefined || file === undefined) return 'voxform';
+  return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
+}
+
+function gone({ path: place, serial }: Mark, beginning: Beginning): LostState {
+  const { project, workspace, location, cwd, workspaceFlag } = beginning;
+  const voxform = commandFor(project);
   return new LostState(
     `no state at ${location}, but this machine wrote one of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), which is not there any more`,
     {
       hint:
-        `Restore it from a copy: voxform state push FILE${workspaceFlag}. ${RECOVER} ` +
-        `To begin an empty state on purpose: voxform state init${workspaceFlag}`,
+        `Restore it from a copy: ${voxform} state push FILE${workspaceFlag}. ${RECOVER} ` +
+        `To begin an empty state on purpose: ${voxform} state init${workspaceFlag}`,
     },
   );
 }

@@ -63,7 +63,7 @@ describe('an exported manifest', () => {
             version: 7,
             published_at: '2030-01-01T00:00:00+00:00',
             llm_config: {
-              provider: 'internal',
+              provider: 'openai',
               unheard_of: 1,
               knowledge_base_ids: ['k1', 'k2', 'gone'],
               tools: [{ name: 'look', parameters: { $ref: '#/x' } }],
@@ -83,7 +83,7 @@ metadata:
 spec:
   name: "Support: line"
   llm_config:
-    provider: internal
+    provider: openai
     # no KnowledgeBase was found under a name of its own for k2, gone
     knowledge_base_ids:
       - { $ref: KnowledgeBase/FAQ }
