@@ -101,8 +101,14 @@ function inputsOf({ project, workspace: { secretsDir }, read }: Parts): InputFil
 }
 
 /** A folder of a repository may be a symbolic link, but to another folder of it. */
-function refuseOutside({ folder, checkout }: Version): void {
-  if (checkout === undefined || !existsSync(folder)) return;
+function refuseOutside({ folder, checkout, commit }: Version): void {
+  if (checkout === undefined) return;
+  if (!existsSync(folder)) {
+    const place = path.relative(checkout, folder).replaceAll('\\', '/');
+    throw new UserError(`the repository has no folder ${place} at commit ${commit}`, {
+      hint: 'Name the folder of the project in the repository: --path FOLDER',
+    });
+  }
   if (isInside(realpathSync(folder), realpathSync(checkout))) return;
   throw new UserError('--path leads out of the repository, through a symbolic link', {
     hint: 'Name a folder that the repository itself holds.',

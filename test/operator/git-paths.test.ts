@@ -202,6 +202,9 @@ describe('links in a repository', () => {
         'UserError: --path leads out of the repository, through a symbolic link',
       ]);
     }
+    expect(await load(remote, { subfolder: 'vice' })).toEqual([
+      expect.stringMatching(/^UserError: the repository has no folder vice at commit [0-9a-f]{40}$/),
+    ]);
   });
 
   it('lead manifests, $file and the project file nowhere else', async () => {
