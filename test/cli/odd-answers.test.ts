@@ -157,7 +157,7 @@ describe('an answer that cannot be believed', () => {
     [['plan', '--even-if-all'], 64],
     [['plan', '--allow-recreate', 'Agent/day', '--even-if-all'], 64],
     [['plan', '--allow-recreate', 'day'], 64],
-    [['plan', '--allow-recreate', 'Agent/dya'], 1],
+    [['plan', '--allow-recreate', 'Agent/dya'], 64],
     [['watch', '--allow-recreate', 'all'], 64],
   ])('%j is refused', async (args, code) => {
     await using workspace = await testWorkspace(FILES);

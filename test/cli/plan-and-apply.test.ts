@@ -44,7 +44,7 @@ describe('plan', () => {
     const { resources } = JSON.parse(stdout) as { resources: { address: string }[] };
     expect(resources.map(({ address }) => address)).toEqual(['Agent/day']);
     const wrong = await workspace.run('plan', '--target', 'Agent/dya');
-    expect(wrong.code).toBe(1);
+    expect(wrong.code).toBe(64);
     expect(wrong.stderr).toContain('did you mean "Agent/day"?');
   });
 

@@ -135,7 +135,7 @@ describe('state', () => {
     >;
     expect(shown).toMatchObject({ address: 'Agent/day', recorded: { 'prompt_config.prompt': 'Be kind.' } });
     const other = await workspace.run('state', 'show', 'Agent/night');
-    expect(other.code).toBe(1);
+    expect(other.code).toBe(64);
     expect(other.stderr).toContain('voxform state list');
   });
 
