@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isInside } from '../manifests/read-file.ts';
 import { isLoopback } from '../platform/retry.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
@@ -39,7 +40,7 @@ export async function refuseSecondState(beginning: Beginning): Promise<void> {
     ...looking,
     others: [
       ...Object.values(project.workspaces).map(({ state }) => state.path),
-      ...marked.map((mark) => mark.path).filter((each) => isInside(project.localRoot ?? project.root, each)),
+      ...marked.map((mark) => mark.path).filter((each) => isInside(each, project.localRoot ?? project.root)),
     ],
     folders: [path.dirname(workspace.state.path), path.dirname(byDefault)],
   });
@@ -91,10 +92,5 @@ function gone({ path: place, serial }: Mark, beginning: Beginning): LostState {
 }
 
 function placeFrom(cwd: string, place: string): string {
-  return shellWord(isInside(cwd, place) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
-}
-
-function isInside(folder: string, place: string): boolean {
-  const relative = path.relative(folder, place);
-  return !relative.startsWith('..') && !path.isAbsolute(relative);
+  return shellWord(isInside(place, cwd) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
 }

@@ -1,7 +1,8 @@
 import type { PlanDocument } from '../engine/plan-document.ts';
 import { ReadAhead } from '../engine/read-ahead.ts';
-import { type Planned, type Reconciling, reconcile } from '../engine/reconcile.ts';
+import { type Planned, reconcile } from '../engine/reconcile.ts';
 import type { ReadProgress } from '../engine/report.ts';
+import type { Resuming } from '../engine/resume.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -127,18 +128,7 @@ export interface Surroundings {
   onProgress?(progress: ReadProgress): void;
 }
 
-type Common = Omit<
-  Reconciling,
-  | 'desired'
-  | 'selection'
-  | 'refresh'
-  | 'allowRecreate'
-  | 'evenIfAll'
-  | 'allowReplace'
-  | 'retryIgnored'
-  | 'guards'
-  | 'ahead'
->;
+type Common = Omit<Resuming, 'saved' | 'secret' | 'ahead'>;
 
 export function commonInput({ opened, state, client, options, now, onProgress }: Surroundings): Common {
   const { name, workspaceId, baseUrl } = opened.workspace;
