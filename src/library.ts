@@ -2,14 +2,14 @@
  * What a program gets that imports voxform. Everything else in this package is its own affair and may change at any time.
  */
 
+export type { ApplyEvent, ReadProgress, ResourceResult } from './engine/apply/report.ts';
 export type {
   Action,
   PlanDocument,
   PlannedChange,
   PlannedResource,
   PlanWarning,
-} from './engine/plan-document.ts';
-export type { ApplyEvent, ReadProgress, ResourceResult } from './engine/report.ts';
+} from './engine/plan/plan-document.ts';
 export { loadProject } from './library/load-project.ts';
 export type { CallOptions, LoadOptions, LogEntry, Project } from './library/project.ts';
 export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';

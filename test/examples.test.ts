@@ -8,7 +8,7 @@ import { Interrupts } from '../src/cli/interrupts.ts';
 import { run } from '../src/cli/run.ts';
 import type { BehaviourPatch } from '../src/emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../src/emulator/start.ts';
-import type { PlanDocument } from '../src/engine/plan-document.ts';
+import type { PlanDocument } from '../src/engine/plan/plan-document.ts';
 import { command } from './trust/in-process.ts';
 
 const root = path.resolve(import.meta.dirname, '..');

@@ -1,4 +1,4 @@
-import type { RunContext } from '../workspaces/run-context.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
 import type { Tracing } from './spans.ts';

@@ -1,11 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isGlob, parseAddress } from '../manifests/resource.ts';
-import type {
-  LockOptions,
-  PlanningOptions,
-  PlatformOptions,
-  SelectionOptions,
-} from '../workspaces/run-options.ts';
+import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-options.ts';
 
 export type SelectionFlags = SelectionOptions;
 export type PlatformFlags = PlatformOptions;

@@ -5,19 +5,19 @@ import type { Guards } from '../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../state/fingerprint.ts';
 import type { State } from '../state/state.ts';
 import { isTainted } from '../values/value.ts';
-import { type Binding, bindResources } from './bind.ts';
-import { DecidingAhead } from './decide-ahead.ts';
-import { leavesOf } from './field-rules.ts';
+import type { ReadProgress } from './apply/report.ts';
+import { type Binding, bindResources } from './decide/bind.ts';
+import { leavesOf } from './decide/field-rules.ts';
+import { remembersSecret, textsToMask } from './decide/memory.ts';
+import { refuseUnknown, type Selection, scopeOf } from './decide/scope.ts';
 import { kindNamed } from './kind-named.ts';
-import { remembersSecret, textsToMask } from './memory.ts';
-import { type Observed, observe } from './observe.ts';
-import { makePlan, type Plan } from './plan.ts';
-import { planWithPublications } from './plan-publications.ts';
-import { planWithRoutes } from './plan-routes.ts';
-import type { ObserveOptions } from './read.ts';
-import type { ReadAhead } from './read-ahead.ts';
-import type { ReadProgress } from './report.ts';
-import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
+import { DecidingAhead } from './observe/decide-ahead.ts';
+import { type Observed, observe } from './observe/observe.ts';
+import type { ObserveOptions } from './observe/read.ts';
+import type { ReadAhead } from './observe/read-ahead.ts';
+import { makePlan, type Plan } from './plan/plan.ts';
+import { planWithPublications } from './plan/plan-publications.ts';
+import { planWithRoutes } from './plan/plan-routes.ts';
 
 /** What voxform is asked to bring about, and with what. */
 export interface Reconciling {

@@ -6,9 +6,9 @@ import type { State } from '../state/state.ts';
 import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
-import { type PlanDocument, type PlannedResource, writes } from './plan-document.ts';
+import { type PlanDocument, type PlannedResource, writes } from './plan/plan-document.ts';
+import { refuseOddContents } from './plan/saved-plan-contents.ts';
 import { type Planned, type Reconciling, reconcile } from './reconcile.ts';
-import { refuseOddContents } from './saved-plan-contents.ts';
 
 export interface Resuming
   extends Omit<

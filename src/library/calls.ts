@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
+import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import { type OpenWorkspace, openWorkspace } from '../workspaces/open-workspace.ts';
-import type { RunContext } from '../workspaces/run-context.ts';
 import type { CallOptions, LoadOptions, LogEntry, Project } from './project.ts';
 
 const loadedWith = new WeakMap<Project, LoadOptions>();

@@ -1,4 +1,4 @@
-import { openWorkspace } from '../workspaces/open-workspace.ts';
+import { openWorkspace } from '../runs/open-workspace.ts';
 import { contextOf, remember } from './calls.ts';
 import type { LoadOptions, Project } from './project.ts';
 

@@ -1,15 +1,15 @@
-import { driftOf, hasDrift } from '../engine/drift.ts';
-import type { Plan } from '../engine/plan.ts';
-import type { PlanDocument } from '../engine/plan-document.ts';
-import type { ApplyEvent, ReadProgress } from '../engine/report.ts';
+import type { ApplyEvent, ReadProgress } from '../engine/apply/report.ts';
+import { driftOf, hasDrift } from '../engine/plan/drift.ts';
+import type { Plan } from '../engine/plan/plan.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { parseSavedPlan, sealed } from '../engine/plan/saved-plan.ts';
 import { resume } from '../engine/resume.ts';
-import { parseSavedPlan, sealed } from '../engine/saved-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
+import { carryOut, refuseTrippedGuards } from '../runs/carry-out.ts';
+import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../runs/planning.ts';
+import type { GuardOptions, PlanningOptions, SelectionOptions } from '../runs/run-options.ts';
+import { withSession } from '../runs/with-session.ts';
 import { VERSION } from '../version.ts';
-import { carryOut, refuseTrippedGuards } from '../workspaces/carry-out.ts';
-import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../workspaces/planning.ts';
-import type { GuardOptions, PlanningOptions, SelectionOptions } from '../workspaces/run-options.ts';
-import { withSession } from '../workspaces/with-session.ts';
 import { calling } from './calls.ts';
 import type { CallOptions, Project } from './project.ts';
 

@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { appliedActions, counts, pendingActions, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';

@@ -1,4 +1,4 @@
-import type { RunSignals } from '../workspaces/run-context.ts';
+import type { RunSignals } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 
 /**

@@ -15,8 +15,8 @@ import type { LocalPlaces } from '../project/local-places.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
-import { OpenWorkspace } from '../workspaces/open-workspace.ts';
-import type { RunContext } from '../workspaces/run-context.ts';
+import { OpenWorkspace } from '../runs/open-workspace.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import type { Invalid } from './run-report.ts';
 import type { Version } from './source.ts';
 

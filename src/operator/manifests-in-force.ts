@@ -1,6 +1,6 @@
 import { DocumentMemory } from '../manifests/document-cache.ts';
 import type { LocalPlaces } from '../project/local-places.ts';
-import type { RunContext } from '../workspaces/run-context.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import { type InputFiles, type Loaded, loadVersion } from './load-version.ts';
 import type { Invalid } from './run-report.ts';
 import type { Fetched, Source, Version } from './source.ts';

@@ -1,4 +1,4 @@
-import { type PlannedResource, writes } from '../engine/plan-document.ts';
+import { type PlannedResource, writes } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, counts, notAppliedIn, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { routeRemarks } from '../output/route-words.ts';

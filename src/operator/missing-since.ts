@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../engine/plan-document.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { State } from '../state/state.ts';
 import type { MissingResource } from './run-report.ts';
 

@@ -1,5 +1,5 @@
-import type { Action, PlanDocument } from '../engine/plan-document.ts';
-import type { ResourceResult } from '../engine/report.ts';
+import type { ResourceResult } from '../engine/apply/report.ts';
+import type { Action, PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';

@@ -1,5 +1,5 @@
 import type { LocalPlaces } from '../project/local-places.ts';
-import type { RunContext } from '../workspaces/run-context.ts';
+import type { RunContext } from '../runs/run-context.ts';
 import { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
 import { Ending } from './ending.ts';

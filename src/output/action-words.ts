@@ -3,7 +3,7 @@ import {
   isNotApplied,
   type PlanDocument,
   type PlannedResource,
-} from '../engine/plan-document.ts';
+} from '../engine/plan/plan-document.ts';
 import { plural } from './plural.ts';
 
 export { plural };

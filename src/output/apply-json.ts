@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type PlannedResource, planDocument, plannedResource } from '../engine/plan-document.ts';
-import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import { type PlannedResource, planDocument, plannedResource } from '../engine/plan/plan-document.ts';
 import type { Immutable } from '../values/json.ts';
 import { haltOf } from './apply-words.ts';
 

@@ -1,5 +1,5 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
-import type { ApplyReport } from '../engine/report.ts';
+import type { ApplyReport } from '../engine/apply/report.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { named } from './named.ts';

@@ -1,5 +1,5 @@
-import { isNotApplied, type PlannedResource } from '../engine/plan-document.ts';
-import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 
 /** A resource that the apply was to write, with what became of it. */

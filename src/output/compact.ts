@@ -1,4 +1,4 @@
-import type { PlannedResource, PlannedRoute } from '../engine/plan-document.ts';
+import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { inAll, type Passage, passagesOf } from './passages.ts';
 

@@ -1,4 +1,4 @@
-import type { DiffDocument } from '../workspaces/diff/document.ts';
+import type { DiffDocument } from '../runs/diff/document.ts';
 import { diffFieldViews, diffGroups, diffSummary, UNKNOWN_EXPLANATION, unknownFields } from './diff-words.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';

@@ -1,4 +1,4 @@
-import type { DiffDocument } from '../workspaces/diff/document.ts';
+import type { DiffDocument } from '../runs/diff/document.ts';
 import {
   type DiffGroup,
   diffFieldViews,

@@ -1,4 +1,4 @@
-import type { DiffDocument, FieldDifference, ResourceDifference } from '../workspaces/diff/document.ts';
+import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
 import { plural } from './action-words.ts';
 import { createSecretNumbers, type FieldView, fieldViews } from './field-view.ts';
 import { visible } from './visible.ts';

@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../engine/plan-document.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { driftGroups, driftSummary } from './drift-words.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { type PlanTextOptions, renderHeading } from './plan-text.ts';

@@ -1,4 +1,4 @@
-import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { notAppliedIn, plural } from './action-words.ts';
 import type { ResourceGroup } from './resource-text.ts';
 

@@ -1,4 +1,4 @@
-import type { Action, PlannedChange, PlannedResource } from '../engine/plan-document.ts';
+import type { Action, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Json } from '../values/json.ts';
 import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';

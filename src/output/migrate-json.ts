@@ -1,7 +1,7 @@
-import type { PlanDocument } from '../engine/plan-document.ts';
-import type { ApplyReport } from '../engine/report.ts';
+import type { ApplyReport } from '../engine/apply/report.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
-import type { ChecklistItem } from '../workspaces/migrate/checklist.ts';
+import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import { haltOf } from './apply-words.ts';
 import type { MigrationEnd } from './migrate-text.ts';
 

@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 
 /** So many addresses are named before the rest is counted. */
 const MOST = 12;

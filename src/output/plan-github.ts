@@ -1,5 +1,10 @@
-import type { PlanDocument, PlannedChange, PlannedResource, PlanWarning } from '../engine/plan-document.ts';
-import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type {
+  PlanDocument,
+  PlannedChange,
+  PlannedResource,
+  PlanWarning,
+} from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, pendingActions, plural, shownActions } from './action-words.ts';
 import { appliedIn, earlyEnd } from './apply-words.ts';
 import { driftGroups } from './drift-words.ts';

@@ -1,5 +1,5 @@
-import type { PlanDocument, PlannedResource } from '../engine/plan-document.ts';
-import type { ApplyReport, ResourceResult } from '../engine/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, planSummary, shownActions } from './action-words.ts';
 import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { driftGroups, driftSummary } from './drift-words.ts';

@@ -1,4 +1,4 @@
-import type { Action, PlanDocument, PlannedResource } from '../engine/plan-document.ts';
+import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { renderRemarks } from './remarks-text.ts';

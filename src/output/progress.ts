@@ -1,4 +1,4 @@
-import type { ApplyEvent, ReadProgress } from '../engine/report.ts';
+import type { ApplyEvent, ReadProgress } from '../engine/apply/report.ts';
 import { createPace } from './pace.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';

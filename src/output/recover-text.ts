@@ -1,7 +1,7 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { Resource } from '../manifests/resource.ts';
-import type { Missed } from '../workspaces/discover.ts';
-import type { Candidate, Match } from '../workspaces/recover/matches.ts';
+import type { Missed } from '../runs/discover.ts';
+import type { Candidate, Match } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
 import type { Style } from './style.ts';
 

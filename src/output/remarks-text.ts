@@ -1,4 +1,4 @@
-import type { PlanDocument, PlanWarning } from '../engine/plan-document.ts';
+import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
 import { named } from './named.ts';
 import type { Style } from './style.ts';
 

@@ -1,4 +1,4 @@
-import type { PlanDocument, PlannedResource, PlanWarning } from '../engine/plan-document.ts';
+import type { PlanDocument, PlannedResource, PlanWarning } from '../engine/plan/plan-document.ts';
 import { compacted, type Said } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { MarkdownPage } from './markdown-page.ts';

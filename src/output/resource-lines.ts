@@ -1,4 +1,4 @@
-import type { Action, PlannedResource } from '../engine/plan-document.ts';
+import type { Action, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Format, Style } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { visible } from './visible.ts';

@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './plural.ts';
 import { type Mark, renderRemark, renderStep } from './resource-lines.ts';
 import type { Style } from './style.ts';

@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../engine/plan-document.ts';
+import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './action-words.ts';
 import { compacted, type Said } from './compact.ts';
 import type { FieldViewOptions } from './field-view.ts';

@@ -1,4 +1,4 @@
-import type { PlannedResource, PlannedRoute } from '../engine/plan-document.ts';
+import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
 
 /** How many records are named before the rest is counted. */
 const named = 4;

@@ -1,5 +1,5 @@
 import picocolors from 'picocolors';
-import type { Action } from '../engine/plan-document.ts';
+import type { Action } from '../engine/plan/plan-document.ts';
 import { displayWidth, wrapWords } from './text-width.ts';
 import { visible } from './visible.ts';
 

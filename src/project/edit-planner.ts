@@ -1,11 +1,11 @@
 import path from 'node:path';
 import type { Declaration } from '../manifests/declaration.ts';
-import { CannotEdit } from '../manifests/editing/change.ts';
-import { editText, isJson, type TextEdit } from '../manifests/editing/edit-text.ts';
 import type { Inputs } from '../manifests/inputs.ts';
 import type { Layer } from '../manifests/layers.ts';
 import { type Address, parseAddress } from '../manifests/resource.ts';
 import { evaluateForms } from '../manifests/value-forms.ts';
+import { CannotEdit } from '../manifests/write-back/change.ts';
+import { editText, isJson, type TextEdit } from '../manifests/write-back/edit-text.ts';
 import { isObject, type Json, type JsonObject, jsonEqual } from '../values/json.ts';
 import { isSpecial, specials, type Value, withReferences } from '../values/value.ts';
 import { type Drafts, fieldProblem } from './check-edits.ts';

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { CannotEdit } from '../manifests/editing/change.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { formatText } from '../manifests/formatting/format-text.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
+import { CannotEdit } from '../manifests/write-back/change.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import type { FileEdit } from './edit-plan.ts';
 import { editableFile } from './editable-file.ts';

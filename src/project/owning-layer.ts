@@ -1,6 +1,6 @@
-import { CannotEdit } from '../manifests/editing/change.ts';
 import { type DocumentPath, follow } from '../manifests/finding.ts';
 import { isForm, type Layer, type SpecSources } from '../manifests/layers.ts';
+import { CannotEdit } from '../manifests/write-back/change.ts';
 import type { Json } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
 

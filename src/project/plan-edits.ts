@@ -1,4 +1,4 @@
-import { CannotEdit } from '../manifests/editing/change.ts';
+import { CannotEdit } from '../manifests/write-back/change.ts';
 import { checkEdits } from './check-edits.ts';
 import type { EditOptions, EditPlan, RefusedEdit, WantedValue } from './edit-plan.ts';
 import { EditPlanner, type Proposal } from './edit-planner.ts';

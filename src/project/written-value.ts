@@ -1,7 +1,7 @@
-import { alignment } from '../manifests/editing/alignment.ts';
-import { CannotEdit } from '../manifests/editing/change.ts';
 import type { FieldRule } from '../manifests/kind-schema.ts';
 import { isForm } from '../manifests/layers.ts';
+import { alignment } from '../manifests/write-back/alignment.ts';
+import { CannotEdit } from '../manifests/write-back/change.ts';
 import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../values/json.ts';
 import { formReason } from './owning-layer.ts';
 

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { tokenPart } from '../../src/runs/export/token-urls.ts';
 import type { JsonObject } from '../../src/values/json.ts';
-import { tokenPart } from '../../src/workspaces/export/token-urls.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('reception', 'Be kind.') };

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/emulator/faults.ts';
 import type { RequestHook } from '../../src/emulator/front-door.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type ByHand, byHand } from '../runs/by-hand.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
-import { type ByHand, byHand } from '../workspaces/by-hand.ts';
 import { type Folder, temporaryFolder } from './voxform-process.ts';
 import { agentManifest } from './workspace.ts';
 

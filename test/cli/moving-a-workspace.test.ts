@@ -4,9 +4,9 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/front-door.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../runs/big-workspace.ts';
+import { byHand } from '../runs/by-hand.ts';
 import { command } from '../trust/in-process.ts';
-import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../workspaces/big-workspace.ts';
-import { byHand } from '../workspaces/by-hand.ts';
 import { start, temporaryFolder } from './voxform-process.ts';
 
 const GUIDE = readFileSync(path.resolve(import.meta.dirname, '../../docs/moving-a-workspace.md'), 'utf8');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanDocument } from '../../src/engine/plan-document.ts';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { command } from '../trust/in-process.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 

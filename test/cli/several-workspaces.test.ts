@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENV, type TwoWorkspaces, twoWorkspaces } from '../runs/two-workspaces.ts';
 import { command } from '../trust/in-process.ts';
-import { ENV, type TwoWorkspaces, twoWorkspaces } from '../workspaces/two-workspaces.ts';
 import { agentManifest } from './workspace.ts';
 
 const NUMBER = `apiVersion: voxform/v1

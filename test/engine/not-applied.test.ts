@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
-import type { PlanDocument } from '../../src/engine/plan-document.ts';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { agent } from './resources.ts';
 import { actionsIn, at, Workspace } from './workspace.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptable } from '../../src/workspaces/accept.ts';
+import { acceptable } from '../../src/runs/accept.ts';
 import { agent, number, ref, user } from './resources.ts';
 import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseSavedPlan, sealed } from '../../src/engine/saved-plan.ts';
+import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import { agent, number, ref, secret } from './resources.ts';
 import { actionsIn, at, outcomes, VERSION, Workspace } from './workspace.ts';

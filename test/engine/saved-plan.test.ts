@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanDocument } from '../../src/engine/plan-document.ts';
-import { parseSavedPlan, sealed } from '../../src/engine/saved-plan.ts';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 import { failureOf } from '../state/temporary-state.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { takeTextsOf } from '../../src/engine/share-texts.ts';
+import { takeTextsOf } from '../../src/engine/observe/share-texts.ts';
 import type { ResourceEntry } from '../../src/state/document.ts';
 import type { Json } from '../../src/values/json.ts';
 

@@ -1,13 +1,13 @@
 import { onTestFinished } from 'vitest';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
-import { type ApplyInput, apply } from '../../src/engine/apply.ts';
-import { driftOf } from '../../src/engine/drift.ts';
-import type { Action, PlanDocument, PlannedResource } from '../../src/engine/plan-document.ts';
+import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';
+import type { ApplyReport } from '../../src/engine/apply/report.ts';
+import { takeIn } from '../../src/engine/apply/take-in.ts';
+import { driftOf } from '../../src/engine/plan/drift.ts';
+import type { Action, PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { type Planned, type Reconciling, reconcile } from '../../src/engine/reconcile.ts';
-import type { ApplyReport } from '../../src/engine/report.ts';
 import { type Resuming, resume } from '../../src/engine/resume.ts';
-import { takeIn } from '../../src/engine/take-in.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';

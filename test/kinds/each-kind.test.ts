@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sameValue } from '../../src/engine/compare.ts';
+import { sameValue } from '../../src/engine/decide/compare.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Kind, ShownRecord } from '../../src/kinds/kind.ts';
 import { Secret } from '../../src/values/value.ts';

@@ -1,5 +1,5 @@
+import type { RunContext } from '../../src/runs/run-context.ts';
 import { Redactor } from '../../src/values/redactor.ts';
-import type { RunContext } from '../../src/workspaces/run-context.ts';
 
 /** What a run gets, in a folder; it says nothing. */
 export function testContext(cwd: string, more: Partial<RunContext> = {}): RunContext {

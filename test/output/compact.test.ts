@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PlannedChange, PlannedResource } from '../../src/engine/plan-document.ts';
+import type { PlannedChange, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { compacted } from '../../src/output/compact.ts';
 import { renderDriftText } from '../../src/output/drift-text.ts';
 import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';

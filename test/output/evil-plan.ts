@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../../src/engine/plan-document.ts';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { evil } from './sample-styles.ts';
 

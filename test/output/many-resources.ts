@@ -1,4 +1,4 @@
-import type { PlannedResource } from '../../src/engine/plan-document.ts';
+import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { change, resource } from './sample-plan.ts';
 
 /* Plans of many resources, as they are after a change to a shared default or on the first run in an old workspace. */

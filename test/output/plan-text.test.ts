@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PlannedResource } from '../../src/engine/plan-document.ts';
+import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
 import { evilPlan } from './evil-plan.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';

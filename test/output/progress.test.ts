@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplyEvent, ReadProgress } from '../../src/engine/report.ts';
+import type { ApplyEvent, ReadProgress } from '../../src/engine/apply/report.ts';
 import { createPace } from '../../src/output/pace.ts';
 import { createProgress, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';

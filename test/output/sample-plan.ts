@@ -1,4 +1,4 @@
-import type { PlanDocument, PlannedChange, PlannedResource } from '../../src/engine/plan-document.ts';
+import type { PlanDocument, PlannedChange, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 
 /** A plan with something of everything. */
 

@@ -9,7 +9,7 @@ import {
   severalPlansMarkdown,
   severalPlansText,
 } from '../../src/output/several/plans.ts';
-import type { DiffDocument, FieldDifference } from '../../src/workspaces/diff/document.ts';
+import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { evilPlan } from './evil-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { evil, plainStyle, unsafe } from './sample-styles.ts';

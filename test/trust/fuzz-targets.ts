@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { type PlanDocument, planDocument } from '../../src/engine/plan-document.ts';
-import { sealed } from '../../src/engine/saved-plan.ts';
+import { type PlanDocument, planDocument } from '../../src/engine/plan/plan-document.ts';
+import { sealed } from '../../src/engine/plan/saved-plan.ts';
 import { isObject } from '../../src/values/json.ts';
 import type { FuzzGround } from './fuzz-ground.ts';
 import type { CommandResult } from './in-process.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanDocument } from '../../src/engine/plan-document.ts';
-import { sealed } from '../../src/engine/saved-plan.ts';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { sealed } from '../../src/engine/plan/saved-plan.ts';
 import { rememberSlowHashes } from '../slow-hashes.ts';
 import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';

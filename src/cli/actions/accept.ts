@@ -1,10 +1,10 @@
-import { driftOf } from '../../engine/drift.ts';
-import { refuseUnknown } from '../../engine/scope.ts';
+import { refuseUnknown } from '../../engine/decide/scope.ts';
+import { driftOf } from '../../engine/plan/drift.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Acceptance } from '../../output/accept-text.ts';
 import { planEdits } from '../../project/plan-edits.ts';
-import { acceptable, referableRecords } from '../../workspaces/accept.ts';
-import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+import { acceptable, referableRecords } from '../../runs/accept.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { planAll, progressFor } from './planning.ts';

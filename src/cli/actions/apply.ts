@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { PlanDocument } from '../../engine/plan-document.ts';
+import type { ApplyReport } from '../../engine/apply/report.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import type { Planned } from '../../engine/reconcile.ts';
-import type { ApplyReport } from '../../engine/report.ts';
 import { resume } from '../../engine/resume.ts';
-import { parseSavedPlan } from '../../engine/saved-plan.ts';
 import { applyJson } from '../../output/apply-json.ts';
 import { renderApply } from '../../output/apply-text.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
@@ -15,11 +15,9 @@ import { applyMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import type { Style } from '../../output/style.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import type { StateSession } from '../../state/session.ts';
-import { VERSION } from '../../version.ts';
-import { carryOut, refuseTrippedGuards } from '../../workspaces/carry-out.ts';
-import { warnOfStateInGit } from '../../workspaces/git-state.ts';
-import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+import { carryOut, refuseTrippedGuards } from '../../runs/carry-out.ts';
+import { warnOfStateInGit } from '../../runs/git-state.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   aheadFor,
   changesIn,
@@ -27,9 +25,11 @@ import {
   planWorkspace,
   type Surroundings,
   withManifests,
-} from '../../workspaces/planning.ts';
-import type { GuardOptions } from '../../workspaces/run-options.ts';
-import { type SessionWanted, withSession } from '../../workspaces/with-session.ts';
+} from '../../runs/planning.ts';
+import type { GuardOptions } from '../../runs/run-options.ts';
+import { type SessionWanted, withSession } from '../../runs/with-session.ts';
+import type { StateSession } from '../../state/session.ts';
+import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';

@@ -1,13 +1,13 @@
-import { driftOf, hasDrift } from '../../engine/drift.ts';
-import type { PlanDocument } from '../../engine/plan-document.ts';
+import { driftOf, hasDrift } from '../../engine/plan/drift.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { renderDriftText } from '../../output/drift-text.ts';
 import { driftHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { driftGithub } from '../../output/plan-github.ts';
 import { driftMarkdown } from '../../output/plan-markdown.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { preparedToPlan } from '../../workspaces/planning.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
 import { type PlanFormat, planAll, progressFor, type Rendering } from './planning.ts';

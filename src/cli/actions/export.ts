@@ -4,22 +4,22 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
-import { Secret, specials } from '../../values/value.ts';
-import { discoverEach, idsInState } from '../../workspaces/discover.ts';
-import { Drafter } from '../../workspaces/export/drafts.ts';
-import { namesInManifests, namesInState } from '../../workspaces/export/known-names.ts';
-import { ownSecrets } from '../../workspaces/export/own-secrets.ts';
+import { discoverEach, idsInState } from '../../runs/discover.ts';
+import { Drafter } from '../../runs/export/drafts.ts';
+import { namesInManifests, namesInState } from '../../runs/export/known-names.ts';
+import { ownSecrets } from '../../runs/export/own-secrets.ts';
 import {
   type ExportedWorkspace,
   type Layout,
   type ProjectFile,
   projectFiles,
-} from '../../workspaces/export/project-files.ts';
-import { Spool } from '../../workspaces/export/spool.ts';
-import { notingTokens, type TokenUrl } from '../../workspaces/export/token-urls.ts';
-import { isFolder, refuseUsed, writeFolder } from '../../workspaces/export/write-folder.ts';
-import { otherFiles, type WrittenOver, writeOver } from '../../workspaces/export/write-over.ts';
-import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+} from '../../runs/export/project-files.ts';
+import { Spool } from '../../runs/export/spool.ts';
+import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
+import { isFolder, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
+import { otherFiles, type WrittenOver, writeOver } from '../../runs/export/write-over.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { PlatformFlags } from '../flags.ts';

@@ -5,16 +5,16 @@ import { isReversed } from '../../platform/date-range.ts';
 import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import type { State } from '../../state/state.ts';
-import { type CallCondition, callCondition, callFields } from '../../workspaces/call-selection.ts';
-import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
+import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   type AnyRecord,
   isReadable,
   type Readable,
   type ReadableName,
   readables,
-} from '../../workspaces/readable.ts';
+} from '../../runs/readable.ts';
+import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';

@@ -7,7 +7,7 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/reference-graph.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
 export interface GraphOptions {

@@ -1,12 +1,12 @@
-import { takeIn } from '../../engine/take-in.ts';
+import { takeIn } from '../../engine/apply/take-in.ts';
 import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { InvalidRows, readRows } from '../../workspaces/import-rows.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
-import { checkRows, recordRows, type TakingRows } from '../../workspaces/take-in-rows.ts';
-import { withSession } from '../../workspaces/with-session.ts';
+import { InvalidRows, readRows } from '../../runs/import-rows.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
+import { checkRows, recordRows, type TakingRows } from '../../runs/take-in-rows.ts';
+import { withSession } from '../../runs/with-session.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { readTextOf } from '../given-ids.ts';

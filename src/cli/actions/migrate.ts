@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { ApplyReport } from '../../engine/report.ts';
+import type { ApplyReport } from '../../engine/apply/report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
 import { type MigrationEnd, migratedText, migrationText } from '../../output/migrate-text.ts';
@@ -8,12 +8,11 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
-import type { StateSession } from '../../state/session.ts';
-import { refuseTrippedGuards } from '../../workspaces/carry-out.ts';
-import { warnOfStateInGit } from '../../workspaces/git-state.ts';
-import { mapPath } from '../../workspaces/migrate/id-map.ts';
-import { type NameMap, parseNameMap } from '../../workspaces/migrate/knowledge-map.ts';
-import { type Live, readLive } from '../../workspaces/migrate/live.ts';
+import { refuseTrippedGuards } from '../../runs/carry-out.ts';
+import { warnOfStateInGit } from '../../runs/git-state.ts';
+import { mapPath } from '../../runs/migrate/id-map.ts';
+import { type NameMap, parseNameMap } from '../../runs/migrate/knowledge-map.ts';
+import { type Live, readLive } from '../../runs/migrate/live.ts';
 import {
   carryOutMigration,
   leftByHand,
@@ -21,12 +20,13 @@ import {
   type Migrating,
   type MigrationOptions,
   type Outlook,
-} from '../../workspaces/migrate/migration.ts';
-import { type Ends, openEnds } from '../../workspaces/migrate/open-ends.ts';
-import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
-import { changesIn, stateToRead } from '../../workspaces/planning.ts';
-import type { GuardOptions } from '../../workspaces/run-options.ts';
-import { withSession } from '../../workspaces/with-session.ts';
+} from '../../runs/migrate/migration.ts';
+import { type Ends, openEnds } from '../../runs/migrate/open-ends.ts';
+import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import { changesIn, stateToRead } from '../../runs/planning.ts';
+import type { GuardOptions } from '../../runs/run-options.ts';
+import { withSession } from '../../runs/with-session.ts';
+import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { FullFlag } from '../flags.ts';

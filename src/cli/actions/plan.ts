@@ -1,9 +1,9 @@
-import type { PlanDocument } from '../../engine/plan-document.ts';
-import { sealed } from '../../engine/saved-plan.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { sealed } from '../../engine/plan/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { changesIn, preparedToPlan } from '../../workspaces/planning.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { writePrivateFile } from '../private-file.ts';

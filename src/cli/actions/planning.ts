@@ -1,4 +1,4 @@
-import { isNotApplied, type PlanDocument } from '../../engine/plan-document.ts';
+import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { Planned } from '../../engine/reconcile.ts';
 import { planHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -7,9 +7,9 @@ import { planMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
-import { type Prepared, planWorkspace } from '../../workspaces/planning.ts';
-import type { PlanningOptions } from '../../workspaces/run-options.ts';
+import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import { type Prepared, planWorkspace } from '../../runs/planning.ts';
+import type { PlanningOptions } from '../../runs/run-options.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags } from '../flags.ts';
 

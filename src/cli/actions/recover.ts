@@ -11,10 +11,10 @@ import {
 import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
-import { OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
-import { lookForRecords, type Recovery } from '../../workspaces/recover/look.ts';
-import type { Match } from '../../workspaces/recover/matches.ts';
-import { recordRecovery, recoverableState, unansweredNow } from '../../workspaces/recover/recover-state.ts';
+import { OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { lookForRecords, type Recovery } from '../../runs/recover/look.ts';
+import type { Match } from '../../runs/recover/matches.ts';
+import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';

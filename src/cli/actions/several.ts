@@ -9,14 +9,14 @@ import {
   severalPlansText,
 } from '../../output/several/plans.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { VERSION } from '../../version.ts';
-import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
+import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import {
   PLANS_FORMAT_VERSION,
   type PlansDocument,
   type WorkspaceFailure,
-} from '../../workspaces/plans-document.ts';
-import { forEachWorkspace, openWorkspaces } from '../../workspaces/several.ts';
+} from '../../runs/plans-document.ts';
+import { forEachWorkspace, openWorkspaces } from '../../runs/several.ts';
+import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
 import type { Rendering } from './planning.ts';

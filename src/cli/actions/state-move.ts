@@ -6,11 +6,11 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import { defaultStatePath } from '../../project/project-defaults.ts';
 import { stateSchema } from '../../project/project-schema.ts';
+import { freshState, type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { emptyDocument } from '../../state/fold.ts';
 import { moveState } from '../../state/move.ts';
 import { MovedState } from '../../state/moved-state.ts';
 import { VERSION } from '../../version.ts';
-import { freshState, type OpenWorkspace, openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
 

@@ -1,8 +1,8 @@
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { State } from '../../state/state.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
 import type { Context } from '../context.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 

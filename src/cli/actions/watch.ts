@@ -15,9 +15,9 @@ import { folderSource, type Source } from '../../operator/source.ts';
 import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { LocalPlaces } from '../../project/local-places.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
+import type { RunContext } from '../../runs/run-context.ts';
 import { VERSION } from '../../version.ts';
-import { openWorkspace } from '../../workspaces/open-workspace.ts';
-import type { RunContext } from '../../workspaces/run-context.ts';
 import type { Context } from '../context.ts';
 import type { Tracing } from '../spans.ts';
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { standings } from '../../workspaces/standings.ts';
+import { standings } from '../../runs/standings.ts';
 import type { StatusOptions } from '../actions/status.ts';
 import type { Start } from '../context.ts';
 import { outputOption, parseSeconds, withPlatform, withSelection, withWorkspaces } from '../flags.ts';

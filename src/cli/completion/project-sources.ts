@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { readTextFile } from '../../manifests/read-file.ts';
 import { kindOf } from '../../manifests/resource.ts';
+import type { RunContext } from '../../runs/run-context.ts';
 import type { State } from '../../state/state.ts';
 import { isObject } from '../../values/json.ts';
 import { VERSION } from '../../version.ts';
-import type { RunContext } from '../../workspaces/run-context.ts';
 import { packagePath } from '../package-files.ts';
 import type { Candidate, Sources } from './candidates.ts';
 import { declaredIn } from './declared-in.ts';
@@ -34,17 +34,17 @@ export function projectSources(context: RunContext): Sources {
         .map(({ id, address }) => ({ value: id, description: address })),
     workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
     async readables() {
-      const { readables } = await import('../../workspaces/readable.ts');
+      const { readables } = await import('../../runs/readable.ts');
       return Object.entries(readables).map(([value, { description }]) => ({ value, description }));
     },
     async readable(name) {
-      const { readables } = await import('../../workspaces/readable.ts');
+      const { readables } = await import('../../runs/readable.ts');
       const found = Object.entries(readables).find(([each]) => each === name)?.[1];
       const wanted = found !== undefined && 'kind' in found ? found.kind : name;
       return (await managed()).filter(({ value }) => kindOf(value) === wanted);
     },
     async callFields() {
-      const { callFields } = await import('../../workspaces/call-selection.ts');
+      const { callFields } = await import('../../runs/call-selection.ts');
       return callFields.map((field) => plain(`${field}=`));
     },
     schemas: async () =>

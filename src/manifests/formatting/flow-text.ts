@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
-import { rangeOf } from '../editing/edit-value.ts';
-import { spliced, type TextSource } from '../editing/text-source.ts';
+import { rangeOf } from '../write-back/edit-value.ts';
+import { spliced, type TextSource } from '../write-back/text-source.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
 
 /** A node as it is written; the keys of objects in brackets are put in order where they stand on one line. */

@@ -1,9 +1,9 @@
 import { Lexer, parseAllDocuments, parseDocument } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
-import { CannotEdit } from '../editing/change.ts';
-import { isJson } from '../editing/edit-text.ts';
-import { TextSource } from '../editing/text-source.ts';
 import { type ParseProblem, parseDocuments } from '../parse-documents.ts';
+import { CannotEdit } from '../write-back/change.ts';
+import { isJson } from '../write-back/edit-text.ts';
+import { TextSource } from '../write-back/text-source.ts';
 import { yamlOptions } from '../yaml-options.ts';
 import { inOrder, type KeyOrder } from './key-order.ts';
 import { CannotLayOut, laidOut } from './laid-out-document.ts';

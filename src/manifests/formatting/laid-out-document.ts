@@ -9,9 +9,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { endOf, startOfDash, startOfPair } from '../editing/edit-block.ts';
-import { rangeOf } from '../editing/edit-value.ts';
-import type { TextSource } from '../editing/text-source.ts';
+import { endOf, startOfDash, startOfPair } from '../write-back/edit-block.ts';
+import { rangeOf } from '../write-back/edit-value.ts';
+import type { TextSource } from '../write-back/text-source.ts';
 import { flowText } from './flow-text.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
 

@@ -1,5 +1,5 @@
-import { summaryOf } from '../../engine/plan.ts';
-import { type PlannedResource, writes } from '../../engine/plan-document.ts';
+import { summaryOf } from '../../engine/plan/plan.ts';
+import { type PlannedResource, writes } from '../../engine/plan/plan-document.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import {

@@ -1,10 +1,10 @@
 import { Inputs } from '../../manifests/inputs.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Findable, NotifyEvent, Webhook } from '../../project/notify-schema.ts';
+import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import type { RunContext } from '../../runs/run-context.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
-import type { OpenWorkspace } from '../../workspaces/open-workspace.ts';
-import type { RunContext } from '../../workspaces/run-context.ts';
 
 /** A webhook whose address is known. */
 export interface Receiver {

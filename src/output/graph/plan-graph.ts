@@ -1,4 +1,4 @@
-import type { PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ReferenceEdge, ReferenceGraph } from '../../project/reference-graph.ts';
 
 /** What the resources of a plan refer to, each marked with what is to happen to it, or with another word. */

@@ -1,4 +1,4 @@
-import type { PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
 import { type CompactOptions, compacted, FEWEST_SHARING, type Said } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';

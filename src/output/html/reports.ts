@@ -1,5 +1,5 @@
-import type { Action, PlanDocument, PlannedResource } from '../../engine/plan-document.ts';
-import type { ApplyReport, ResourceResult } from '../../engine/report.ts';
+import type { ApplyReport, ResourceResult } from '../../engine/apply/report.ts';
+import type { Action, PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import {
   actionWords,
   appliedActions,

@@ -1,4 +1,4 @@
-import type { Action, PlannedChange } from '../../engine/plan-document.ts';
+import type { Action, PlannedChange } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
 import type { Said } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';

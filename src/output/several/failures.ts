@@ -1,8 +1,8 @@
 import { PlatformError } from '../../platform/errors.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { WorkspaceFailure } from '../../workspaces/plans-document.ts';
-import type { Failed } from '../../workspaces/several.ts';
+import type { WorkspaceFailure } from '../../runs/plans-document.ts';
+import type { Failed } from '../../runs/several.ts';
 import { diagnosticsGithub, renderDiagnostics } from '../diagnostics.ts';
 import { renderError } from '../errors.ts';
 import { githubCommand } from '../github-command.ts';

@@ -1,5 +1,5 @@
-import type { PlanDocument } from '../../engine/plan-document.ts';
-import type { WorkspaceFailure } from '../../workspaces/plans-document.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { planSummary, plural } from '../action-words.ts';
 import { renderDriftText } from '../drift-text.ts';
 import { driftSummary } from '../drift-words.ts';

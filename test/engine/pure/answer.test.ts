@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { shownBy, unlikeSent } from '../../../src/engine/answer.ts';
-import { leavesOf } from '../../../src/engine/field-rules.ts';
+import { shownBy, unlikeSent } from '../../../src/engine/decide/answer.ts';
+import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
 import { agentKind, numberKind, userKind } from './facts.ts';

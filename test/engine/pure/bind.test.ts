@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bindResources } from '../../../src/engine/bind.ts';
+import { bindResources } from '../../../src/engine/decide/bind.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import type { State } from '../../../src/state/state.ts';
 import { agent } from '../resources.ts';

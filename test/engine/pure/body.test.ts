@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBody, sentAtCreate, type Updating, updateBody } from '../../../src/engine/body.ts';
-import { leavesOf } from '../../../src/engine/field-rules.ts';
+import { createBody, sentAtCreate, type Updating, updateBody } from '../../../src/engine/decide/body.ts';
+import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';

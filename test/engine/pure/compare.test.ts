@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compareLeaf, type LeafState, sameValue, type Verdict } from '../../../src/engine/compare.ts';
+import { compareLeaf, type LeafState, sameValue, type Verdict } from '../../../src/engine/decide/compare.ts';
 import { mask } from '../../../src/state/fingerprint.ts';
 import type { Json } from '../../../src/values/json.ts';
 import { Join, Reference, Secret, type Value } from '../../../src/values/value.ts';

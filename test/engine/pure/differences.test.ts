@@ -5,9 +5,9 @@ import {
   creationOf,
   type Differences,
   differencesOf,
-} from '../../../src/engine/differences.ts';
-import { leavesOf } from '../../../src/engine/field-rules.ts';
-import { remember } from '../../../src/engine/memory.ts';
+} from '../../../src/engine/decide/differences.ts';
+import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
+import { remember } from '../../../src/engine/decide/memory.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { mask } from '../../../src/state/fingerprint.ts';
 import { isObject, type Json } from '../../../src/values/json.ts';

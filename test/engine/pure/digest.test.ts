@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../../src/engine/digest.ts';
-import { leavesOf } from '../../../src/engine/field-rules.ts';
+import { digestOf } from '../../../src/engine/decide/digest.ts';
+import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
 import { agentKind, numberKind, userKind, webhookKind } from './facts.ts';

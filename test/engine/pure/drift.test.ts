@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { driftOf, hasDrift } from '../../../src/engine/drift.ts';
-import type { Plan } from '../../../src/engine/plan.ts';
-import type { PlannedResource } from '../../../src/engine/plan-document.ts';
+import { driftOf, hasDrift } from '../../../src/engine/plan/drift.ts';
+import type { Plan } from '../../../src/engine/plan/plan.ts';
+import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
 import { observedOf } from './facts.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { trippedGuards } from '../../../src/engine/guards.ts';
-import type { Action, PlannedChange, PlannedResource } from '../../../src/engine/plan-document.ts';
+import { trippedGuards } from '../../../src/engine/decide/guards.ts';
+import type { Action, PlannedChange, PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import { observedOf } from './facts.ts';

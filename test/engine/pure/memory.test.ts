@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { leavesOf } from '../../../src/engine/field-rules.ts';
+import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import {
   baselineOf,
   plainOf,
@@ -8,7 +8,7 @@ import {
   recordedOf,
   remember,
   textsToMask,
-} from '../../../src/engine/memory.ts';
+} from '../../../src/engine/decide/memory.ts';
 import { isMasked, mask } from '../../../src/state/fingerprint.ts';
 import { isTainted, Join, Secret, type Value } from '../../../src/values/value.ts';
 import { json, value } from '../../values/arbitrary.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dependenciesOf, inDependencyOrder } from '../../../src/engine/order.ts';
+import { dependenciesOf, inDependencyOrder } from '../../../src/engine/decide/order.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import { Join } from '../../../src/values/value.ts';
 import { agent, number, ref, user } from '../resources.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bindResources } from '../../../src/engine/bind.ts';
-import type { Observed } from '../../../src/engine/observe.ts';
-import type { Plan } from '../../../src/engine/plan.ts';
-import { planDocument } from '../../../src/engine/plan-document.ts';
+import { bindResources } from '../../../src/engine/decide/bind.ts';
+import type { Observed } from '../../../src/engine/observe/observe.ts';
+import type { Plan } from '../../../src/engine/plan/plan.ts';
+import { planDocument } from '../../../src/engine/plan/plan-document.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { bindResources } from '../../../src/engine/bind.ts';
-import { DecidingAhead } from '../../../src/engine/decide-ahead.ts';
-import type { Observed } from '../../../src/engine/observe.ts';
-import { makePlan, type Plan, type PlanInput } from '../../../src/engine/plan.ts';
-import type { PlannedResource } from '../../../src/engine/plan-document.ts';
+import { bindResources } from '../../../src/engine/decide/bind.ts';
+import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
+import type { Observed } from '../../../src/engine/observe/observe.ts';
+import { makePlan, type Plan, type PlanInput } from '../../../src/engine/plan/plan.ts';
+import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import type { State } from '../../../src/state/state.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ResourceResult } from '../../../src/engine/report.ts';
-import { type Node, runGraph } from '../../../src/engine/schedule.ts';
+import type { ResourceResult } from '../../../src/engine/apply/report.ts';
+import { type Node, runGraph } from '../../../src/engine/apply/schedule.ts';
 
 const done: ResourceResult = { status: 'done', id: 'R1' };
 const failed: ResourceResult = { status: 'failed', error: 'no' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseUnknown, scopeOf } from '../../../src/engine/scope.ts';
+import { refuseUnknown, scopeOf } from '../../../src/engine/decide/scope.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { agent, number, ref, user } from '../resources.ts';
 import { entryOf, stateOf } from './facts.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PlanDocument } from '../../../src/engine/plan-document.ts';
+import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
 import { rememberSlowHashes } from '../../slow-hashes.ts';
 import { failureOf } from '../../state/temporary-state.ts';
 import { actionsOf, type Bench, manifest, plannedAt, testBench, writesIn } from './bench.ts';

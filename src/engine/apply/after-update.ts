@@ -1,0 +1,110 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import { jsonEqual } from '../../values/json.ts';
+import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
+import { isTainted, revealed, type Value } from '../../values/value.ts';
+import { sameValue } from '../decide/compare.ts';
+import { ruleOf, shownAt } from '../decide/field-rules.ts';
+import { baselineOf, isKept, recordedOf } from '../decide/memory.ts';
+import { getRecord } from '../observe/read.ts';
+import type { PlannedChange } from '../plan/plan-document.ts';
+import type { Writing } from './writing.ts';
+
+/** One update that was answered. */
+export interface Updated {
+  /** What the platform showed before. */
+  readonly before: ShownRecord;
+  readonly answer: ShownRecord;
+  /** The managed leaves. */
+  readonly leaves: Leaves;
+  /** Those whose values went out. */
+  readonly sent: Leaves;
+  readonly entry: ResourceEntry | undefined;
+}
+
+/** What the platform shows right after an update. */
+export interface Aftermath {
+  /** Everything that was shown, for whoever must know every text of it. */
+  readonly records: readonly ShownRecord[];
+  /** Of the leaves, those of which the platform kept its own value. */
+  readonly notApplied: ReadonlySet<LeafPath>;
+  shown(path: LeafPath): unknown;
+  /** Whether it shows anything of a config object. */
+  showsObject(root: string): boolean;
+}
+
+/**
+ * Finds out what became of an update: by its answer and, where that hides what reads show or repairs what had moved, by one more
+ * read. A read that fails leaves things unseen, and never makes the update a failure.
+ */
+export async function lookAfter(facts: Writing, updated: Updated): Promise<Aftermath> {
+  const { kind, planned } = facts;
+  const { before, answer, leaves, sent, entry } = updated;
+  const again = readsAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
+
+  const shown = (path: LeafPath): unknown => {
+    const [was, answered, read] = [before, answer, again].map((record) => shownAt(kind, record, path));
+    // What was not sent is as it was: what somebody else does to it meanwhile must stay a difference.
+    if (!sent.has(path)) return was === undefined ? answered : was;
+    if (answered === undefined) return read;
+    if (read === undefined) return answered;
+    // An answer may say that all was done, or a read lag behind it. The next read settles which of them is right.
+    const desired = revealed(sent.get(path) ?? null);
+    const rule = ruleOf(kind, path);
+    return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : answered;
+  };
+  const changed = new Set(planned.changes.map(({ path }) => path));
+  const isFree = (path: LeafPath): boolean =>
+    (planned.ignore_drift ?? []).some((prefix) => isUnder(path, prefix));
+  const isNotApplied = ([path, value]: readonly [LeafPath, Value]): boolean => {
+    const rule = ruleOf(kind, path);
+    if (rule.hidden || rule.manual || isFree(path)) return false;
+    if (!isKept(entry, path) && !(sent.has(path) && changed.has(path) && showsPlainly(entry, path, value)))
+      return false;
+    const [was, is] = [shownAt(kind, before, path), shown(path)];
+    if (is === undefined || was === undefined) return false;
+    return sameValue(rule, is, was) && !sameValue(rule, is, revealed(value));
+  };
+  return {
+    records: [before, answer, ...(again === undefined ? [] : [again])],
+    notApplied: new Set([...leaves].filter(isNotApplied).map(([path]) => path)),
+    shown,
+    showsObject: (root) => [answer, again].some((record) => (record?.[root] ?? null) !== null),
+  };
+}
+
+/** What is shown in the place of a secret may be a mask, which stays the same whatever is sent. */
+function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: Value): boolean {
+  if (!isTainted(value)) return true;
+  const recorded = recordedOf(entry, path);
+  return recorded !== undefined && jsonEqual(recorded, baselineOf(entry, path));
+}
+
+function readsAgain(
+  kind: Kind,
+  { before, answer, sent, entry }: Updated,
+  changes: readonly PlannedChange[],
+): boolean {
+  if (kind.get === undefined) return false;
+  // Its last answer may have said that all was done while reads say otherwise.
+  if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
+    return true;
+  return [...sent.keys()].some((path) => {
+    if (ruleOf(kind, path).hidden || shownAt(kind, answer, path) !== undefined) return false;
+    if (isKept(entry, path) || shownAt(kind, before, path) !== undefined) return true;
+    const root = rootOf(path);
+    return before[root] !== undefined && answer[root] === undefined && !ruleOf(kind, path).writeOnly;
+  });
+}
+
+async function readAgain(
+  { kind, client, workspaceId }: Writing,
+  id: string,
+): Promise<ShownRecord | undefined> {
+  try {
+    const seen = await getRecord(kind, { id, client, workspaceId });
+    return seen.status === 'shown' && seen.record.id === id ? seen.record : undefined;
+  } catch {
+    return undefined;
+  }
+}

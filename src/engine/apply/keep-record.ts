@@ -1,0 +1,89 @@
+import type { ShownRecord } from '../../kinds/kind.ts';
+import { ForeignRecord } from '../../platform/sightings.ts';
+import type { Orphan, ResourceEntry } from '../../state/document.ts';
+import type { LeafPath, Leaves } from '../../values/path.ts';
+import { shownBy, unlikeSent } from '../decide/answer.ts';
+import { remember, textsToMask } from '../decide/memory.ts';
+import type { Aftermath } from './after-update.ts';
+import { UnsavedRecord } from './write-errors.ts';
+import type { Writing } from './writing.ts';
+
+export interface Kept {
+  readonly record: ShownRecord;
+  /** What the state takes to be as desired from now on. */
+  readonly leaves: Leaves;
+  /** Those of them whose values went out. */
+  readonly sent: Leaves;
+  /** Those of them that others may have set. */
+  readonly foreign: ReadonlySet<LeafPath>;
+  /** What is shown after an update; the record alone where absent. */
+  readonly after?: Aftermath;
+  readonly previous: ResourceEntry | undefined;
+  readonly adopted: boolean;
+}
+
+/**
+ * Puts a record down in the state as that of its resource, and gives its id.
+ * @throws UnsavedRecord where that fails.
+ * @throws ForeignRecord where the record is of another workspace.
+ */
+export async function keepRecord(
+  facts: Writing,
+  { record, leaves, sent, foreign, after, previous, adopted }: Kept,
+): Promise<string> {
+  const { kind, planned, session, fingerprints } = facts;
+  try {
+    const records = after?.records ?? [record];
+    await fingerprints.prepare(
+      records.flatMap((each) => [...textsToMask(kind, { leaves, record: each, entry: previous })]),
+    );
+    const entry = remember({
+      kind,
+      record,
+      settled: leaves,
+      kept: planned.changes
+        .filter((change) => change.manual && !leaves.has(change.path))
+        .map((change) => change.path),
+      foreign,
+      notApplied: after?.notApplied ?? [],
+      ...(after !== undefined && { shown: after.shown }),
+      previous,
+      adopted,
+      fingerprints,
+    });
+    await session.record({
+      type: 'saved',
+      address: planned.address,
+      entry,
+      ...displacedBy(facts, record.id),
+    });
+  } catch (error) {
+    throw new UnsavedRecord(planned.address, record.id, { cause: error, workspaceFlag: facts.workspaceFlag });
+  }
+  if (after !== undefined) facts.kept(after.notApplied);
+  for (const warning of unlikeSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
+  const actual = record.workspace_id ?? facts.workspaceId;
+  if (actual !== facts.workspaceId) {
+    throw new ForeignRecord(
+      `${planned.address} was written as ${record.id} in the workspace ${actual}, but this run is for ${facts.workspaceId}`,
+    );
+  }
+  return record.id;
+}
+
+/** The record whose place another takes. One that was missing is left to the state, which lists it as such. */
+export function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
+  const { observation, session, planned } = facts;
+  const before = session.state.resources.get(planned.address);
+  const pending = session.state.pending.get(planned.address);
+  const isSeenGone =
+    planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
+  // An open create says itself whether it was to replace that record, or was sent because it was gone.
+  const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
+  if (before === undefined || before.id === id || isGone) return {};
+  return { orphan: orphanOf(facts, { id: before.id, reason: 'replaced' }) };
+}
+
+export function orphanOf({ planned, now }: Writing, { id, reason }: Pick<Orphan, 'id' | 'reason'>): Orphan {
+  return { kind: planned.kind, id, address: planned.address, reason, since: now().toISOString() };
+}

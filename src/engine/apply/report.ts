@@ -1,0 +1,45 @@
+import type { Action, PlanDocument, PlanWarning } from '../plan/plan-document.ts';
+
+/** What became of one planned resource. */
+export type ResourceResult =
+  | {
+      readonly status: 'done';
+      readonly id: string | null;
+      /** Fields of which the platform kept its own value; present only where there are any. */
+      readonly notApplied?: readonly string[];
+    }
+  | { readonly status: 'failed'; readonly error: string; readonly hint?: string | undefined }
+  /** Not reached; `because` names the reason, e.g. `Agent/x failed`. */
+  | { readonly status: 'skipped'; readonly because: string };
+
+export interface ApplyReport {
+  readonly plan: PlanDocument;
+  /** By address: every resource whose action is create, update, replace, adopt or forget. */
+  readonly results: ReadonlyMap<string, ResourceResult>;
+  /** The plan's warnings and those of the answers. */
+  readonly warnings: readonly PlanWarning[];
+  readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
+  /** Why nothing new was started before the end, as a clause; absent after an interruption, which says so itself. */
+  readonly halted?: string;
+}
+
+/** Told while applying, for progress on the terminal. */
+export type ApplyEvent =
+  | { readonly type: 'started'; readonly address: string; readonly action: Action }
+  | {
+      readonly type: 'finished';
+      readonly address: string;
+      readonly action: Action;
+      readonly result: ResourceResult;
+    };
+
+/** Told while observing, in records. */
+export interface ReadProgress {
+  readonly done: number;
+  /** As far as it is known. */
+  readonly total: number;
+  /** Reads of single records that wait for their answer. */
+  readonly inFlight: number;
+  /** True while a list is being read, so that `total` grows. */
+  readonly growing: boolean;
+}

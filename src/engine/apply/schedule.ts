@@ -1,0 +1,85 @@
+import type { Address } from '../../manifests/resource.ts';
+import type { ResourceResult } from './report.ts';
+
+export interface Node {
+  readonly address: Address;
+  readonly dependsOn: readonly Address[];
+}
+
+export interface Scheduling {
+  readonly concurrency: number;
+  run(address: Address): Promise<ResourceResult>;
+  /** Why nothing new may be started, or undefined. Asked before each start. */
+  halted(): string | undefined;
+}
+
+/**
+ * Runs every node once all that it depends on is done, as many at once as allowed, in the given order among those that
+ * are ready. What depends on a failure, or is not reached, is skipped, and its result says because of what.
+ */
+export async function runGraph(
+  nodes: readonly Node[],
+  { concurrency, run, halted }: Scheduling,
+): Promise<Map<Address, ResourceResult>> {
+  const results = new Map<Address, ResourceResult>();
+  const open = new Map<Address, number>();
+  const dependents = new Map<Address, Node[]>();
+  const known = new Set(nodes.map((node) => node.address));
+  const ready: Node[] = [];
+  for (const node of nodes) {
+    const waitsFor = node.dependsOn.filter((address) => known.has(address));
+    open.set(node.address, waitsFor.length);
+    for (const address of waitsFor) {
+      const list = dependents.get(address);
+      if (list === undefined) dependents.set(address, [node]);
+      else list.push(node);
+    }
+    if (waitsFor.length === 0) ready.push(node);
+  }
+
+  const finish = (node: Node, result: ResourceResult): void => {
+    const pairs: [Node, ResourceResult][] = [[node, result]];
+    for (const [done, outcome] of pairs) {
+      if (results.has(done.address)) continue;
+      results.set(done.address, outcome);
+      for (const dependent of dependents.get(done.address) ?? []) {
+        if (outcome.status !== 'done') pairs.push([dependent, skippedAfter(done.address, outcome)]);
+        else {
+          const left = (open.get(dependent.address) ?? 1) - 1;
+          open.set(dependent.address, left);
+          if (left === 0 && !results.has(dependent.address)) ready.push(dependent);
+        }
+      }
+    }
+  };
+
+  let next = 0;
+  await new Promise<void>((resolve, reject) => {
+    let running = 0;
+    const step = (): void => {
+      while (running < concurrency && next < ready.length) {
+        const node = ready[next] as Node;
+        next += 1;
+        const because = halted();
+        if (because !== undefined) {
+          finish(node, { status: 'skipped', because });
+          continue;
+        }
+        running += 1;
+        run(node.address).then((result) => {
+          running -= 1;
+          finish(node, result);
+          step();
+        }, reject);
+      }
+      if (running === 0 && next >= ready.length) resolve();
+    };
+    step();
+  });
+  return results;
+}
+
+function skippedAfter(address: Address, outcome: ResourceResult): ResourceResult {
+  if (outcome.status === 'skipped') return outcome;
+  return { status: 'skipped', because: `${address} failed` };
+}

@@ -1,0 +1,110 @@
+import type { Kind } from '../../kinds/kind.ts';
+import { type Address, kindOf } from '../../manifests/resource.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { StateSession } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import { Counter, collect, getRecord, type Observation, unlisted } from '../observe/read.ts';
+
+/** Which record an address is to be. */
+export interface Claim {
+  readonly address: Address;
+  readonly id: string;
+  readonly kind: Kind;
+}
+
+export interface TakingIn extends Claim {
+  readonly client: PlatformClient;
+  readonly workspaceId: string;
+  readonly session: StateSession;
+  now(): Date;
+}
+
+/**
+ * Takes an existing record under management, under an address: with it the state knows the id, and the next plan compares
+ * everything. It also answers what became of a create that had no clear answer.
+ * @returns `already` when the state had it so.
+ * @throws UserError where the record is not there, or the address or the record is taken.
+ */
+export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
+  const held = input.session.state.resources.get(input.address)?.id;
+  const isMissing =
+    held !== undefined && held !== input.id && (await lookFor({ ...input, id: held })).status !== 'shown';
+  if (isHeldAlready(input.session.state, input, isMissing)) return 'already';
+  const seen = await lookFor(input);
+  if (seen.status !== 'shown') throw notThere(input, seen);
+  await recordClaim(input, input);
+  return 'taken';
+}
+
+/**
+ * True where the state has the claim already, and nothing is open about it. A record that is missing makes way for another.
+ * @throws UserError where the address or the record is taken.
+ */
+export function isHeldAlready(state: State, { address, id, kind }: Claim, isMissing: boolean): boolean {
+  const pending = state.pending.get(address);
+  const entry = state.resources.get(address);
+  if (entry?.id === id && pending === undefined) return true;
+  if (entry !== undefined && pending === undefined && !isMissing) {
+    throw new UserError(`${address} is managed already, as ${entry.id}`, {
+      hint: 'Import the record under another address, or let this one be forgotten first.',
+    });
+  }
+  for (const [other, { id: held }] of state.resources) {
+    if (held === id && other !== address && kindOf(other) === kind.name) {
+      throw new UserError(`${id} is managed already, as ${other}`, {
+        hint: `To rename it, put the old name under metadata.previous_names of ${address}.`,
+      });
+    }
+  }
+  return false;
+}
+
+export function notThere({ kind, id }: Claim, seen: Observation): UserError {
+  if (seen.status === 'foreign') {
+    return new UserError(`the ${kind.name} ${id} belongs to the workspace ${seen.workspaceId}`, {
+      hint: 'Import it with the workspace that it belongs to selected.',
+    });
+  }
+  return new UserError(`the platform has no ${kind.name} with the id ${id}`, {
+    hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
+  });
+}
+
+/** Puts a claim that was checked into the state. */
+export async function recordClaim(
+  { address, id, kind }: Claim,
+  { session, now }: Pick<TakingIn, 'session' | 'now'>,
+): Promise<void> {
+  const { state } = session;
+  const pending = state.pending.get(address);
+  const entry = state.resources.get(address);
+  // A create that was to replace nothing was sent because the record that the state has is gone.
+  const replaced = entry !== undefined && entry.id !== id ? pending?.replaces : undefined;
+  await session.record({
+    type: 'saved',
+    address,
+    entry: { id, adopted: true, recorded: {}, observed: {}, unobserved: [] },
+    ...(replaced !== undefined && {
+      orphan: {
+        kind: kind.name,
+        id: replaced,
+        address,
+        reason: 'replaced' as const,
+        since: now().toISOString(),
+      },
+    }),
+  });
+}
+
+async function lookFor({ kind, id, client, workspaceId }: TakingIn): Promise<Observation> {
+  if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
+  const list = kind.list;
+  if (list === undefined) return { status: 'absent' };
+  const shown = await collect(() => list(client), {
+    workspaceId,
+    progress: new Counter(undefined),
+  });
+  const record = shown.find((each) => each.id === id);
+  return record === undefined ? unlisted(id, client) : { status: 'shown', record };
+}

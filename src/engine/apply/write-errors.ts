@@ -1,0 +1,41 @@
+import type { Address } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { references, type Value } from '../../values/value.ts';
+
+/** Something that the resource refers to has no record. */
+export class MissingReference extends Error {
+  override readonly name = 'MissingReference';
+  readonly address: Address;
+
+  constructor(value: Value) {
+    const address = references(value).next().value?.address ?? '';
+    super(`${address} has no record`);
+    this.address = address;
+  }
+}
+
+/** The platform has a record whose id the state could not take in: the one thing that a person must write down. */
+export class UnsavedRecord extends UserError {
+  override readonly name = 'UnsavedRecord';
+
+  constructor(
+    address: Address,
+    id: string,
+    { cause, workspaceFlag }: { readonly cause: unknown; readonly workspaceFlag: string },
+  ) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`the platform has ${address} as ${id}, and the state could not be written: ${why}`, {
+      hint: `Write the id down. Once the state can be written again: voxform import ${address} ${id}${workspaceFlag}`,
+      cause,
+    });
+  }
+}
+
+/** The answer to a write names a record that it cannot be about, so that nothing in it is believed. */
+export class OddAnswer extends UserError {
+  override readonly name = 'OddAnswer';
+
+  constructor(address: Address, problem: string, hint: string) {
+    super(`the platform's answer about ${address} cannot be believed: ${problem}`, { hint });
+  }
+}

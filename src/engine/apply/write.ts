@@ -1,0 +1,250 @@
+import type { ShownRecord } from '../../kinds/kind.ts';
+import { type Address, recordKey } from '../../manifests/resource.ts';
+import { PlatformError } from '../../platform/errors.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { PendingCreate } from '../../state/document.ts';
+import { mask } from '../../state/fingerprint.ts';
+import type { Json } from '../../values/json.ts';
+import { type Leaves, rootOf } from '../../values/path.ts';
+import { fromForms, type Value, withReferences } from '../../values/value.ts';
+import { shownBy, unlikeSent } from '../decide/answer.ts';
+import { createBody, fieldsAsObserved, leftToOthers, sentAtCreate, updateBody } from '../decide/body.ts';
+import { isComplete } from '../decide/compare.ts';
+import { digestOf } from '../decide/digest.ts';
+import type { Observation } from '../observe/read.ts';
+import { lookAfter } from './after-update.ts';
+import { displacedBy, keepRecord, orphanOf } from './keep-record.ts';
+import { MissingReference, OddAnswer } from './write-errors.ts';
+import type { Writing } from './writing.ts';
+
+/**
+ * Carries out one planned resource: intent, request, outcome. Returns the record's id.
+ * @throws PlatformError, with the state telling whether the write may have happened.
+ * @throws MissingReference where something it refers to has no record.
+ * @throws UnsavedRecord where the platform has a record that the state could not take in.
+ */
+export async function write(facts: Writing): Promise<string | null> {
+  const { planned, session } = facts;
+  if (planned.previous_address !== undefined) {
+    await session.record({ type: 'renamed', from: planned.previous_address, to: planned.address });
+  }
+  switch (planned.action) {
+    case 'create':
+    case 'replace':
+      return create(facts);
+    case 'update':
+      return update(facts);
+    case 'adopt':
+      return adopt(facts);
+    case 'forget':
+      await session.record({
+        type: 'forgotten',
+        address: planned.address,
+        orphan: orphanOf(facts, { id: planned.id ?? '', reason: 'forgotten' }),
+      });
+      return planned.id;
+    case 'manual':
+    case 'blocked':
+    case 'unknown':
+    case 'noop':
+      return planned.id;
+    default:
+      return planned.action satisfies never;
+  }
+}
+
+async function create(facts: Writing): Promise<string> {
+  const { kind, planned, session, client } = facts;
+  // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
+  if (planned.action === 'create' && (await facts.lookAgain?.())?.status === 'shown') {
+    throw new UserError(
+      `${planned.recreates ?? planned.id}, the record of ${planned.address}, is there again`,
+      {
+        hint: 'Plan again. Nothing was created.',
+      },
+    );
+  }
+  const leaves = sentAtCreate(kind, desiredOf(facts));
+  const body = createBody(leaves);
+  const replaces = planned.action === 'replace' ? (planned.id ?? undefined) : undefined;
+  if (kind.create === undefined) throw new Error(`${planned.address} cannot be created`);
+
+  const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
+  if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
+    throw new UserError(`somebody created the record of ${planned.address} since the plan was made`, {
+      hint: 'Plan again: it will be adopted.',
+    });
+  }
+  const pending: PendingCreate = {
+    since: facts.now().toISOString(),
+    recorded: Object.fromEntries([...leaves].map(([path, value]) => [path, mask(value, facts.fingerprints)])),
+    ...(naturalKey !== undefined && { natural_key: naturalKey }),
+    ...(replaces !== undefined && { replaces }),
+  };
+  await session.record({ type: 'creating', address: planned.address, pending });
+  const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
+    const made = isConflict(error) ? await madeBefore(facts, naturalKey, leaves) : undefined;
+    if (made === undefined) throw error;
+    return made;
+  });
+  refuseOddId(facts, record.id);
+  facts.holders.set(recordKey(planned.kind, record.id), planned.address);
+  return keepRecord(facts, {
+    record,
+    leaves,
+    sent: leaves,
+    foreign: new Set(),
+    previous: undefined,
+    adopted: false,
+  });
+}
+
+async function update(facts: Writing): Promise<string> {
+  const { kind, planned, session, client } = facts;
+  const leaves = desiredOf(facts);
+  const seen = await freshObservation(facts, leaves);
+  if (seen?.status !== 'shown') throw changedSince(planned.address);
+  const remembered = session.state.resources.get(planned.address);
+  const entry = remembered?.id === seen.record.id ? remembered : undefined;
+  const changed = planned.changes.filter((change) => !change.manual).map((change) => change.path);
+  const updating = {
+    kind,
+    leaves,
+    record: seen.record,
+    published: seen.published === undefined || seen.published.ahead ? undefined : seen.published.record,
+    entry,
+    changed,
+    ignoreDrift: planned.ignore_drift ?? [],
+    leftOut: planned.left_out,
+  };
+  const body = updateBody(updating);
+  const foreign = leftToOthers(updating);
+  const asObserved = fieldsAsObserved(kind, updating).map((field) => [field, seen.record[field]] as const);
+  const lacking = kind.unsendable?.(Object.fromEntries(asObserved));
+  if (lacking !== undefined) throw new UserError(lacking);
+  if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
+
+  await session.record({ type: 'updating', address: planned.address, paths: changed });
+  const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
+  if (record.id !== seen.record.id) {
+    const problem = `it is about ${JSON.stringify(record.id)}, and ${seen.record.id} was updated`;
+    throw new OddAnswer(planned.address, problem, 'Plan again: it shows what became of the record.');
+  }
+  const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
+  const kept = new Map([...leaves].filter(([path]) => !byHand.has(path)));
+  const sent = new Map(
+    [...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path)),
+  );
+  const after = await lookAfter(facts, { before: seen.record, answer: record, leaves: kept, sent, entry });
+  return keepRecord(facts, {
+    record,
+    leaves: kept,
+    sent,
+    after,
+    foreign,
+    previous: entry,
+    adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
+  });
+}
+
+async function adopt(facts: Writing): Promise<string> {
+  const { planned, session, settled } = facts;
+  if (settled === undefined) throw changedSince(planned.address);
+  await session.record({
+    type: 'saved',
+    address: planned.address,
+    entry: settled,
+    ...displacedBy(facts, settled.id),
+  });
+  return settled.id;
+}
+
+/** Sends the one request, and puts down at once when it certainly did not happen. */
+async function answered(
+  { session, planned }: Writing,
+  request: () => Promise<ShownRecord> | undefined,
+): Promise<ShownRecord> {
+  try {
+    const answer = request();
+    if (answer === undefined) throw new Error(`${planned.address} cannot be written`);
+    return await answer;
+  } catch (error) {
+    if (error instanceof PlatformError && error.outcome === 'not-done') {
+      await session.record({ type: 'not-done', address: planned.address });
+    }
+    throw error;
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof PlatformError && error.status === 409;
+}
+
+/**
+ * The record that an earlier copy of the request made, which the platform now says it conflicts with: the only one with its natural
+ * key, nobody's yet, and as it was sent. Anything else is left to the next plan, which compares it and says so.
+ */
+async function madeBefore(
+  { kind, planned, holders, findByKey }: Writing,
+  naturalKey: string | undefined,
+  leaves: Leaves,
+): Promise<ShownRecord | undefined> {
+  if (naturalKey === undefined) return undefined;
+  const [found, ...more] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
+  if (found === undefined || more.length > 0 || holders.has(recordKey(planned.kind, found.id)))
+    return undefined;
+  return unlikeSent(kind, leaves, shownBy(kind, found)).length === 0 ? found : undefined;
+}
+
+/**
+ * The id of a new record must be one, and must not be that of a record that the state knows already: it would lose the new
+ * one. Nothing is put down then, so that the create stays unanswered.
+ */
+function refuseOddId({ planned, holders, session, workspaceFlag }: Writing, id: string): void {
+  const holder = holders.get(recordKey(planned.kind, id));
+  const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
+  const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
+    ? `${JSON.stringify(id)} is no id`
+    : holder !== undefined
+      ? `${id} is the record of ${holder}`
+      : orphan !== undefined && `${id} is on the orphan list, a former record of ${orphan.address}`;
+  if (problem === false) return;
+  const hint = `It counts as a create without an answer. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
+  throw new OddAnswer(planned.address, problem, hint);
+}
+
+/** What the platform shows now, refused where it is no longer what the plan was made from. */
+async function freshObservation(
+  { planned, kind, observation, lookAgain, session }: Writing,
+  leaves: ReadonlyMap<string, Value>,
+): Promise<Observation | undefined> {
+  if (lookAgain === undefined) return observation;
+  const seen = await lookAgain();
+  if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
+  const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
+  if (digest !== planned.observed_digest) throw changedSince(planned.address);
+  // The same record: what the plan saw of its published version still stands in for what it hides.
+  return observation?.status === 'shown' ? { ...observation, record: seen.record } : seen;
+}
+
+function changedSince(address: Address): UserError {
+  return new UserError(`${address} no longer looks as it did when the plan was made`, {
+    hint: 'Plan again.',
+  });
+}
+
+/** The desired leaves with every reference an id, from what the plan says and what was applied since. */
+function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
+  const leaves = new Map<string, Value>();
+  for (const [path, forms] of Object.entries(planned.desired ?? {})) {
+    const value = withReferences(
+      fromForms(forms as Json, secret),
+      (reference) => session.state.resources.get(reference.address)?.id,
+    );
+    // A field that nothing sends may wait for its reference: a person will see to it.
+    if (!isComplete(value) && planned.changes.find((change) => change.path === path)?.manual) continue;
+    if (!isComplete(value)) throw new MissingReference(value);
+    leaves.set(path, value);
+  }
+  return leaves;
+}

@@ -1,0 +1,288 @@
+import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { recordKey } from '../../manifests/resource.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import { rootOf, valueAt } from '../../values/path.ts';
+import { isAdopting } from '../observe/observe.ts';
+import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
+import { keptWarnings } from './answer.ts';
+import type { Binding } from './bind.ts';
+import { fieldsAsObserved } from './body.ts';
+import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
+import { type Differences, differencesOf } from './differences.ts';
+import { digestOf } from './digest.ts';
+import { ruleOf } from './field-rules.ts';
+import { remember } from './memory.ts';
+import { leftOutOf } from './missing-ids.ts';
+import { publicationNotices, publishSteps } from './publication.ts';
+import {
+  AHEAD_WARNING,
+  manualSteps,
+  referentsClause,
+  releaseWarnings,
+  unclearWarnings,
+  updateReason,
+  updateWarnings,
+} from './wording.ts';
+
+/** What is compared with the manifest. */
+export interface Shown {
+  /** Undefined where memory stands in for it. */
+  readonly record: ShownRecord | undefined;
+  readonly published?: PublishedRecord | undefined;
+  /** Given where the record is not the one that the state remembers. */
+  readonly found?: Found | undefined;
+}
+
+export interface Found {
+  /** A clause for the plan. */
+  readonly how: string;
+  /** True where it was made by a create of ours that had no clear answer. */
+  readonly isOurs: boolean;
+}
+
+/** Decides by comparison, for a record that exists. */
+export function decideShown(facts: Facts, { record, published, found }: Shown): Decision {
+  const { binding, kind, leaves } = facts;
+  const adopting = found !== undefined || isAdopting(binding);
+  const entry = found === undefined ? binding.entry : undefined;
+  const differences = differencesOf({
+    kind,
+    leaves,
+    entry,
+    record,
+    published,
+    adopting,
+    ignoreDrift: binding.resource.ignoreDrift,
+    retryIgnored: facts.retryIgnored,
+    fingerprints: facts.fingerprints,
+    owners: facts.owners,
+  });
+  const { notApplied, unclear } = differences;
+  const decision = compared({ facts, record, published, differences, adopting, found });
+  if (notApplied.size + unclear.length === 0) return decision;
+  const { planned, warnings } = decision;
+  return {
+    ...decision,
+    planned: { ...planned, ...(notApplied.size > 0 && { not_applied: [...notApplied.keys()] }) },
+    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear), ...warnings],
+  };
+}
+
+function compared(given: Omit<Compared, 'byHand'>): Decision {
+  const { facts, differences } = given;
+  if (facts.missing.length > 0 && differences.changes.length > 0)
+    return waiting(facts, facts.missing, differences.changes);
+
+  const byHand = differences.changes.filter((change) => change.manual);
+  const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
+  const writable = differences.changes.length - byHand.length - fixed.length;
+  const outcome: Compared = { ...given, byHand };
+  if (fixed.length > 0) return replaced(outcome, fixed);
+  if (writable > 0) return updated(outcome);
+  return settledAs(outcome);
+}
+
+interface Compared {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+  readonly found: Found | undefined;
+  readonly byHand: readonly PlannedChange[];
+}
+
+/** Fields that no update reaches differ: another record is needed, or nothing can be done. */
+function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision {
+  const { facts, record, differences } = compared;
+  const { binding, kind, namesakes } = facts;
+  const fields = fixed.map((change) => change.path).join(', ');
+  const { changes } = differences;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
+  if (kind.create === undefined && namesake === undefined) {
+    const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
+    const reason = `${fields} names another record, which the workspace does not have`;
+    return {
+      ...without(facts, 'manual', reason),
+      planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
+    };
+  }
+  if (!facts.mayReplace) {
+    const reason = `${fields} cannot be changed on an existing record`;
+    const steps = [
+      `To create another one and put ${id}, which works on until it is deleted by hand, on the orphan list: set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}`,
+    ];
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
+    };
+  }
+  if (namesake !== undefined && more.length > 0) {
+    const ids = [namesake, ...more].map((each) => each.id).sort();
+    const reason = `${fields} names another record, and there are ${ids.length} of them: ${ids.join(', ')}`;
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
+    };
+  }
+  if (namesake !== undefined && facts.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
+    const reason = `${fields} names ${namesake.id}, which was closed on the orphan list: it is not taken back by itself`;
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
+    };
+  }
+  if (facts.namesakeHolder !== undefined) {
+    const reason = `${fields} names the record of ${facts.namesakeHolder}, which must let go of it first`;
+    return {
+      ...without(facts, 'blocked', reason),
+      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
+    };
+  }
+  if (namesake !== undefined) {
+    const how = `${fields} names this record, which takes the place of ${id}`;
+    const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });
+    return { ...decision, warnings: [...decision.warnings, orphanWarning(id)] };
+  }
+  const reason = `${fields} cannot be changed on an existing record, so a new one takes its place; ${id} stays on the platform until you delete it`;
+  return {
+    planned: plannedAs(facts, 'replace', {
+      id,
+      reason,
+      changes,
+      desired: formsOf(facts.leaves),
+      ...(kind.publishing !== undefined && { steps: [kind.publishing.first] }),
+      ...digest(facts, record),
+    }),
+    id: undefined,
+    settled: undefined,
+    warnings: [orphanWarning(id)],
+  };
+}
+
+function orphanWarning(id: string | null): string {
+  return `${id}, which still works, goes on the orphan list: delete it in the dashboard`;
+}
+
+function updated({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
+  const { binding, kind, leaves } = facts;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
+  const sending = { leaves, record, changed, ignoreDrift: binding.resource.ignoreDrift };
+  const asObserved = fieldsAsObserved(kind, sending).map((field) => [field, valueAt(record, field)] as const);
+  const lacking = record === undefined ? undefined : kind.unsendable?.(Object.fromEntries(asObserved));
+  if (lacking !== undefined) {
+    return {
+      ...without(facts, 'blocked', lacking),
+      planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
+    };
+  }
+  const steps = [...manualSteps(facts, byHand, record), ...publishSteps(kind, record)];
+  const leftOut = leftOutOf(kind, sending, facts.missingRecords);
+  const roots = new Set(changed.map(rootOf));
+  return {
+    planned: plannedAs(facts, 'update', {
+      id,
+      reason: [found?.how, updateReason(differences.changes, adopting)].filter(Boolean).join('; '),
+      changes: differences.changes,
+      ...(adopting && { adopted: true as const }),
+      ...(steps.length > 0 && { steps }),
+      ...lookedAt(facts, { record, differences, hasStep: true }),
+      ...digest(facts, record),
+      desired: formsOf(leaves),
+      ...(leftOut.warnings.length > 0 && { left_out: leftOut.ids }),
+    }),
+    id: id ?? undefined,
+    settled: undefined,
+    warnings: [
+      ...updateWarnings({ facts, record, published, differences, adopting, roots }),
+      ...leftOut.warnings,
+    ],
+  };
+}
+
+function settledAs(outcome: Compared): Decision {
+  const { facts, record, published, differences, adopting, found, byHand } = outcome;
+  const { binding, kind, leaves } = facts;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const fresh = binding.entry === undefined || found !== undefined;
+  const steps = manualSteps(facts, byHand, record);
+  const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
+  const reason = fresh
+    ? (found?.how ?? takenUnder(binding))
+    : steps.length > 0
+      ? [referentsClause(differences.changes), 'only the dashboard can change this']
+          .filter(Boolean)
+          .join('; ')
+      : binding.previousAddress !== undefined
+        ? `renamed from ${binding.previousAddress}`
+        : differences.notApplied.size > 0
+          ? 'the platform kept its own value of something that was sent'
+          : 'in sync';
+  return {
+    planned: plannedAs(facts, action, {
+      id,
+      reason,
+      changes: differences.changes,
+      ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
+      ...(steps.length > 0 && { steps }),
+      ...lookedAt(facts, { record, differences, hasStep: false }),
+    }),
+    id: id ?? undefined,
+    settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
+    warnings: [
+      ...releaseWarnings(kind, record, differences),
+      ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
+    ],
+  };
+}
+
+function takenUnder({ released }: Binding): string {
+  return released === undefined
+    ? 'an existing record is taken under management'
+    : 'the record that it had before it was released is taken under management again';
+}
+
+/** What the state is to hold of a record that needs no write. */
+function settledEntry(
+  { facts, differences, found, byHand }: Compared,
+  record: ShownRecord,
+  fresh: boolean,
+): ResourceEntry | undefined {
+  const { entry } = facts.binding;
+  // Nothing is recorded before everything can be, so that the record counts as being adopted until then.
+  if (differences.open.length > 0) {
+    return fresh ? { id: record.id, adopted: true, recorded: {}, observed: {}, unobserved: [] } : undefined;
+  }
+  return remember({
+    kind: facts.kind,
+    record,
+    settled: differences.settled,
+    foreign: differences.foreign,
+    notApplied: differences.notApplied.keys(),
+    kept: byHand.map((change) => change.path),
+    previous: found === undefined ? entry : undefined,
+    adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
+    fingerprints: facts.fingerprints,
+  });
+}
+
+/** What every planned resource says of the record that was looked at. */
+function lookedAt(
+  facts: Facts,
+  { record, differences, hasStep }: Pick<Compared, 'record' | 'differences'> & { readonly hasStep: boolean },
+): Partial<PlannedResource> {
+  const notices = publicationNotices(facts.kind, record, { hasStep });
+  return {
+    ...(differences.unverified.length > 0 && { unverified: [...differences.unverified] }),
+    ...(differences.released.length > 0 && { released: [...differences.released] }),
+    ...(notices.length > 0 && { notices }),
+  };
+}
+
+/** By which an apply of the saved plan sees whether the record still looks as it did. */
+function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
+  if (record === undefined) return {};
+  return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };
+}

@@ -1,0 +1,223 @@
+import { recordKey } from '../../manifests/resource.ts';
+import type { Orphan } from '../../state/document.ts';
+import type { Candidate } from '../observe/search.ts';
+import { writes } from '../plan/plan-document.ts';
+import type { Binding } from './bind.ts';
+import { decideShown, type Found } from './decide-shown.ts';
+import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
+import { creationOf } from './differences.ts';
+import { publishSteps } from './publication.ts';
+import { manualSteps } from './wording.ts';
+
+/** Decides what is to happen to one declared resource. Pure. */
+export function decide(facts: Facts): Decision {
+  const decision = marked(decided(facts), facts);
+  const { entry, resource } = facts.binding;
+  if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
+  const ignored = `metadata.id names ${resource.id}, but the state has ${entry.id} for it, and that is what is managed: remove metadata.id, or release the other with voxform state rm ${resource.address}${facts.workspaceFlag}`;
+  return { ...decision, warnings: [...decision.warnings, ignored] };
+}
+
+/** Says of what nothing is written to that its record is missing. */
+function marked(decision: Decision, { binding: { entry }, observation }: Facts): Decision {
+  const isMissing =
+    observation.status === 'missing' ||
+    (observation.status === 'remembered' && entry?.missing_since !== undefined);
+  if (!isMissing || entry === undefined || writes.has(decision.planned.action)) return decision;
+  const { missing_since } = entry;
+  const planned = {
+    ...decision.planned,
+    missing: true as const,
+    ...(missing_since !== undefined && { missing_since }),
+  };
+  return { ...decision, planned };
+}
+
+function decided(facts: Facts): Decision {
+  const { binding, observation, holder } = facts;
+  if (observation.status === 'shown' && holder !== undefined) {
+    return without(facts, 'blocked', `the record ${observation.record.id} is already managed as ${holder}`);
+  }
+  const disowned = disownedRecord(facts);
+  if (disowned !== undefined) return refusedToTake(facts, disowned);
+  if (binding.pending !== undefined) {
+    if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
+    if (isForAnother(facts)) return answered(facts, observation.record.id);
+    const how = 'found by its natural key after its create had no clear answer';
+    return decideShown(facts, { record: observation.record, found: { how, isOurs: true } });
+  }
+  switch (observation.status) {
+    case 'shown':
+      return decideShown(facts, { ...observation, found: observation.successor && succeeding(binding) });
+    case 'remembered':
+      if (binding.entry?.missing_since !== undefined) return missing(facts);
+      return decideShown(facts, { record: undefined });
+    case 'missing':
+      return missing(facts);
+    case 'foreign':
+      return elsewhere(facts, observation.workspaceId);
+    case 'absent':
+      return created(facts, 'the workspace has no such record yet');
+    default:
+      return observation satisfies never;
+  }
+}
+
+/** The record that is shown, where a person gave it away and the manifest does not name it. */
+function disownedRecord({ binding, observation, disowned }: Facts): Orphan | undefined {
+  const { entry, pending, resource, released } = binding;
+  if (entry !== undefined || pending !== undefined) return undefined;
+  const id = observation.status === 'shown' ? observation.record.id : released?.id;
+  if (id === undefined || id === resource.id) return undefined;
+  return disowned.get(recordKey(resource.kind, id));
+}
+
+function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
+  const reason = `${id} was closed on the orphan list as ${closed?.because}: it is not taken back by itself`;
+  const steps = [
+    `To manage it again: ${importing(facts, { id })}`,
+    `If it was deleted: voxform orphans close ${id} --because deleted${facts.workspaceFlag}`,
+  ];
+  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+}
+
+function succeeding({ entry }: Binding): Found {
+  return { how: `its record ${entry?.id} is missing, and this one has its natural key`, isOurs: false };
+}
+
+/** The platform says that a record which was there is not: late, behind a fault, or deleted. Only a person can tell. */
+function missing(facts: Facts): Decision {
+  const { binding, kind, returned, workspaceFlag } = facts;
+  const { entry, released, resource } = binding;
+  const lost = entry ?? released;
+  if (lost === undefined) return created(facts, 'the workspace has no such record yet');
+  const reason = missingReason(binding);
+  const again = returned[0];
+  const isNamed = entry !== undefined && entry.id === resource.id;
+  const command = `voxform apply --allow-recreate ${resource.address}${workspaceFlag}`;
+  if (kind.create === undefined) return created(facts, reason);
+  if (facts.mayRecreate && !isNamed && again === undefined) return created(facts, reason, lost.id);
+  const steps =
+    again !== undefined
+      ? [
+          `${again.id}, the record that it had before, is on the platform again. To manage it: ${importing(facts, again)}`,
+        ]
+      : [
+          'If the platform is only late or has a fault: wait. The next plan that finds the record is in sync again.',
+          isNamed
+            ? `If it was deleted: remove metadata.id from the manifest, then create it again with ${command}`
+            : `If it was deleted, create it again: ${command}`,
+        ];
+  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+}
+
+/** Found where nothing of this run may be written. */
+function elsewhere(facts: Facts, workspaceId: string): Decision {
+  const { entry, resource } = facts.binding;
+  const reason = `its record ${entry?.id ?? resource.id} belongs to the workspace ${workspaceId}, which this run does not write to`;
+  const release =
+    entry === undefined
+      ? 'Remove metadata.id from the manifest, or name a record of this workspace.'
+      : `If this workspace is the right one, release the record: voxform state rm ${resource.address}${facts.workspaceFlag}`;
+  const steps = ['If the other workspace is the right one, correct workspace_id.', release];
+  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+}
+
+function importing({ binding, workspaceFlag }: Facts, { id }: { readonly id: string }): string {
+  return `voxform import ${binding.resource.address} ${id}${workspaceFlag}`;
+}
+
+function missingReason({ entry, released }: Binding): string {
+  if (entry === undefined)
+    return `the record that it had before, ${released?.id}, is missing from the platform`;
+  const since = entry.missing_since === undefined ? ': found by this run' : ` since ${entry.missing_since}`;
+  return `its record ${entry.id} is missing from the platform${since}`;
+}
+
+/** @param recreates the id of the missing record whose place the new one takes. */
+function created(facts: Facts, reason: string, recreates?: string): Decision {
+  const { binding, kind, leaves } = facts;
+  if (binding.entry === undefined && binding.resource.id !== undefined) {
+    return without(
+      facts,
+      'blocked',
+      `metadata.id names the record ${binding.resource.id}, which the platform does not have; remove it to create a new record`,
+    );
+  }
+  if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
+    const steps = [`Settle ${facts.contender} first, and plan again.`];
+    const contested = `a create of ${facts.contender} that was to be the same record had no clear answer, so it may or may not exist`;
+    return {
+      ...without(facts, 'unknown', contested),
+      planned: plannedAs(facts, 'unknown', { reason: contested, steps }),
+    };
+  }
+  const changes = creationOf(kind, leaves, facts.fingerprints);
+  if (kind.create === undefined) {
+    const step = kind.createByHand?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
+    return {
+      ...without(facts, 'manual', reason),
+      planned: plannedAs(facts, 'manual', { reason, changes, steps: [step, ...facts.missing] }),
+    };
+  }
+  if (facts.missing.length > 0) return waiting(facts, facts.missing);
+  const byHand = changes.filter((change) => change.manual);
+  const steps = [...manualSteps(facts, byHand, undefined), ...publishSteps(kind, undefined, true)];
+  return {
+    planned: plannedAs(facts, 'create', {
+      reason,
+      changes,
+      ...(recreates !== undefined && { recreates }),
+      ...(steps.length > 0 && { steps }),
+      desired: formsOf(leaves),
+    }),
+    id: undefined,
+    settled: undefined,
+    warnings: [],
+  };
+}
+
+/** A create that had no clear answer, and whose record cannot be looked for: only a person can say. */
+function undecided(facts: Facts): Decision {
+  const address = addressInState(facts);
+  const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
+  const reason = `a create sent at ${facts.binding.pending?.since} had no clear answer, so the record may or may not exist`;
+  const take = (id: string) => `voxform import ${address} ${id}${facts.workspaceFlag}`;
+  const steps = [
+    ...facts.candidates.map((candidate) => offer(candidate, take)),
+    `${looked}If you find it in the dashboard: ${take('ID')}`,
+    `If it is not there: voxform state resolve ${address} --not-created${facts.workspaceFlag}`,
+  ];
+  return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+}
+
+/** The address under which a question is open: until an apply, a resource with a new name has its earlier one there. */
+function addressInState({ binding }: Facts): string {
+  return binding.previousAddress ?? binding.resource.address;
+}
+
+/** True where the manifest has changed since, so that it no longer means the record that was being created. */
+function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean {
+  const key = kind.naturalKey?.(resource.spec)?.key;
+  return pending?.natural_key !== undefined && pending.natural_key !== key;
+}
+
+/** The create did happen, and the manifest means another record by now: that is decided once this one is in the state. */
+function answered(facts: Facts, id: string): Decision {
+  const address = addressInState(facts);
+  const reason = `a create sent at ${facts.binding.pending?.since} had no clear answer and did happen, and the manifest has changed since`;
+  const steps = [`Take the record in, and plan again: voxform import ${address} ${id}${facts.workspaceFlag}`];
+  return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+}
+
+function offer({ id, agrees, differs, heardOf }: Candidate, take: (id: string) => string): string {
+  const but = differs.length === 0 ? '' : `, other than ${listed(differs)}`;
+  return `It may be ${id}: ${heardOf.join(', ')}; ${listed(agrees)} as they were sent${but}. If so: ${take(id)}`;
+}
+
+const MOST_NAMED = 3;
+
+function listed(paths: readonly string[]): string {
+  const more = paths.length - MOST_NAMED;
+  return more <= 0 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more`;
+}

@@ -1,0 +1,112 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { Address } from '../../manifests/resource.ts';
+import type { Orphan, ResourceEntry } from '../../state/document.ts';
+import type { Fingerprints } from '../../state/fingerprint.ts';
+import type { Json, JsonObject } from '../../values/json.ts';
+import type { Leaves } from '../../values/path.ts';
+import { isTainted, toForms } from '../../values/value.ts';
+import type { Observation } from '../observe/read.ts';
+import type { Candidate } from '../observe/search.ts';
+import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
+import type { Binding } from './bind.ts';
+import type { Owners } from './referents.ts';
+
+/** What is known of one resource when its action is decided. */
+export interface Facts {
+  readonly binding: Binding;
+  readonly kind: Kind;
+  readonly observation: Observation;
+  /** The managed leaves, with references turned into ids as far as they are known. */
+  readonly leaves: Leaves;
+  /** A sentence for each reference to something that only a person can bring about. */
+  readonly missing: readonly string[];
+  /** What it refers to and has an id, but no record on the platform. */
+  readonly gone: ReadonlySet<Address>;
+  /** The records with the natural key that the manifest now has, except the remembered one. */
+  readonly namesakes: readonly ShownRecord[];
+  /** Another address that already holds the observed record. */
+  readonly holder: Address | undefined;
+  /** Another declared resource that already holds the first of the namesakes. */
+  readonly namesakeHolder: Address | undefined;
+  /** Another address whose unanswered create was to have the same natural key. */
+  readonly contender: Address | undefined;
+  /** Records that may be the one of an unanswered create. */
+  readonly candidates: readonly Candidate[];
+  /** Records that the address had before, and that the platform shows again after it had called them gone. */
+  readonly returned: readonly Orphan[];
+  /** By kind and id, with their addresses: records that the state or this run knows to be missing. */
+  readonly missingRecords: ReadonlyMap<string, Address>;
+  readonly owners: Owners;
+  /** By kind and id, records that were handed over or are kept outside voxform. */
+  readonly disowned: ReadonlyMap<string, Orphan>;
+  readonly mayReplace: boolean;
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored: boolean;
+  /** Another record may take the place of one that is missing. */
+  readonly mayRecreate: boolean;
+  readonly fingerprints: Fingerprints;
+  readonly salt: string;
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag: string;
+}
+
+export interface Decision {
+  readonly planned: PlannedResource;
+  /** The record's id once applied, where it is known already. */
+  readonly id: string | undefined;
+  /** The state's entry if nothing is written: what an adoption, or mere bookkeeping, puts down. */
+  readonly settled: ResourceEntry | undefined;
+  readonly warnings: readonly string[];
+}
+
+/** What a resource waits for when something that only a person can bring about is missing. */
+export function waiting(
+  facts: Facts,
+  steps: readonly string[],
+  changes: readonly PlannedChange[] = [],
+): Decision {
+  const reason = 'it refers to something that the workspace lacks, and waits for it';
+  return {
+    ...without(facts, 'manual', reason),
+    planned: plannedAs(facts, 'manual', { reason, changes, steps: [...steps] }),
+  };
+}
+
+export function without(facts: Facts, action: Action, reason: string): Decision {
+  const { binding } = facts;
+  return {
+    planned: plannedAs(facts, action, { reason }),
+    id: binding.entry?.id,
+    settled: undefined,
+    warnings: [],
+  };
+}
+
+type PlannedDetails = Partial<PlannedResource> & { readonly reason: string };
+
+export function plannedAs({ binding }: Facts, action: Action, details: PlannedDetails): PlannedResource {
+  const { resource, previousAddress, entry } = binding;
+  return {
+    address: resource.address,
+    kind: resource.kind,
+    action,
+    id: entry?.id ?? null,
+    source: resource.source,
+    changes: [],
+    depends_on: [],
+    ...(previousAddress !== undefined && { previous_address: previousAddress }),
+    ...(resource.ignoreDrift.length > 0 && action !== 'noop' && { ignore_drift: [...resource.ignoreDrift] }),
+    ...details,
+  };
+}
+
+export function formsOf(leaves: Leaves): Record<string, Json> {
+  return Object.fromEntries([...leaves].map(([path, value]) => [path, toForms(value)]));
+}
+
+/** The leaves that can be said aloud, for a sentence that names the record. */
+export function plainLeaves(leaves: Leaves): JsonObject {
+  return Object.fromEntries(
+    [...leaves].filter(([, value]) => !isTainted(value)).map(([path, value]) => [path, toForms(value)]),
+  );
+}

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
+import { canonicalJson, isObject, type Json, setOwn } from '../../values/json.ts';
+import { isUnder, type LeafPath, type Leaves, valueAt } from '../../values/path.ts';
+import { isSpecial, isTainted, Reference, type Value } from '../../values/value.ts';
+import type { PlannedChange } from '../plan/plan-document.ts';
+import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.ts';
+import { ruleOf, shownAt } from './field-rules.ts';
+import { baselineOf, isKept, maskable, plainOf, recordedOf } from './memory.ts';
+import { movedReferents, type Owners } from './referents.ts';
+
+export interface Comparing {
+  readonly kind: Kind;
+  readonly leaves: Leaves;
+  readonly entry: ResourceEntry | undefined;
+  /** Undefined where memory stands in for it. */
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly adopting: boolean;
+  readonly ignoreDrift: readonly LeafPath[];
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored: boolean;
+  readonly fingerprints: Fingerprints;
+  readonly owners: Owners;
+}
+
+export interface Differences {
+  readonly changes: readonly PlannedChange[];
+  /** Sent before, and the platform kept its own value, which is given; undefined where it is secret. */
+  readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
+  /** In sync, and nobody can tell whether the platform made that value of what was sent or somebody changed it since. */
+  readonly unclear: readonly LeafPath[];
+  /** In sync as far as memory tells: the platform does not show them. */
+  readonly unverified: readonly LeafPath[];
+  /** In sync, so that they now count as sent. */
+  readonly settled: Leaves;
+  /** Settled although someone else moved them, which they may. */
+  readonly foreign: ReadonlySet<LeafPath>;
+  /** In sync because others may move them, while what the manifest has for them is not known yet: they count as nothing. */
+  readonly open: readonly LeafPath[];
+  /** Recorded, and no longer in the manifest. */
+  readonly released: readonly LeafPath[];
+}
+
+/** Compares every managed leaf of a record that exists. */
+export function differencesOf(facts: Comparing): Differences {
+  const changes: PlannedChange[] = [];
+  const notApplied = new Map<LeafPath, Json | undefined>();
+  const unclear: LeafPath[] = [];
+  const unverified: LeafPath[] = [];
+  const settled = new Map<LeafPath, Value>();
+  const foreign = new Set<LeafPath>();
+  const open: LeafPath[] = [];
+  const fingerprintOf = (shown: unknown): string => facts.fingerprints.of(maskable(shown));
+  const formOf = (shown: unknown): Json => mask(shown as Json, facts.fingerprints);
+  for (const path of [...facts.leaves.keys()].sort()) {
+    const desired = facts.leaves.get(path) as Value;
+    const observed = observedAt(facts, path);
+    const rule = ruleOf(facts.kind, path);
+    const recorded = recordedOf(facts.entry, path);
+    const referents = movedReferents(rule, { desired, recorded }, facts.owners);
+    const verdict = compareLeaf({
+      rule,
+      referentMoved: referents.length > 0,
+      desired,
+      masked: isComplete(desired) ? mask(desired, facts.fingerprints) : null,
+      recorded,
+      observed,
+      baseline: baselineOf(facts.entry, path),
+      ignoreDrift: facts.ignoreDrift.some((prefix) => isUnder(path, prefix)),
+      adopting: facts.adopting,
+      kept: isKept(facts.entry, path),
+      published:
+        facts.published === undefined ? undefined : shownAt(facts.kind, facts.published.record, path),
+      fingerprintOf,
+      formOf,
+    });
+    if (!verdict.inSync && (verdict.cause !== 'kept' || facts.retryIgnored)) {
+      const change = changeOf(facts, path, verdict);
+      changes.push(referents.length === 0 ? change : { ...change, referents });
+    } else {
+      if (!verdict.inSync) {
+        const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
+        notApplied.set(path, isSecret ? undefined : (observedAt(facts, path) as Json | undefined));
+      } else if (!verdict.verified) unverified.push(path);
+      if (!isComplete(desired)) open.push(path);
+      else {
+        settled.set(path, desired);
+        if (!verdict.inSync) continue;
+        if (verdict.because === 'ignored') foreign.add(path);
+        if (verdict.because === 'first look') unclear.push(path);
+      }
+    }
+  }
+  const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
+  return { changes, notApplied, unclear, unverified, settled, foreign, open, released: released.sort() };
+}
+
+/** Without a fresh look, what the platform showed after the last apply stands for what it shows. */
+function observedAt({ kind, record, entry }: Comparing, path: LeafPath): unknown {
+  if (record !== undefined) return shownAt(kind, record, path);
+  return plainOf(baselineOf(entry, path));
+}
+
+function changeOf(facts: Comparing, path: LeafPath, verdict: Verdict & { inSync: false }): PlannedChange {
+  const { kind, entry, fingerprints } = facts;
+  const desired = facts.leaves.get(path) as Value;
+  const rule = ruleOf(kind, path);
+  const recorded = recordedOf(entry, path);
+  const common = {
+    path,
+    cause: verdict.cause === 'kept' ? ('manifest' as const) : verdict.cause,
+    verified: verdict.verified && facts.record !== undefined,
+    ...(verdict.cause === 'kept' && { not_applied: true as const }),
+    ...(rule.manual && { manual: true as const }),
+  };
+  if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {
+    const before = fingerprintIn(recorded);
+    const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
+    return {
+      ...common,
+      sensitive: true,
+      fingerprints: { ...(before !== undefined && { before }), ...(after !== undefined && { after }) },
+    };
+  }
+  const shown = [observedAt(facts, path), valueAt(facts.published?.record, path), plainOf(recorded)].find(
+    (value) => value !== undefined,
+  );
+  return {
+    ...common,
+    sensitive: false,
+    ...(shown !== undefined && { before: shown as Json }),
+    after: afterOf(desired),
+  };
+}
+
+/** A create shows every leaf that it sends, and those that a person must set afterwards. */
+export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprints): PlannedChange[] {
+  return [...leaves.keys()].sort().map((path) => {
+    const desired = leaves.get(path) as Value;
+    const rule = ruleOf(kind, path);
+    const common = {
+      path,
+      cause: 'manifest' as const,
+      verified: true,
+      // A new record has nothing there yet, so that null needs nobody.
+      ...(rule.notAtCreate && desired !== null && { manual: true as const }),
+    };
+    if (!isTainted(desired) && !rule.writeOnly)
+      return { ...common, sensitive: false, after: afterOf(desired) };
+    const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
+    return { ...common, sensitive: true, ...(after !== undefined && { fingerprints: { after } }) };
+  });
+}
+
+/** The value as a plan shows it: an id that does not exist yet is named for what it will be. */
+export function afterOf(value: Value): Json {
+  if (value instanceof Reference) return { unknown_until_apply: value.address };
+  if (isSpecial(value)) return '(known after apply)';
+  if (Array.isArray(value)) return value.map(afterOf);
+  if (!isObject(value)) return value as Json;
+  const shown: Record<string, Json> = {};
+  for (const key of Object.keys(value)) setOwn(shown, key, afterOf(value[key] as Value));
+  return shown;
+}
+
+/**
+ * The fingerprint of a masked value; for one that holds more than a secret, a digest of all of it, so that a change beside
+ * the secret shows as well. As slow to guess as the fingerprints in it.
+ */
+function fingerprintIn(masked: Json | undefined): string | undefined {
+  if (masked === undefined || !isMasked(masked)) return undefined;
+  if (isFingerprint(masked)) return masked.$fingerprint;
+  return createHash('sha256').update(canonicalJson(masked)).digest('base64url');
+}

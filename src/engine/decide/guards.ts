@@ -1,0 +1,80 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { Guards } from '../../project/project.ts';
+import type { Observed } from '../observe/observe.ts';
+import type { PlanDocument, PlannedResource } from '../plan/plan-document.ts';
+
+export interface Guarding {
+  readonly guards: Guards;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly observed: Observed;
+  /** Resources in the state. */
+  readonly managed: number;
+  /** Whether the state has the resource: what is only now adopted is no change of what is managed. */
+  isManaged(resource: PlannedResource): boolean;
+}
+
+/** The guards that an apply of these resources would trip, each with what would happen and the flag that lifts it. */
+export function trippedGuards(planned: readonly PlannedResource[], facts: Guarding): PlanDocument['guards'] {
+  return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
+}
+
+function* largeChange(
+  planned: readonly PlannedResource[],
+  { guards, managed, isManaged }: Guarding,
+): Generator<PlanDocument['guards'][number]> {
+  if (managed < guards.minResources) return;
+  const changed = planned.filter(
+    (each) =>
+      each.recreates !== undefined ||
+      ((each.action === 'update' || each.action === 'replace' || each.action === 'forget') &&
+        isManaged(each)),
+  ).length;
+  if (changed * 100 <= guards.maxChangedPercent * managed) return;
+  yield {
+    flag: '--allow-large-change',
+    message: `${changed} of ${managed} managed resources would change, more than the ${guards.maxChangedPercent} % that guards.max_changed_percent allows`,
+  };
+}
+
+function* ownerChanges(
+  planned: readonly PlannedResource[],
+  { kinds, observed }: Guarding,
+): Generator<PlanDocument['guards'][number]> {
+  for (const { address, kind, action, changes } of planned) {
+    const field = kinds.get(kind)?.ownership?.field;
+    if (field === undefined || observed.lists.has(kind) || action !== 'update') continue;
+    if (!changes.some(({ path }) => path === field)) continue;
+    yield {
+      flag: '--allow-owner-change',
+      message: `${address} may be an owner of the workspace, and its ${field} would change: without a refresh nobody looked`,
+    };
+  }
+  for (const [name, records] of observed.lists) {
+    const ownership = kinds.get(name)?.ownership;
+    if (ownership === undefined) continue;
+    const { field, isOwner } = ownership;
+    const updates = new Map(
+      planned
+        .filter(({ kind, action }) => kind === name && action === 'update')
+        .map((each) => [each.id, each]),
+    );
+    const changeOf = (record: ShownRecord) =>
+      updates.get(record.id)?.changes.find(({ path }) => path === field);
+    // A value that is secret may be any: it counts as one that owns nothing.
+    const newValue = (record: ShownRecord) => {
+      const change = changeOf(record);
+      return change === undefined ? undefined : (change.after ?? null);
+    };
+    const owners = records.filter((record) => isOwner(record)).sort((a, b) => (a.id < b.id ? -1 : 1));
+    for (const owner of owners) {
+      if (changeOf(owner) === undefined) continue;
+      yield {
+        flag: '--allow-owner-change',
+        message: `${updates.get(owner.id)?.address} is an owner of the workspace, and its ${field} would change`,
+      };
+    }
+    if (owners.length > 0 && !records.some((record) => isOwner(record, newValue(record)))) {
+      yield { flag: '--allow-owner-change', message: 'the workspace would be left without an owner' };
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { Resource } from '../../manifests/resource.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { type Reference, references } from '../../values/value.ts';
+import type { Observed } from '../observe/observe.ts';
+
+/** The id of a record that is referred to by its name on the platform; undefined where there is none. */
+export function lookUp(reference: Reference, lookups: Observed['lookups']): string | undefined {
+  return lookups.get(reference.kind)?.get(reference.target)?.[0];
+}
+
+/** @throws UserError where a name that a manifest refers to belongs to several records. */
+export function refuseDoubledNames(resources: readonly Resource[], lookups: Observed['lookups']): void {
+  const problems = new Set<string>();
+  for (const { spec, source, address } of resources) {
+    for (const reference of references(spec)) {
+      const ids = lookups.get(reference.kind)?.get(reference.target) ?? [];
+      if (ids.length < 2) continue;
+      problems.add(
+        `${source.file}:${source.line}  ${address} refers to ${reference.address}, but ${ids.length} records have that name: ${ids.join(', ')}`,
+      );
+    }
+  }
+  if (problems.size === 0) return;
+  throw new UserError([...problems].sort().join('\n'), {
+    hint: 'Rename one of them in the dashboard, or put the id itself in the manifest instead of the reference.',
+  });
+}
+
+/** A sentence for a person about a name that nothing on the platform has. */
+export function missingSentence(step: string, reference: Reference, lookups: Observed['lookups']): string {
+  return `${step.replace(/\.$/, '')}${didYouMean(reference.target, lookups.get(reference.kind)?.keys() ?? []) || '.'}`;
+}

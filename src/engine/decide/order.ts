@@ -1,0 +1,39 @@
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { references } from '../../values/value.ts';
+
+/** The declared resources that a resource refers to, in code-unit order. */
+export function dependenciesOf(resource: Resource, declared: ReadonlySet<Address>): Address[] {
+  const found = new Set<Address>();
+  for (const reference of references(resource.spec)) {
+    if (declared.has(reference.address) && reference.address !== resource.address)
+      found.add(reference.address);
+  }
+  return [...found].sort();
+}
+
+/** The resources, each after everything that it refers to; among equals by address. Manifests hold no circle. */
+export function inDependencyOrder(
+  resources: readonly Resource[],
+  dependencies: ReadonlyMap<Address, readonly Address[]>,
+): Resource[] {
+  const byAddress = new Map(resources.map((resource) => [resource.address, resource]));
+  const ordered: Resource[] = [];
+  const placed = new Set<Address>();
+  for (const start of [...byAddress.keys()].sort()) {
+    const stack = [start];
+    while (stack.length > 0) {
+      const address = stack.at(-1) as Address;
+      const open = (dependencies.get(address) ?? []).filter(
+        (each) => byAddress.has(each) && !placed.has(each),
+      );
+      if (open.length > 0 && !placed.has(address)) stack.push(...open.reverse());
+      else {
+        stack.pop();
+        const resource = byAddress.get(address);
+        if (resource !== undefined && !placed.has(address)) ordered.push(resource);
+        placed.add(address);
+      }
+    }
+  }
+  return ordered;
+}

@@ -1,0 +1,93 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import { type LeafPath, rootOf } from '../../values/path.ts';
+import type { PlannedResource } from '../plan/plan-document.ts';
+import { sameValue } from './compare.ts';
+import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import { baselineOf, plainOf, recordedOf } from './memory.ts';
+
+/** What a person must do once the record was written. A record that is not given is one that memory stands in for. */
+export function publishSteps({ publishing }: Kind, record: ShownRecord | undefined, isNew = false): string[] {
+  if (publishing === undefined) return [];
+  const isFirst = isNew || (record !== undefined && publishing.standing(record) === 'never');
+  return [isFirst ? publishing.first : publishing.again];
+}
+
+/** How the draft of a record stands to what is published of it, a clause; none where nothing is to be said. */
+export function publicationNotices(
+  { publishing }: Kind,
+  record: ShownRecord | undefined,
+  { hasStep }: { readonly hasStep: boolean },
+): string[] {
+  const standing = record === undefined ? undefined : publishing?.standing(record);
+  if (standing === 'never')
+    return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
+  if (standing === 'edited')
+    return [
+      hasStep ? 'edited since its publication' : 'edited since its publication: publish it in the dashboard',
+    ];
+  return [];
+}
+
+export interface Draft {
+  readonly record: ShownRecord;
+  /** What is remembered of fields that the record does not show. */
+  readonly entry: ResourceEntry | undefined;
+}
+
+/** The fields that publishing the draft would change, as far as anybody knows them. */
+export function unpublishedFields(kind: Kind, { record, entry }: Draft, version: ShownRecord): LeafPath[] {
+  const isKnown = (path: LeafPath): boolean => !ruleOf(kind, path).writeOnly;
+  return Object.keys(kind.spec.shape)
+    .filter((root) => version[root] !== undefined)
+    .flatMap((root) => (isConfigObject(kind, root) ? fieldsOf(kind, root) : [root]))
+    .filter(isKnown)
+    .filter((path) => {
+      const isShown = record[rootOf(path)] !== undefined;
+      const remembered = baselineOf(entry, path) ?? recordedOf(entry, path);
+      const draft = isShown ? (shownAt(kind, record, path) ?? null) : plainOf(remembered);
+      if (draft === undefined) return false;
+      return !sameValue(ruleOf(kind, path), draft, shownAt(kind, version, path) ?? null);
+    });
+}
+
+export interface Compared {
+  readonly unpublished: readonly LeafPath[];
+  readonly version: ShownRecord;
+}
+
+/** The planned resource with what publishing its draft as it is now would change. */
+export function withGap(planned: PlannedResource, { unpublished }: Compared): PlannedResource {
+  const { notices: _, ...rest } = planned;
+  if (unpublished.length === 0) return rest;
+  return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };
+}
+
+/** An update with what publishing its draft afterwards would change besides; without that step where nothing would. */
+export function withGapAfter(
+  planned: PlannedResource,
+  kind: Kind,
+  { unpublished, version }: Compared,
+): PlannedResource {
+  const { notices: _, steps = [], ...rest } = planned;
+  const changed = new Set(planned.changes.map(({ path }) => path));
+  const also = unpublished.filter((path) => !changed.has(path));
+  const isPublished = planned.changes.every(
+    ({ path, after, sensitive }) =>
+      !sensitive && after !== undefined && sameValue(ruleOf(kind, path), after, shownAt(kind, version, path)),
+  );
+  const left =
+    isPublished && also.length === 0 ? steps.filter((step) => step !== kind.publishing?.again) : steps;
+  return {
+    ...rest,
+    ...(left.length > 0 && { steps: left }),
+    ...(also.length > 0 && { notices: [`publishing it also changes ${listed(also)}`] }),
+  };
+}
+
+const MOST_NAMED = 5;
+
+function listed(paths: readonly LeafPath[]): string {
+  const more = paths.length - MOST_NAMED;
+  return more <= 1 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more fields`;
+}

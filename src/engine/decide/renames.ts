@@ -1,0 +1,133 @@
+import { type Address, kindOf } from '../../manifests/resource.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import { isMasked } from '../../state/fingerprint.ts';
+import { canonicalJson, isObject, type Json } from '../../values/json.ts';
+import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
+
+/** A value that so many of the records to be forgotten have tells nothing. */
+const MOST_SHARING = 8;
+/** Characters of a text that are compared word by word. */
+const MOST_READ = 10_000;
+/** Characters of a value that count at most: one long text must not outweigh everything else. */
+const MOST_COUNTED = 200;
+/** Records that a new one is compared with at most: those with the most values in common. */
+const MOST_COMPARED = 3;
+/** The share of two specs, by characters, that must be the same. */
+const NEARLY = 0.75;
+
+interface Forgotten {
+  readonly address: Address;
+  readonly recorded: ResourceEntry['recorded'];
+}
+
+interface Pair {
+  readonly created: Address;
+  readonly forgotten: Address;
+  readonly share: number;
+}
+
+/**
+ * Points out each create that looks like something the same plan forgets, under another name. Only records that have a value in
+ * common which few others have are compared, so that the cost grows with their number and not with its square.
+ */
+export function renameWarnings(
+  planned: readonly PlannedResource[],
+  entries: ReadonlyMap<Address, ResourceEntry>,
+): PlanWarning[] {
+  const created = planned.filter(({ action, recreates }) => action === 'create' && recreates === undefined);
+  const forgotten = planned.flatMap(({ action, address }): Forgotten[] => {
+    const entry = action === 'forget' ? entries.get(address) : undefined;
+    return entry === undefined ? [] : [{ address, recorded: entry.recorded }];
+  });
+  if (created.length === 0 || forgotten.length === 0) return [];
+  const byValue = indexOf(forgotten);
+  const pairs = created
+    .flatMap((each) => likeliest(each, byValue))
+    .sort((a, b) => b.share - a.share || (a.created < b.created ? -1 : 1));
+  const taken = new Set<Address>();
+  return pairs.flatMap(({ created: address, forgotten: old }): PlanWarning[] => {
+    if (taken.has(old)) return [];
+    taken.add(old);
+    const name = old.slice(old.indexOf('/') + 1);
+    const id = entries.get(old)?.id;
+    const message = `This looks like ${old} renamed. To keep its record ${id}, add to metadata: previous_names: [${name}]`;
+    return [{ address, message }];
+  });
+}
+
+function indexOf(forgotten: readonly Forgotten[]): ReadonlyMap<string, readonly Forgotten[]> {
+  const byValue = new Map<string, Forgotten[]>();
+  for (const each of forgotten) {
+    for (const [path, value] of Object.entries(each.recorded)) {
+      const key = keyOf(kindOf(each.address), path, value);
+      const sharing = byValue.get(key);
+      if (sharing === undefined) byValue.set(key, [each]);
+      else if (sharing.length <= MOST_SHARING) sharing.push(each);
+    }
+  }
+  return byValue;
+}
+
+/** The record that the new one is most like; none where two are so alike that nobody could tell. */
+function likeliest(
+  { address, kind, desired = {} }: PlannedResource,
+  byValue: ReadonlyMap<string, readonly Forgotten[]>,
+): Pair[] {
+  const candidates = new Map<Forgotten, number>();
+  for (const [path, value] of Object.entries(desired)) {
+    const sharing = byValue.get(keyOf(kind, path, value)) ?? [];
+    if (sharing.length > MOST_SHARING) continue;
+    for (const each of sharing) candidates.set(each, (candidates.get(each) ?? 0) + 1);
+  }
+  const [best, second] = [...candidates]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, MOST_COMPARED)
+    .map(([each]) => ({
+      created: address,
+      forgotten: each.address,
+      share: shareOf(desired, each.recorded),
+    }))
+    .sort((a, b) => b.share - a.share);
+  if (best === undefined || best.share < NEARLY || best.share === second?.share) return [];
+  return [best];
+}
+
+function shareOf(desired: Readonly<Record<string, Json>>, recorded: Readonly<Record<string, Json>>): number {
+  let all = 0;
+  let same = 0;
+  for (const path of new Set([...Object.keys(desired), ...Object.keys(recorded)])) {
+    const [a, b] = [desired[path], recorded[path]];
+    // A secret is a name here and a fingerprint there.
+    if (isSecret(a) || isSecret(b)) continue;
+    const weight = Math.max(weightOf(a), weightOf(b));
+    all += weight;
+    if (a !== undefined && b !== undefined) same += weight * likeness(a, b);
+  }
+  return all === 0 ? 0 : same / all;
+}
+
+function likeness(a: Json, b: Json): number {
+  if (typeof a !== 'string' || typeof b !== 'string') return canonicalJson(a) === canonicalJson(b) ? 1 : 0;
+  if (a === b) return 1;
+  const [words, others] = [wordsOf(a), wordsOf(b)];
+  let shared = 0;
+  for (const word of words) if (others.has(word)) shared += 1;
+  return shared / Math.max(words.size, others.size, 1);
+}
+
+function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.slice(0, MOST_READ).split(/\s+/));
+}
+
+function weightOf(value: Json | undefined): number {
+  if (value === undefined) return 0;
+  return Math.min(MOST_COUNTED, typeof value === 'string' ? value.length + 2 : canonicalJson(value).length);
+}
+
+function isSecret(value: Json | undefined): boolean {
+  return value !== undefined && (isMasked(value) || (isObject(value) && '$secret' in value));
+}
+
+function keyOf(kind: string, path: string, value: Json): string {
+  return `${kind} ${path} ${canonicalJson(value)}`;
+}

@@ -1,0 +1,86 @@
+import picomatch from 'picomatch';
+import { type Address, isGlob, type Resource } from '../../manifests/resource.ts';
+import { didYouMean } from '../../problems/suggest.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { State } from '../../state/state.ts';
+import { dependenciesOf } from './order.ts';
+
+/** What a person narrowed a run to; with neither, it is about everything. */
+export interface Selection {
+  readonly targets: readonly Address[];
+  /** Labels that a resource must have, all of them. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** True: the targets by themselves, and nothing that they refer to. */
+  readonly alone?: boolean;
+}
+
+/**
+ * The addresses that a run is about: those selected, with everything that they refer to unless they are meant alone; undefined for all. A target may be a glob, or a
+ * name that a resource had before. What the state knows and no manifest declares has no labels: only a target reaches it.
+ * @throws UserError for a target that neither the manifests nor the state know, and for labels that nothing has.
+ */
+export function scopeOf(
+  { targets, labels, alone = false }: Selection,
+  { resources, state }: { readonly resources: readonly Resource[]; readonly state: State },
+): ReadonlySet<Address> | undefined {
+  const wanted = Object.entries(labels);
+  if (targets.length === 0 && wanted.length === 0) return undefined;
+  const declared = new Map(resources.map((resource) => [resource.address, resource]));
+  const known = new Set([...declared.keys(), ...state.resources.keys(), ...state.pending.keys()]);
+  const named = targets.flatMap((target) => (isGlob(target) ? matching(target, known) : [target]));
+  refuseUnknown(named, { known, option: '--target' });
+
+  const hasLabels = (resource: Resource): boolean =>
+    wanted.every(([key, value]) => Object.hasOwn(resource.labels, key) && resource.labels[key] === value);
+  const labelled = wanted.length === 0 ? [] : resources.filter(hasLabels).map(({ address }) => address);
+  if (wanted.length > 0 && labelled.length === 0) {
+    const selector = wanted.map(([key, value]) => `${key}=${value}`).join(',');
+    throw new UserError(`no manifest has the labels ${selector}`, {
+      hint: 'Labels are written under metadata.labels.',
+    });
+  }
+
+  const addresses = new Set(declared.keys());
+  const scope = new Set<Address>();
+  const renamed = new Map<Address, Address>();
+  for (const { kind, address, previousNames } of resources) {
+    for (const name of previousNames) renamed.set(`${kind}/${name}`, address);
+  }
+  const current = named.map((target) => (declared.has(target) ? target : (renamed.get(target) ?? target)));
+  const open = [...current, ...labelled];
+  for (const address of open) {
+    if (scope.has(address)) continue;
+    scope.add(address);
+    const resource = declared.get(address);
+    if (resource !== undefined && !alone) open.push(...dependenciesOf(resource, addresses));
+  }
+  return scope;
+}
+
+/** @throws UserError for a glob that matches nothing. */
+function matching(glob: string, known: ReadonlySet<Address>): Address[] {
+  const matches = picomatch(glob, { dot: true });
+  const found = [...known].filter((address) => matches(address));
+  if (found.length > 0) return found;
+  throw new UserError(`--target ${glob} matches no resource`, {
+    hint: 'A glob is of addresses, Kind/name: Agent/support-* or PhoneNumber/*.',
+    exitCode: ExitCode.usage,
+  });
+}
+
+/** @throws UserError for an address that is not known, with the nearest that is. */
+export function refuseUnknown(
+  addresses: Iterable<Address>,
+  { known, option }: { readonly known: ReadonlySet<Address>; readonly option?: string | undefined },
+): void {
+  for (const address of addresses) {
+    if (known.has(address)) continue;
+    throw new UserError(
+      `${option === undefined ? '' : `${option} `}${address}: there is no such resource${didYouMean(address, known)}`,
+      {
+        hint: 'An address is Kind/name, as plan and `voxform state list` show it.',
+        exitCode: ExitCode.usage,
+      },
+    );
+  }
+}

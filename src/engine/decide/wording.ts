@@ -1,0 +1,127 @@
+import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import type { Json, JsonObject } from '../../values/json.ts';
+import { type LeafPath, rootOf } from '../../values/path.ts';
+import { Reference } from '../../values/value.ts';
+import type { PlannedChange } from '../plan/plan-document.ts';
+import { type Facts, plainLeaves } from './decision.ts';
+import type { Differences } from './differences.ts';
+import { fieldsOf, leavesOf, ruleOf, shownAt } from './field-rules.ts';
+
+export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
+  if (!adopting && changes.every((change) => change.not_applied))
+    return 'sent again: the platform kept its own value the last time';
+  const referents = referentsClause(changes);
+  const others = changes.filter((change) => change.referents === undefined);
+  if (referents !== undefined)
+    return [referents, ...(others.length === 0 ? [] : [updateReason(others, adopting)])].join('; ');
+  const causes = new Set(changes.map((change) => change.cause));
+  if (adopting) return 'an existing record is taken under management and brought in line';
+  if (causes.has('both'))
+    return "the manifest changed, and so did the platform: someone else's change is overwritten";
+  if (causes.size === 2) return 'the manifest changed, and other fields drifted';
+  return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
+}
+
+/** Says what moved where neither the manifest nor the record itself did; undefined where nothing of the kind. */
+export function referentsClause(changes: readonly PlannedChange[]): string | undefined {
+  const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
+  if (addresses.length === 0) return undefined;
+  const have = addresses.length === 1 ? 'has a new record' : 'have new records';
+  return `${addresses.join(', ')}, which it refers to, ${have}`;
+}
+
+/** What a person must do in the dashboard, a sentence for each change. */
+export function manualSteps(
+  { kind, leaves, binding, gone }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone'>,
+  changes: readonly PlannedChange[],
+  record: ShownRecord | undefined,
+): string[] {
+  if (changes.length === 0) return [];
+  const named = leavesOf(kind, binding.resource.spec);
+  const known = { ...(record as JsonObject | undefined), ...plainLeaves(leaves) };
+  return changes.map(({ path, before, after }) => {
+    const wanted = named.get(path);
+    if (wanted instanceof Reference && gone.has(wanted.address))
+      return `${path} waits for ${wanted.address}, whose record is missing.`;
+    const spoken = wanted instanceof Reference ? spokenReference(wanted, after) : spokenValue(after);
+    return (
+      kind.changeByHand?.({ path, record: known, before, after: spoken }) ??
+      `In the dashboard, set ${path} to ${spoken}.`
+    );
+  });
+}
+
+function spokenReference({ address }: Reference, id: Json | undefined): string {
+  return typeof id === 'string' ? `${address} (${id})` : address;
+}
+
+function spokenValue(value: Json | undefined): string {
+  return value === undefined ? '(secret)' : JSON.stringify(value);
+}
+
+/** What nobody saw right after it was sent, and is another value by now. */
+export function unclearWarnings(paths: readonly LeafPath[]): string[] {
+  return paths.map(
+    (path) =>
+      `Cannot tell whether the platform or somebody else changed ${path}: it could not be read right after the last apply.`,
+  );
+}
+
+export const AHEAD_WARNING =
+  'Hidden fields were compared with the latest published version, and the record changed after it: they may differ.';
+
+export interface Updating {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+  readonly roots: ReadonlySet<string>;
+}
+
+export function updateWarnings({
+  facts,
+  record,
+  published,
+  differences,
+  adopting,
+  roots,
+}: Updating): string[] {
+  const warnings = releaseWarnings(facts.kind, record, differences);
+  if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
+  const standIn = published?.ahead === false ? published.record : undefined;
+  const released = new Set(differences.released);
+  for (const root of roots) {
+    const base = { [root]: record?.[root] ?? standIn?.[root] };
+    const unseen = fieldsOf(facts.kind, root).filter(
+      (path) =>
+        !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
+    );
+    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, root, unseen));
+  }
+  return warnings;
+}
+
+const MOST_NAMED = 3;
+
+/** Names the secrets, which nobody could restore, and a few others: fewer different sentences for many resources. */
+function resendWarning(kind: Kind, root: string, unseen: readonly LeafPath[]): string {
+  const secrets = unseen.filter((path) => ruleOf(kind, path).writeOnly);
+  const others = unseen.filter((path) => !secrets.includes(path));
+  const named = [...secrets, ...others.slice(0, MOST_NAMED)];
+  const last = named.length < unseen.length ? 'others' : named.pop();
+  const names = [named.join(', '), last].filter(Boolean).join(' and ');
+  return `This resends all of ${root}: ${names} may be erased if set only in the dashboard.`;
+}
+
+export function releaseWarnings(
+  kind: Kind,
+  record: ShownRecord | undefined,
+  { released }: Differences,
+): string[] {
+  const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
+  return hidden.map(
+    (path) =>
+      `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
+  );
+}

@@ -1,0 +1,84 @@
+import type { Address } from '../../manifests/resource.ts';
+import { isPlain } from '../../values/value.ts';
+import type { Binding } from '../decide/bind.ts';
+import { decide } from '../decide/decide.ts';
+import { ownFacts } from '../decide/decide-all.ts';
+import type { Decision } from '../decide/decision.ts';
+import { leavesOf } from '../decide/field-rules.ts';
+import { remembersSecret } from '../decide/memory.ts';
+import { kindNamed } from '../kind-named.ts';
+import type { Observation } from './read.ts';
+
+type Known = Parameters<typeof ownFacts>[1];
+
+interface Seen {
+  readonly binding: Binding;
+  readonly observation: Observation;
+}
+
+/**
+ * Decides, while other records are awaited, what depends on one record and its manifest alone: most of a plan in which little changes.
+ * What it decides is what `decideAll` would.
+ */
+export class DecidingAhead {
+  readonly #decisions = new Map<Address, Decision>();
+  readonly #known: Known;
+  #seen: Seen[] = [];
+
+  constructor(known: Known) {
+    this.#known = known;
+  }
+
+  /** What was decided so far. */
+  get decisions(): ReadonlyMap<Address, Decision> {
+    return this.#decisions;
+  }
+
+  take(binding: Binding, observation: Observation): void {
+    if (!this.#isAlone(binding, observation)) return;
+    this.#seen.push({ binding, observation });
+    // Answers that came together first make room for as many requests, which are sent in the next turn.
+    if (this.#seen.length === 1) setImmediate(() => setImmediate(() => this.decide()));
+  }
+
+  /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */
+  decide(): void {
+    for (const { binding, observation } of this.#seen.splice(0)) {
+      const own = ownFacts(binding, this.#known);
+      const facts = {
+        ...own,
+        observation,
+        leaves: leavesOf(own.kind, binding.resource.spec),
+        missing: [],
+        missingRecords: new Map<string, Address>(),
+        owners: new Map<string, Address>(),
+        gone: new Set<never>(),
+        namesakes: [],
+        namesakeHolder: undefined,
+        contender: undefined,
+        holder: undefined,
+        candidates: [],
+        returned: [],
+      };
+      try {
+        this.#decisions.set(binding.resource.address, decide(facts));
+      } catch {
+        // There the run ends in good order.
+      }
+    }
+  }
+
+  /** True where neither another resource, nor a list, nor a secret has a say. */
+  #isAlone({ resource, entry, previousAddress, pending }: Binding, observation: Observation): boolean {
+    return (
+      observation.status === 'shown' &&
+      entry?.id === observation.record.id &&
+      previousAddress === undefined &&
+      pending === undefined &&
+      kindNamed(this.#known.kinds, resource.kind).naturalKey === undefined &&
+      kindNamed(this.#known.kinds, resource.kind).alwaysSent === undefined &&
+      isPlain(resource.spec) &&
+      !remembersSecret(entry)
+    );
+  }
+}

@@ -1,0 +1,158 @@
+import type { Kind, Lookup, ShownRecord } from '../../kinds/kind.ts';
+import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import { Counter, collect, getRecord, type Observation, type ObserveOptions } from './read.ts';
+import { sharingTexts, takeTextsOf } from './share-texts.ts';
+
+export interface ReadAheadOptions
+  extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
+  now(): Date;
+}
+
+/** What gives a read its result; undefined where it failed too early for its failure to be kept. */
+type Begun<T> = Promise<T | undefined>;
+type LookedUp = Awaited<ReturnType<typeof collectLookup>>;
+
+interface Wanted {
+  readonly kind: Kind;
+  readonly entry: ResourceEntry;
+  begun: Begun<Observation> | undefined;
+}
+
+/**
+ * Reads what a plan of all manifests will read in any case, while they are still being read: records that the state knows, as
+ * their declarations turn up, and beside them the lists of the kinds and names that are used. Each thing is given out once, so
+ * that whoever looks a second time sees the platform anew.
+ */
+export class ReadAhead {
+  /** Nothing was read before. */
+  readonly since: Date;
+  readonly #options: ReadAheadOptions;
+  readonly #records = new Map<string, Wanted>();
+  readonly #lists = new Map<string, Begun<readonly ShownRecord[]>>();
+  readonly #lookups = new Map<string, Begun<LookedUp>>();
+  /** Every list that was begun, also those that were given out. */
+  readonly #listed = new Set<string>();
+  readonly #queue: Wanted[] = [];
+  #next = 0;
+  #running = 0;
+  #keepsFailures = false;
+  #abandoned = false;
+
+  constructor(options: ReadAheadOptions) {
+    this.#options = options;
+    this.since = options.now();
+  }
+
+  /** A manifest declares it with this spec, whose long texts become those of the state. */
+  declared(address: Address, spec?: unknown): void {
+    const known = this.#options.state.resources.get(address);
+    if (known !== undefined) takeTextsOf(known, spec);
+    if (this.#abandoned) return;
+    const kind = this.#options.kinds.get(kindOf(address));
+    if (kind === undefined) return;
+    if (kind.list !== undefined) {
+      this.#list(kind.name, this.#lists, () => collectKind(kind, this.#options));
+      return;
+    }
+    const entry = kind.get === undefined ? undefined : known;
+    if (entry === undefined || this.#records.has(recordKey(kind.name, entry.id))) return;
+    const wanted: Wanted = { kind, entry, begun: undefined };
+    this.#records.set(recordKey(kind.name, entry.id), wanted);
+    this.#queue.push(wanted);
+    this.#begin();
+  }
+
+  /** A manifest refers to a record of that kind. */
+  refersTo(kind: string): void {
+    const lookup = this.#options.lookups.get(kind);
+    if (lookup === undefined) return;
+    this.#list(kind, this.#lookups, () => collectLookup(lookup, this.#options));
+  }
+
+  /**
+   * Everything that the manifests say is known, their secrets too, which are struck out of what the platform says from now on: only
+   * then is a failure kept for whoever asks for the record. What failed before is read again.
+   */
+  manifestsRead(): void {
+    this.#keepsFailures = true;
+  }
+
+  /** The record, if it was to be read; one that has not been begun is begun at once. */
+  record(kind: Kind, id: string): Begun<Observation> | undefined {
+    const key = recordKey(kind.name, id);
+    const wanted = this.#records.get(key);
+    this.#records.delete(key);
+    if (wanted === undefined || (this.#abandoned && wanted.begun === undefined)) return undefined;
+    wanted.begun ??= this.#read(wanted);
+    return wanted.begun;
+  }
+
+  list(kind: string): Begun<readonly ShownRecord[]> | undefined {
+    return taken(this.#lists, kind);
+  }
+
+  lookup(name: string): Begun<LookedUp> | undefined {
+    return taken(this.#lookups, name);
+  }
+
+  #begin(): void {
+    while (!this.#abandoned && this.#running < this.#options.concurrency) {
+      const wanted = this.#queue[this.#next];
+      if (wanted === undefined) return;
+      this.#next += 1;
+      if (wanted.begun !== undefined) continue;
+      this.#running += 1;
+      wanted.begun = this.#read(wanted).finally(() => {
+        this.#running -= 1;
+        this.#begin();
+      });
+      ignoreFailure(wanted.begun);
+    }
+  }
+
+  #read({ kind, entry }: Wanted): Begun<Observation> {
+    const reading = getRecord(kind, { ...this.#options, id: entry.id });
+    return this.#guarded(reading.then((seen) => sharingTexts(seen, entry)));
+  }
+
+  #list<T>(name: string, lists: Map<string, Begun<T>>, read: () => Promise<T>): void {
+    if (this.#abandoned || this.#listed.has(name)) return;
+    this.#listed.add(name);
+    lists.set(name, this.#guarded(read()));
+  }
+
+  #guarded<T>(reading: Promise<T>): Begun<T> {
+    const guarded = reading.catch((error: unknown): undefined => {
+      // A platform that fails is not asked for more than it is asked for again in any case.
+      this.#abandoned = true;
+      if (this.#keepsFailures) throw error;
+    });
+    ignoreFailure(guarded);
+    return guarded;
+  }
+}
+
+/** Nobody may ask for it any more. */
+function ignoreFailure(promise: Promise<unknown>): void {
+  promise.catch(() => undefined);
+}
+
+function taken<T>(begun: Map<string, T>, name: string): T | undefined {
+  const found = begun.get(name);
+  begun.delete(name);
+  return found;
+}
+
+type Listing = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
+
+function collectKind(kind: Kind, { client, workspaceId }: Listing): Promise<ShownRecord[]> {
+  const list = kind.list;
+  if (list === undefined) return Promise.resolve([]);
+  return collect(() => list(client), { workspaceId, progress: new Counter(undefined) });
+}
+
+function collectLookup(lookup: Lookup, { client, workspaceId }: Listing) {
+  const progress = new Counter(undefined);
+  return collect(() => lookup.list(client), { workspaceId, progress });
+}

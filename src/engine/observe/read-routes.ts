@@ -1,0 +1,55 @@
+import type { ShownRecord } from '../../kinds/kind.ts';
+import { PlatformError } from '../../platform/errors.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
+import { type RoutingKind, routingKinds } from '../plan/routes.ts';
+import { Counter, collect, type ObserveOptions } from './read.ts';
+
+export interface RoutesRead {
+  readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
+  /** What could not be known, and why. */
+  readonly warnings: readonly PlanWarning[];
+}
+
+/**
+ * Lists the records that may lead to something that the plan changes, and that were not listed for the plan itself. A list
+ * that cannot be read is a warning: the plan is right without it.
+ * @throws whatever ends the run.
+ */
+export async function readRoutes(
+  document: PlanDocument,
+  known: ReadonlyMap<string, readonly ShownRecord[]>,
+  options: ObserveOptions,
+): Promise<RoutesRead> {
+  const lists = new Map(known);
+  const warnings: PlanWarning[] = [];
+  const lacking = routingKinds(document, options.kinds).filter(({ name }) => !lists.has(name));
+  for (const kind of lacking) {
+    if (!options.refresh) {
+      warnings.push(unknown(kind, 'without a refresh they are not read'));
+      continue;
+    }
+    try {
+      lists.set(kind.name, await listed(kind, options));
+    } catch (error) {
+      const failure = error instanceof UserError ? error.cause : error;
+      if (!(failure instanceof PlatformError)) throw error;
+      if (failure.reason === 'aborted') throw error;
+      const { method, path, status } = failure.facts;
+      const how = status === undefined ? failure.reason : `answered ${status}`;
+      warnings.push(unknown(kind, `they could not be read (${method} ${path}: ${how})`));
+    }
+  }
+  return { lists, warnings };
+}
+
+function listed(kind: RoutingKind, { client, workspaceId }: ObserveOptions): Promise<ShownRecord[]> {
+  const list = kind.list;
+  if (list === undefined) return Promise.resolve([]);
+  const collecting = { workspaceId, progress: new Counter(undefined) };
+  return collect(() => list(client), collecting);
+}
+
+function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
+  return { address: null, message: `which ${noun}s lead to what changes is not known: ${why}` };
+}

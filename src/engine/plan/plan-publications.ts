@@ -1,0 +1,47 @@
+import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { PlatformError } from '../../platform/errors.ts';
+import { unpublishedFields, withGap, withGapAfter } from '../decide/publication.ts';
+import { kindNamed } from '../kind-named.ts';
+import { eachConcurrently, type ObserveOptions } from '../observe/read.ts';
+import type { Plan } from './plan.ts';
+import type { PlannedResource } from './plan-document.ts';
+
+/**
+ * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
+ * each of them. A version that cannot be read leaves what the plan says.
+ * @param which `changes` for those that the plan updates, `all` for all that were looked at.
+ */
+export async function planWithPublications(
+  plan: Plan,
+  which: 'changes' | 'all',
+  options: ObserveOptions,
+): Promise<Plan> {
+  const compared = new Map<string, PlannedResource>();
+  const wanted = plan.document.resources.filter(({ action }) => which === 'all' || action === 'update');
+  await eachConcurrently(wanted, options.concurrency, async (planned) => {
+    const kind = kindNamed(options.kinds, planned.kind);
+    const seen = plan.observed.records.get(planned.address);
+    if (seen?.status !== 'shown' || kind.publishing?.standing(seen.record) !== 'edited') return;
+    const { record } = seen;
+    const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
+    if (version === undefined) return;
+    const entry = options.state.resources.get(planned.previous_address ?? planned.address);
+    const unpublished = unpublishedFields(kind, { record, entry }, version);
+    const gap = { unpublished, version };
+    compared.set(planned.address, which === 'all' ? withGap(planned, gap) : withGapAfter(planned, kind, gap));
+  });
+  if (compared.size === 0) return plan;
+  const resources = plan.document.resources.map((each) => compared.get(each.address) ?? each);
+  return { ...plan, document: { ...plan.document, resources } };
+}
+
+async function latest(
+  read: () => Promise<PublishedRecord | undefined> | undefined,
+): Promise<ShownRecord | undefined> {
+  try {
+    return (await read())?.record;
+  } catch (error) {
+    if (error instanceof PlatformError && error.reason !== 'aborted') return undefined;
+    throw error;
+  }
+}

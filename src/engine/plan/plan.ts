@@ -1,0 +1,178 @@
+import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { compareText } from '../../problems/compare-text.ts';
+import type { Guards } from '../../project/project.ts';
+import type { Orphan, ResourceEntry } from '../../state/document.ts';
+import { Secret, specials } from '../../values/value.ts';
+import { type Deciding, decideAll } from '../decide/decide-all.ts';
+import { trippedGuards } from '../decide/guards.ts';
+import { refuseDoubledNames } from '../decide/lookups.ts';
+import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
+import { renameWarnings } from '../decide/renames.ts';
+import type { Observed } from '../observe/observe.ts';
+import {
+  type Action,
+  actions,
+  PLAN_FORMAT_VERSION,
+  type PlanDocument,
+  type PlannedResource,
+  type PlanWarning,
+} from './plan-document.ts';
+
+export interface PlanInput extends Deciding {
+  readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+  /** Whether recorded records were read. */
+  readonly refreshed: boolean;
+  readonly guards: Guards;
+  readonly version: string;
+}
+
+/** The plan as data, and what an apply needs beside it. */
+export interface Plan {
+  readonly document: PlanDocument;
+  /** State entries of resources that need no write: adoptions and bookkeeping. */
+  readonly settled: ReadonlyMap<Address, ResourceEntry>;
+  readonly observed: Observed;
+}
+
+/**
+ * What an apply would do, and why. A pure function: the same input, in any order, gives the same plan.
+ * @throws UserError when a reference names several records.
+ */
+export function makePlan(input: PlanInput): Plan {
+  const resources = [...input.bindings.values()].map((binding) => binding.resource);
+  refuseDoubledNames(resources, input.observed.lookups);
+  const dependencies = new Map(
+    resources.map((resource) => [resource.address, dependenciesOf(resource, input.declared)]),
+  );
+  const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
+  const planned = [...decisions.values()].map(({ planned }) => ({
+    ...planned,
+    depends_on: [...(dependencies.get(planned.address) ?? [])],
+  }));
+  const leaving = undeclared(input, planned);
+  const releasing = new Map(leaving.toReversed().map((each) => [recordKey(each.kind, each.id ?? ''), each]));
+  const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort(byAddress);
+  const warnings = [...decisions.values()]
+    .flatMap(({ planned, warnings }) =>
+      warnings.map((message): PlanWarning => ({ address: planned.address, message })),
+    )
+    .concat(renameWarnings(all, input.state.resources))
+    .concat(input.observed.returned.map((orphan) => returnedWarning(orphan, input)))
+    .sort((a, b) => compareText(`${a.address} ${a.message}`, `${b.address} ${b.message}`));
+
+  return {
+    document: {
+      format_version: PLAN_FORMAT_VERSION,
+      voxform_version: input.version,
+      workspace: input.workspace.name,
+      workspace_id: input.workspace.id,
+      base_url: input.workspace.baseUrl,
+      state: { lineage: input.state.lineage, serial: input.state.serial, salt: input.state.salt },
+      refreshed: input.refreshed,
+      summary: summaryOf(all),
+      secrets: secretsOf(all, input),
+      resources: all,
+      guards: trippedGuards(all, {
+        guards: input.guards,
+        kinds: input.kinds,
+        observed: input.observed,
+        managed: input.state.resources.size,
+        isManaged: ({ address, previous_address }) =>
+          input.state.resources.has(address) || input.state.resources.has(previous_address ?? address),
+      }),
+      warnings,
+    },
+    settled: new Map(
+      [...decisions].flatMap(([address, { settled }]) => (settled === undefined ? [] : [[address, settled]])),
+    ),
+    observed: input.observed,
+  };
+}
+
+/** A record that passes from an address that leaves to another is released first: else it would end on the orphan list. */
+function afterRelease(
+  planned: PlannedResource,
+  leaving: ReadonlyMap<string, PlannedResource>,
+): PlannedResource {
+  const holder = planned.adopted && planned.id !== null && leaving.get(recordKey(planned.kind, planned.id));
+  if (!holder) return planned;
+  return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
+}
+
+/** What the state knows and no manifest declares: to be forgotten, or a create that is still open. */
+function undeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
+  const taken = new Set(
+    planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]),
+  );
+  const isOpen = (address: Address): boolean =>
+    !input.declared.has(address) && !taken.has(address) && (input.scope?.has(address) ?? true);
+  const base = (address: Address) => ({
+    address,
+    kind: kindOf(address),
+    source: null,
+    changes: [],
+    depends_on: [],
+  });
+  const forgotten = [...input.state.resources].filter(
+    ([address]) => isOpen(address) && !input.state.pending.has(address),
+  );
+  const pending = [...input.state.pending].filter(([address]) => isOpen(address));
+  const flag = input.workspaceFlag ?? '';
+  return [
+    ...forgotten.map(([address, entry]) => ({
+      ...base(address),
+      action: 'forget' as const,
+      id: entry.id,
+      reason: `no manifest declares it any more: ${entry.id} stays on the platform, and goes on the orphan list`,
+    })),
+    ...pending.map(([address, { since }]) => ({
+      ...base(address),
+      action: 'unknown' as const,
+      id: input.state.resources.get(address)?.id ?? null,
+      reason: `a create sent at ${since} had no clear answer, so the record may or may not exist; no manifest declares it any more`,
+      steps: [
+        `If you find it in the dashboard: voxform import ${address} ID${flag}`,
+        `If it is not there: voxform state resolve ${address} --not-created${flag}`,
+      ],
+    })),
+  ];
+}
+
+/** Two records may answer now: the one that was called gone, and what took its place. */
+function returnedWarning(
+  { kind, id, address }: Orphan,
+  { state, workspaceFlag = '' }: PlanInput,
+): PlanWarning {
+  const holder = state.resources.get(address)?.id;
+  const command = `voxform import ${address} ${id}${workspaceFlag}`;
+  const message = `the ${kind} ${id}, which was gone, is on the platform again`;
+  return {
+    address,
+    message:
+      holder === undefined
+        ? `${message}: ${command}`
+        : `${message}. To manage it instead of ${holder}: ${command}`,
+  };
+}
+
+export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {
+  const summary = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
+  for (const { action } of planned) summary[action] += 1;
+  return summary;
+}
+
+function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Record<string, string> {
+  const found = new Map<string, string>();
+  for (const { address, desired } of planned) {
+    const spec = input.bindings.get(address)?.resource.spec;
+    if (desired === undefined || spec === undefined) continue;
+    for (const special of specials(spec)) {
+      if (special instanceof Secret) found.set(special.name, input.fingerprints.of(special.reveal()));
+    }
+  }
+  return Object.fromEntries([...found].sort(([a], [b]) => compareText(a, b)));
+}
+
+function byAddress(a: PlannedResource, b: PlannedResource): number {
+  return compareText(a.address, b.address);
+}

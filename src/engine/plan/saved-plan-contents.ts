@@ -1,0 +1,54 @@
+import type { Kind } from '../../kinds/kind.ts';
+import { checkSpec } from '../../manifests/check-spec.ts';
+import { type Address, parseAddress } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { unflatten } from '../../values/path.ts';
+import { fromForms, Secret, specials, Unset, type Value } from '../../values/value.ts';
+import { kindNamed } from '../kind-named.ts';
+import type { PlanDocument, PlannedResource } from './plan-document.ts';
+
+/**
+ * A digest tells that a plan was damaged, not who made it: this tells what `voxform plan` never writes. No secret is read.
+ * @throws UserError for the first of it.
+ */
+export function refuseOddContents(plan: PlanDocument, kinds: ReadonlyMap<string, Kind>): void {
+  const seen = new Set<Address>();
+  for (const planned of plan.resources) {
+    const kind = kindNamed(kinds, planned.kind);
+    for (const address of [planned.address, planned.previous_address ?? planned.address]) {
+      if (parseAddress(address)?.kind !== kind.name) throw odd(`the address ${JSON.stringify(address)}`);
+    }
+    if (seen.has(planned.address)) throw odd(`${planned.address} twice`);
+    seen.add(planned.address);
+    refuseOddValues(planned, { kind, secrets: plan.secrets });
+  }
+}
+
+interface Known {
+  readonly kind: Kind;
+  /** Fingerprints by name. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets }: Known): void {
+  if (desired === undefined) return;
+  const leaves = Object.entries(desired).map(([path, forms]): [string, Value] => [
+    path,
+    fromForms(forms, (name) => new Secret(name, undefined)),
+  ]);
+  const spec = unflatten(leaves) as Value;
+  for (const special of specials(spec)) {
+    if (special instanceof Unset) throw odd(`a variable without its value in ${address}`);
+    // Without its fingerprint nobody could tell that it is still the one that the plan was made with.
+    if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
+      throw odd(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
+    }
+  }
+  const [problem] = checkSpec(kind, spec, true).problems;
+  if (problem !== undefined)
+    throw odd(`a value that no manifest can have in ${address} (${problem.message})`);
+}
+
+function odd(what: string): UserError {
+  return new UserError(`the plan holds ${what}`, { hint: 'Make a new one: voxform plan --out FILE' });
+}

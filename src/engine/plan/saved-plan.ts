@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { UserError } from '../../problems/user-error.ts';
+import { canonicalJson, isDeeperThan, isObject, type Json } from '../../values/json.ts';
+import { PLAN_FORMAT_VERSION, type PlanDocument, planDocument } from './plan-document.ts';
+
+/** Of a plan: manifests nest their values less than half as deep. */
+const DEEPEST = 250;
+
+/** The plan with a digest of itself, by which a file that was edited or cut short is told. */
+export function sealed(document: PlanDocument): PlanDocument {
+  const { digest: _, ...rest } = document;
+  return { ...rest, digest: digestOfPlan(rest) };
+}
+
+/**
+ * Reads a saved plan back.
+ * @throws UserError, a message of its own for each: not JSON, not a plan, of a newer version, edited.
+ */
+export function parseSavedPlan(
+  text: string,
+  { file, version }: { readonly file: string; readonly version: string },
+): PlanDocument {
+  const hint = 'Make a new one: voxform plan --out FILE';
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (cause) {
+    throw new UserError(`${file} is not a saved plan: it is not JSON`, { hint, cause });
+  }
+  if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
+    throw new UserError(`${file} is not a saved plan`, { hint });
+  }
+  const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
+  if (data.format_version > PLAN_FORMAT_VERSION) {
+    throw new UserError(
+      `${file} is a plan of format ${data.format_version}; this voxform reads format ${PLAN_FORMAT_VERSION}`,
+      { hint: 'Apply it with the version that made it, or plan again with this one.' },
+    );
+  }
+  if (madeBy !== undefined && isNewer(madeBy, version)) {
+    throw new UserError(`${file} was made by voxform ${madeBy}, and this is ${version}`, {
+      hint: 'Apply it with the version that made it, or plan again with this one.',
+    });
+  }
+  if (isDeeperThan(data, DEEPEST)) {
+    throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { hint });
+  }
+  if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
+    throw new UserError(
+      `${file} was edited or damaged after it was made: it is applied as it is or not at all`,
+      {
+        hint,
+      },
+    );
+  }
+  const parsed = planDocument.safeParse(data);
+  if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { hint, cause: parsed.error });
+  return parsed.data;
+}
+
+function digestOfPlan(plan: object): string {
+  const rest: Record<string, unknown> = { ...plan };
+  delete rest.digest;
+  // Through JSON, so that a plan in memory and the same one read from a file give the same text.
+  return createHash('sha256')
+    .update(canonicalJson(JSON.parse(JSON.stringify(rest)) as Json))
+    .digest('base64url');
+}
+
+/** Compares the three numbers of a version; what is no version is not newer. */
+function isNewer(a: string, b: string): boolean {
+  const [left, right] = [numbersOf(a), numbersOf(b)];
+  for (const [index, number] of left.entries()) {
+    const other = right[index] ?? 0;
+    if (number !== other) return number > other;
+  }
+  return false;
+}
+
+function numbersOf(version: string): number[] {
+  const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
+  return match === null ? [] : match.slice(1).map(Number);
+}

@@ -1,0 +1,104 @@
+import { Counter, collect } from '../engine/observe/read.ts';
+import { isDrift } from '../engine/plan/drift.ts';
+import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Kind, Lookup } from '../kinds/kind.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { WantedValue } from '../project/edit-plan.ts';
+import type { State } from '../state/state.ts';
+import type { Json } from '../values/json.ts';
+
+/** Something that somebody changed on the platform and that no manifest can take over. */
+export interface NotAcceptable {
+  readonly address: Address;
+  /** Null where it is about the record as a whole. */
+  readonly path: string | null;
+  /** A clause for a person. */
+  readonly why: string;
+}
+
+export interface Acceptable {
+  readonly wanted: readonly WantedValue[];
+  readonly refused: readonly NotAcceptable[];
+  /** Of those asked for: what is as it was applied. */
+  readonly unmoved: readonly Address[];
+}
+
+/**
+ * What of a drift can go into the manifests: values that the platform shows and that are not secret.
+ * @param addresses those asked for; none for all.
+ */
+export function acceptable(drift: PlanDocument, addresses: readonly Address[]): Acceptable {
+  const asked = new Set(addresses);
+  const isAsked = ({ address, previous_address }: PlannedResource): boolean =>
+    asked.size === 0 || asked.has(address) || asked.has(previous_address ?? '');
+  const drifted = drift.resources.filter((resource) => resource.action !== 'noop' && isAsked(resource));
+  const wanted: WantedValue[] = [];
+  const refused: NotAcceptable[] = [];
+  for (const { address, changes, reason } of drifted) {
+    const moved = changes.filter(isDrift);
+    if (moved.length === 0) refused.push({ address, path: null, why: reason });
+    for (const change of moved) {
+      const why = unacceptable(change);
+      if (why === undefined) wanted.push({ address, path: change.path, value: change.before as Json });
+      else refused.push({ address, path: change.path, why });
+    }
+  }
+  const moved = new Set(drifted.flatMap(({ address, previous_address }) => [address, previous_address]));
+  return { wanted, refused, unmoved: [...asked].filter((address) => !moved.has(address)) };
+}
+
+function unacceptable({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
+  if (referents !== undefined)
+    return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
+  if (sensitive) return 'its value is secret, and a secret does not go into a manifest';
+  if (!verified || before === undefined) return 'the platform does not show it';
+  return undefined;
+}
+
+export interface Referring {
+  readonly state: State;
+  /** The resources that the plan is about, with their ids. */
+  readonly planned: Pick<PlanDocument, 'resources'>;
+  /** Addresses of all manifests. */
+  readonly declared: ReadonlySet<Address>;
+  readonly wanted: readonly WantedValue[];
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  readonly client: PlatformClient;
+  readonly workspaceId: string;
+}
+
+/**
+ * The ids of what a `$ref` can name, by address: declared resources that have a record, and the records of those lookups that a wanted value may hold.
+ * A name that several records have is left out. Reads the lists of these lookups.
+ */
+export async function referableRecords(facts: Referring): Promise<Map<Address, string>> {
+  const records = new Map<Address, string>();
+  for (const [address, { id }] of facts.state.resources) {
+    if (facts.declared.has(address)) records.set(address, id);
+  }
+  for (const { address, id } of facts.planned.resources) {
+    if (id !== null && facts.declared.has(address)) records.set(address, id);
+  }
+  const { client, workspaceId } = facts;
+  for (const lookup of lookupsOf(facts)) {
+    const progress = new Counter(undefined);
+    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
+    for (const [name, named] of Map.groupBy(shown, (record) => record.name)) {
+      const [first, second] = named;
+      if (first !== undefined && second === undefined) records.set(`${lookup.name}/${name}`, first.id);
+    }
+  }
+  return records;
+}
+
+function lookupsOf({ wanted, kinds, lookups }: Referring): Set<Lookup> {
+  const needed = new Set<Lookup>();
+  for (const { address, path } of wanted) {
+    const refersTo = kinds.get(kindOf(address))?.fields[path]?.refersTo;
+    const lookup = refersTo === undefined ? undefined : lookups.get(refersTo);
+    if (lookup !== undefined) needed.add(lookup);
+  }
+  return needed;
+}

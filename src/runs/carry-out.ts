@@ -1,0 +1,81 @@
+import { apply, type LostCreates } from '../engine/apply/apply.ts';
+import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { Planned } from '../engine/reconcile.ts';
+import { kinds } from '../kinds/index.ts';
+import { verifyWorkspace } from '../kinds/workspace-check.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { StateSession } from '../state/session.ts';
+import type { Redactor } from '../values/redactor.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
+import type { RunContext } from './run-context.ts';
+import type { GuardOptions } from './run-options.ts';
+
+export interface CarryingOut {
+  readonly opened: OpenWorkspace;
+  /** Open, and with the state that the plan was made from. */
+  readonly session: StateSession;
+  readonly planned: Planned;
+  readonly onError: 'continue' | 'stop';
+  /** Given where the plan is one part of several. */
+  readonly lostCreates?: LostCreates;
+  /** Told of each resource; errors in it name no secret. */
+  onEvent?(event: ApplyEvent): void;
+}
+
+/** Applies a plan that was approved. What the report says names no secret. */
+export async function carryOut(
+  { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
+  { opened, session, planned, onError, lostCreates, onEvent }: CarryingOut,
+): Promise<ApplyReport> {
+  const { client, concurrency } = planned.observing;
+  const report = await apply({
+    plan: planned.plan,
+    observedAt: planned.observedAt,
+    observing: planned.observing,
+    fingerprints: planned.fingerprints,
+    kinds,
+    client,
+    session,
+    concurrency,
+    onError,
+    ...(lostCreates !== undefined && { lostCreates }),
+    verifyWorkspace: () => verifyWorkspace(client, opened.workspace.workspaceId),
+    stop: interrupts.stop,
+    secret: opened.secretNamed(),
+    now,
+    onEvent: (event) =>
+      onEvent?.(
+        event.type === 'finished' ? { ...event, result: withoutSecrets(event.result, redactor) } : event,
+      ),
+  });
+  const results = new Map(
+    [...report.results].map(([address, result]) => [address, withoutSecrets(result, redactor)]),
+  );
+  return { ...report, results };
+}
+
+/** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
+function withoutSecrets(result: ResourceResult, redactor: Redactor): ResourceResult {
+  if (result.status !== 'failed') return result;
+  const { error, hint } = result;
+  return {
+    ...result,
+    error: redactor.redact(error),
+    ...(hint !== undefined && { hint: redactor.redact(hint) }),
+  };
+}
+
+/** Throws `UserError` where a guard stops the plan and no option lifts it. */
+export function refuseTrippedGuards({ guards }: PlanDocument, options: GuardOptions): void {
+  const lifted = new Set([
+    ...(options.allowLargeChange ? ['--allow-large-change'] : []),
+    ...(options.allowOwnerChange ? ['--allow-owner-change'] : []),
+  ]);
+  const tripped = guards.filter(({ flag }) => !lifted.has(flag));
+  if (tripped.length === 0) return;
+  const flags = [...new Set(tripped.map(({ flag }) => flag))].join(' and ');
+  throw new UserError(`nothing was written: ${tripped.map(({ message }) => message).join('; ')}`, {
+    hint: `If that is what you want, apply with ${flags}: everything in the plan is then carried out.`,
+  });
+}

@@ -1,0 +1,77 @@
+import { lookUp } from '../../engine/decide/lookups.ts';
+import type { PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { Planned } from '../../engine/reconcile.ts';
+import type { ShownRecord } from '../../kinds/kind.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import type { ResourceEntry } from '../../state/document.ts';
+import type { Fingerprints } from '../../state/fingerprint.ts';
+import type { State } from '../../state/state.ts';
+import type { Reference } from '../../values/value.ts';
+
+/** One of two workspaces, as a comparison sees it. */
+export interface Side {
+  readonly name: string;
+  readonly workspaceId: string;
+  readonly baseUrl: string;
+  /** What is declared for it, by address. */
+  readonly members: ReadonlyMap<Address, Member>;
+  readonly salt: string;
+  readonly fingerprints: Fingerprints;
+  /** The id that a reference stands for there; undefined where nothing has that address. */
+  idOf(reference: Reference): string | undefined;
+  /** The address of a record of that kind; undefined for one that nothing there is known to be. */
+  addressOf(kind: string, id: string): Address | undefined;
+}
+
+/** A declared resource in one workspace. */
+export interface Member {
+  readonly resource: Resource;
+  readonly planned: PlannedResource;
+  readonly entry: ResourceEntry | undefined;
+  /** Undefined where the workspace has no such record. */
+  readonly record: ShownRecord | undefined;
+}
+
+export interface Seen {
+  readonly planned: Planned;
+  readonly desired: readonly Resource[];
+  readonly state: State;
+}
+
+/** The side that a plan with all records read shows. */
+export function sideOf({ planned, desired, state }: Seen): Side {
+  const { document, observed } = planned.plan;
+  const actions = new Map(document.resources.map((resource) => [resource.address, resource]));
+  const members = new Map<Address, Member>();
+  const ids = new Map<Address, string>();
+  for (const [address, { id }] of state.resources) ids.set(address, id);
+  for (const resource of desired) {
+    const action = actions.get(resource.address);
+    if (action === undefined) continue;
+    const seen = observed.records.get(resource.address);
+    const record = seen?.status === 'shown' ? seen.record : undefined;
+    const entry = state.resources.get(action.previous_address ?? resource.address);
+    members.set(resource.address, { resource, planned: action, entry, record });
+    if (record !== undefined) ids.set(resource.address, record.id);
+  }
+  const addresses = new Map<string, Address>();
+  for (const [address, id] of ids) addresses.set(keyOf(address.slice(0, address.indexOf('/')), id), address);
+  for (const [kind, names] of observed.lookups) {
+    for (const [name, found] of names)
+      for (const id of found) addresses.set(keyOf(kind, id), `${kind}/${name}`);
+  }
+  return {
+    name: document.workspace,
+    workspaceId: document.workspace_id,
+    baseUrl: document.base_url,
+    members,
+    salt: state.salt,
+    fingerprints: planned.fingerprints,
+    idOf: (reference) => lookUp(reference, observed.lookups) ?? ids.get(reference.address),
+    addressOf: (kind, id) => addresses.get(keyOf(kind, id)),
+  };
+}
+
+function keyOf(kind: string, id: string): string {
+  return `${kind}/${id}`;
+}

@@ -1,0 +1,205 @@
+import type { ReadProgress } from '../engine/apply/report.ts';
+import {
+  Counter,
+  collect,
+  eachConcurrently,
+  getRecord,
+  type Observation,
+  unlisted,
+} from '../engine/observe/read.ts';
+import type { Kind, Lookup, Mention, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import { kindOf } from '../manifests/resource.ts';
+import { PlatformError } from '../platform/errors.ts';
+import type { Looking } from './orphans.ts';
+
+export interface Discovering extends Looking {
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  /** Ids that are known already: given by a person, held by a state. */
+  readonly known: readonly KnownId[];
+  /** Mentions from then on are followed. */
+  readonly since: Date;
+  onProgress?(progress: ReadProgress): void;
+}
+
+export interface KnownId {
+  readonly kind: string;
+  readonly id: string;
+  /** Where it is known from, as a clause, e.g. `it was named`. */
+  readonly clause: string;
+}
+
+export interface FoundRecord {
+  readonly record: ShownRecord;
+  /** Present where the read hides a config object and a published version may show it. */
+  readonly published: PublishedRecord | undefined;
+  /** Clauses that say where its id was heard of; none for a record that a list shows. */
+  readonly heardOf: readonly string[];
+}
+
+/** Something that may exist and was not read. */
+export interface Missed {
+  readonly kind: string;
+  /** Absent where it is about the whole kind. */
+  readonly id?: string;
+  readonly because: string;
+}
+
+export interface LookupRecord {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Everything of a workspace that can be found. */
+export interface Discovery {
+  /** By kind, every kind present; in the order of their ids. */
+  readonly records: ReadonlyMap<string, readonly FoundRecord[]>;
+  readonly lookups: ReadonlyMap<string, readonly LookupRecord[]>;
+  readonly missed: readonly Missed[];
+}
+
+/** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
+const MOST_CLAUSES = 3;
+
+/** What `discoverEach` has to tell beside the records. */
+export type Surroundings = Omit<Discovery, 'records'>;
+
+/** Finds the records of a workspace as `discoverEach` does, and gives all of them. */
+export async function discover(input: Discovering): Promise<Discovery> {
+  const records = new Map<string, FoundRecord[]>([...input.kinds.keys()].map((kind) => [kind, []]));
+  const surroundings = await discoverEach(input, (kind, found) => records.get(kind.name)?.push(found));
+  for (const found of records.values()) found.sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
+  return { records, ...surroundings };
+}
+
+/**
+ * Finds the records of a workspace: kinds that can be listed by their lists, the others by the ids that other records mention
+ * and by those that are known. What was looked for and is not there is said, not thrown.
+ * @param take is given each record as it comes, kind by kind and within a kind in any order; none is kept.
+ * @throws ForeignRecord where everything that was read belongs to other workspaces.
+ * @throws PlatformError where a list or a record cannot be read.
+ */
+export async function discoverEach(
+  input: Discovering,
+  take: (kind: Kind, found: FoundRecord) => void,
+): Promise<Surroundings> {
+  const progress = new Counter(input.onProgress?.bind(input));
+  const missed: Missed[] = [];
+  const search = { ...input, progress, missed, take };
+  for (const kind of input.kinds.values()) {
+    const { list } = kind;
+    if (list === undefined) await findById(kind, search);
+    else await findByList(kind, () => list(input.client), search);
+  }
+  const lookups = new Map<string, readonly LookupRecord[]>();
+  for (const lookup of input.lookups.values()) {
+    const { workspaceId, client } = input;
+    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
+    lookups.set(
+      lookup.name,
+      shown.map(({ id, name }) => ({ id, name })),
+    );
+  }
+  input.client.sightings.refuseWrongWorkspace();
+  return { lookups, missed };
+}
+
+interface Search extends Discovering {
+  readonly progress: Counter;
+  readonly missed: Missed[];
+  take(kind: Kind, found: FoundRecord): void;
+}
+
+async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, search: Search): Promise<void> {
+  const { client, workspaceId, progress, missed, take } = search;
+  // What is collected is no more than the ids.
+  const passing = async function* () {
+    for await (const record of list()) {
+      take(kind, { record, published: undefined, heardOf: [] });
+      yield { id: record.id };
+    }
+  };
+  const shown = await collect(passing, { workspaceId, progress });
+  const ids = new Set(shown.map(({ id }) => id));
+  for (const [id, clauses] of knownOf(kind, search)) {
+    if (!ids.has(id)) missed.push({ kind: kind.name, id, because: why(unlisted(id, client), clauses) });
+  }
+}
+
+async function findById(kind: Kind, search: Search): Promise<void> {
+  const { client, workspaceId, concurrency, progress, missed, take } = search;
+  const heardOf = knownOf(kind, search);
+  const sources = kind.mentions?.(client, search.since) ?? [];
+  await Promise.all(sources.map((source) => gather(source, heardOf, { kind, missed })));
+  missed.push({ kind: kind.name, because: cannotBeListed(sources.length > 0) });
+  const gaps: Missed[] = [];
+  progress.expect(heardOf.size);
+  await eachConcurrently([...heardOf], concurrency, async ([id, clauses]) => {
+    const seen = await getRecord(kind, { id, client, workspaceId });
+    if (seen.status !== 'shown') gaps.push({ kind: kind.name, id, because: why(seen, clauses) });
+    else {
+      const published = hidesObjects(kind, seen.record)
+        ? await kind.published?.(client, seen.record)
+        : undefined;
+      take(kind, { record: seen.record, published, heardOf: clauses });
+    }
+    progress.done(1);
+  });
+  missed.push(...gaps.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1)));
+}
+
+function knownOf({ name }: Kind, { known }: Search): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const { kind, id, clause } of known) if (kind === name) addClause(ids, { id, clause });
+  return ids;
+}
+
+/** A source that refuses to answer is passed over and told of: the others may do. */
+async function gather(
+  source: AsyncIterable<Mention>,
+  heardOf: Map<string, string[]>,
+  { kind, missed }: { readonly kind: Kind; readonly missed: Missed[] },
+): Promise<void> {
+  try {
+    for await (const mention of source) addClause(heardOf, mention);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
+    missed.push({ kind: kind.name, because: `what mentions them could not all be read: ${error.message}` });
+  }
+}
+
+function addClause(heardOf: Map<string, string[]>, { id, clause }: Mention): void {
+  if (id === '') return;
+  const clauses = heardOf.get(id);
+  if (clauses === undefined) heardOf.set(id, [clause]);
+  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
+}
+
+/** True where the record does not show some object that a published version may show. */
+function hidesObjects(kind: Kind, record: ShownRecord): boolean {
+  return Object.keys(kind.spec.shape).some(
+    (root) => kind.fields[root]?.hidden !== true && record[root] === undefined,
+  );
+}
+
+function cannotBeListed(areMentioned: boolean): string {
+  return areMentioned
+    ? 'the API cannot list them: found were those that other records mention, and those that were named or are in the state'
+    : 'the API cannot list them and nothing mentions them: found were those that were named or are in the state';
+}
+
+function why(seen: Observation, clauses: readonly string[]): string {
+  if (seen.status === 'foreign')
+    return `it belongs to the workspace ${seen.workspaceId}, although ${clauses.join(', ')}`;
+  return `the platform does not have it, although ${clauses.join(', ')}`;
+}
+
+/** The ids that a state holds, as known ones. */
+export function* idsInState(
+  kinds: ReadonlyMap<string, Kind>,
+  resources: Iterable<readonly [string, { readonly id: string }]>,
+): Generator<KnownId> {
+  for (const [address, { id }] of resources) {
+    const kind = kindOf(address);
+    if (kinds.has(kind)) yield { kind, id, clause: `${address} is it in the state` };
+  }
+}

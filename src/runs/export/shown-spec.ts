@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { sameValue } from '../../engine/decide/compare.ts';
+import { ruleOf } from '../../engine/decide/field-rules.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { bare } from '../../manifests/schema-fields.ts';
+import { isDeeperThan, isObject, type Json } from '../../values/json.ts';
+import { type LeafPath, unflatten } from '../../values/path.ts';
+import type { FoundRecord } from '../discover.ts';
+
+/** As much of a record as a manifest can hold. */
+export interface ShownSpec {
+  /** In the order of the schema. */
+  readonly leaves: ReadonlyMap<LeafPath, Json>;
+  /** Top-level fields that only the published version shows. */
+  readonly fromPublished: readonly string[];
+  readonly omitted: readonly Omission[];
+  /** Why no manifest can declare the record at all; undefined where one can. */
+  readonly unfit: string | undefined;
+}
+
+export interface Omission {
+  readonly path: LeafPath;
+  readonly because: string;
+}
+
+/** What the record shows of the kind's fields, and what the published version shows of those that the record hides. */
+export function shownSpec(kind: Kind, { record, published }: FoundRecord): ShownSpec {
+  const leaves = new Map<LeafPath, Json>();
+  const fromPublished: string[] = [];
+  const omitted: Omission[] = [];
+  const collect = new LeafCollector(kind, leaves, omitted);
+  for (const [root, schema] of Object.entries(kind.spec.shape)) {
+    if (kind.fields[root]?.hidden) {
+      omitted.push({ path: root, because: 'no read shows it' });
+      continue;
+    }
+    const own = record[root];
+    const other = own === undefined ? published?.record[root] : undefined;
+    if (other !== undefined) fromPublished.push(root);
+    else if (own === undefined && bare(schema) instanceof z.ZodObject) {
+      omitted.push({ path: root, because: 'the read does not show it, and no published version does' });
+    }
+    collect.add(root, schema, own === undefined ? other : own);
+  }
+  dropRefused(kind, leaves, omitted);
+  return { leaves, fromPublished, omitted, unfit: whyUnfit(kind, leaves, omitted) };
+}
+
+class LeafCollector {
+  readonly #kind: Kind;
+  readonly #leaves: Map<LeafPath, Json>;
+  readonly #omitted: Omission[];
+
+  constructor(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]) {
+    this.#kind = kind;
+    this.#leaves = leaves;
+    this.#omitted = omitted;
+  }
+
+  add(path: LeafPath, schema: unknown, value: unknown): void {
+    const rule = ruleOf(this.#kind, path);
+    if (value === undefined || rule.writeOnly) return;
+    const inner = bare(schema);
+    if (inner instanceof z.ZodObject && !rule.opaque) {
+      if (!isObject(value)) return;
+      for (const [key, field] of Object.entries(inner.shape)) {
+        if (Object.hasOwn(value, key)) this.add(`${path}.${key}`, field, value[key]);
+      }
+      for (const key of Object.keys(value)) {
+        if (!Object.hasOwn(inner.shape, key))
+          this.#omitted.push({ path: `${path}.${key}`, because: 'manifests have no such field' });
+      }
+      return;
+    }
+    // Text that travelled as a number, where that makes no difference to the kind.
+    const text = String(value);
+    const isText = typeof value === 'number' && sameValue(rule, text, value);
+    const accepted = schema as z.ZodType;
+    const fit = accepted.safeParse(value).success || !isText ? value : text;
+    const problem = accepted.safeParse(fit).success
+      ? problemOf(fit)
+      : 'its value is none that the API document allows';
+    if (problem === undefined) this.#leaves.set(path, fit as Json);
+    else if (value !== null) this.#omitted.push({ path, because: problem });
+  }
+}
+
+/** Manifests nest at most 100 deep, and some of that is taken by what is around the value. */
+const DEEPEST = 90;
+
+/** Half of the largest file that is read, in characters; a character may take several bytes. */
+const LONGEST = 250_000;
+
+/** Why no manifest can hold the value, or undefined. */
+function problemOf(value: unknown): string | undefined {
+  if (isDeeperThan(value, DEEPEST)) return 'it is nested too deeply for a manifest';
+  if (JSON.stringify(value).length > LONGEST) return 'it is too long for a manifest';
+  return problemWithin(value);
+}
+
+function problemWithin(value: unknown): string | undefined {
+  if (typeof value === 'string')
+    return value.isWellFormed() ? undefined : 'it holds text that is not Unicode';
+  if (typeof value === 'number') {
+    return Number.isInteger(value) && !Number.isSafeInteger(value)
+      ? 'it holds a number of more digits than can be kept exactly'
+      : undefined;
+  }
+  if (Array.isArray(value)) return firstOf(value.map(problemWithin));
+  if (!isObject(value)) return undefined;
+  if (Object.hasOwn(value, '__proto__')) return 'it has a key that manifests may not have';
+  return firstOf([...Object.keys(value), ...Object.values(value)].map(problemWithin));
+}
+
+function firstOf(problems: readonly (string | undefined)[]): string | undefined {
+  return problems.find((problem) => problem !== undefined);
+}
+
+/** Takes out what the schema as a whole objects to although each field by itself is right. */
+function dropRefused(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]): void {
+  const parsed = kind.spec.safeParse(unflatten(leaves));
+  for (const issue of parsed.error?.issues ?? []) {
+    const at = issue.path.join('.');
+    for (const path of [...leaves.keys()].filter((each) => each === at || at.startsWith(`${each}.`))) {
+      leaves.delete(path);
+      omitted.push({ path, because: 'its value is none that the API document allows' });
+    }
+  }
+}
+
+function whyUnfit(
+  kind: Kind,
+  leaves: ReadonlyMap<LeafPath, Json>,
+  omitted: readonly Omission[],
+): string | undefined {
+  for (const [root, schema] of Object.entries(kind.spec.shape)) {
+    if (schema instanceof z.ZodOptional || leaves.has(root)) continue;
+    const reason = omitted.find(({ path }) => path === root)?.because ?? 'it has none';
+    return `a manifest needs its ${root}, and ${reason}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,60 @@
+import { ruleOf } from '../../engine/decide/field-rules.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { Json } from '../../values/json.ts';
+import type { LeafPath } from '../../values/path.ts';
+import type { Secret } from '../../values/value.ts';
+import type { FoundRecord } from '../discover.ts';
+import { asWritten } from './forms.ts';
+import { type Omission, shownSpec } from './shown-spec.ts';
+import { namesIn, type UsedName } from './used-secrets.ts';
+
+/** A manifest as far as the one record tells: names, and references to other records, are yet to come. */
+export interface Sketch {
+  readonly body: Body;
+  readonly omitted: readonly Omission[];
+  readonly uses: readonly UsedName[];
+  /** Fields for which the record has no use. */
+  readonly needless: readonly LeafPath[];
+  /** Why no manifest can declare the record; undefined where one can, as far as the record itself tells. */
+  readonly unfit: string | undefined;
+}
+
+/** What is written of a record. The text of no known secret is in it. */
+export interface Body {
+  /** As a manifest writes them, but for references, which are ids. */
+  readonly leaves: ReadonlyMap<LeafPath, Json>;
+  readonly notes: ReadonlyMap<LeafPath, string>;
+}
+
+/** @param secrets secrets that are set: their texts are written nowhere. */
+export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secret[]): Sketch {
+  const spec = shownSpec(kind, found);
+  const leaves = new Map<LeafPath, Json>();
+  const omitted = [...spec.omitted];
+  const uses: UsedName[] = [];
+  for (const [path, value] of spec.leaves) {
+    const isReference = ruleOf(kind, path).refersTo !== undefined;
+    const form = isReference ? value : asWritten(value, secrets);
+    if (form === undefined) {
+      omitted.push({ path, because: 'it holds the text of a secret in a place where no $secret can stand' });
+      continue;
+    }
+    leaves.set(path, form);
+    for (const name of new Set(namesIn(form))) uses.push({ path, name });
+  }
+  const notes = new Map(spec.fromPublished.map((root) => [root, publishedNote(found)]));
+  const needless = Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) =>
+    other !== undefined && spec.leaves.get(other.field) === other.value ? [path] : [],
+  );
+  return { body: { leaves, notes }, omitted, uses, needless, unfit: spec.unfit };
+}
+
+function publishedNote({ published }: FoundRecord): string {
+  const version = published?.record.version;
+  const which =
+    typeof version === 'number'
+      ? `version ${version}, the latest published one`
+      : 'the latest published version';
+  const ahead = published?.ahead ? '; the draft is newer than it and may differ' : '';
+  return `From ${which}: the read of the draft does not show it${ahead}.`;
+}

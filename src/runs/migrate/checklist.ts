@@ -1,0 +1,152 @@
+import type { ResourceResult } from '../../engine/apply/report.ts';
+import { leavesOf } from '../../engine/decide/field-rules.ts';
+import { kindNamed } from '../../engine/kind-named.ts';
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { rootOf, valueAt } from '../../values/path.ts';
+import { isTainted, toForms } from '../../values/value.ts';
+
+/**
+ * When something on the list matters: nothing is written before it is done; some resources wait for it; nobody can do anything
+ * about it, but should know; it is left to do afterwards.
+ */
+export type Moment = 'must' | 'waits' | 'know' | 'after';
+
+export interface ChecklistItem {
+  readonly moment: Moment;
+  /** A sentence: what to do, or what to know. */
+  readonly text: string;
+  /** What it is about. */
+  readonly addresses: readonly Address[];
+}
+
+/** Collects items; one text is one item, whatever number of resources it is about. */
+export class Checklist {
+  readonly #items = new Map<string, { moment: Moment; text: string; addresses: Set<Address> }>();
+
+  add(moment: Moment, text: string, ...addresses: readonly Address[]): void {
+    const key = `${moment} ${text}`;
+    const item = this.#items.get(key) ?? { moment, text, addresses: new Set<Address>() };
+    for (const address of addresses) item.addresses.add(address);
+    this.#items.set(key, item);
+  }
+
+  of(...moments: readonly Moment[]): ChecklistItem[] {
+    return [...this.#items.values()]
+      .filter(({ moment }) => moments.includes(moment))
+      .map(({ addresses, ...item }) => ({ ...item, addresses: [...addresses].sort() }));
+  }
+}
+
+export interface Planned {
+  readonly document: PlanDocument;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  /** What is migrated, as the workspace that is filled will have it. */
+  readonly resources: readonly Resource[];
+  /** Ids of the records that are left behind. */
+  readonly oldIds: ReadonlyMap<Address, string>;
+  /** Name of the workspace that is left. */
+  readonly from: string;
+}
+
+/** What the plan leaves to people, and what they should know before they agree to it. */
+export function checkPlan(list: Checklist, planned: Planned): void {
+  const { document, kinds, resources, oldIds } = planned;
+  const specs = new Map(resources.map((resource) => [resource.address, resource]));
+  for (const each of document.resources) {
+    const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
+    const kind = kindNamed(kinds, name);
+    if (action === 'manual') {
+      for (const step of steps) list.add('waits', stepText(step, each), address);
+    } else if (action === 'blocked' || action === 'unknown') {
+      list.add('waits', sentences([`${address}: ${reason}`, ...steps]), address);
+    } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
+      list.add('know', `${document.workspace} has it already: taken under management, not created`, address);
+    }
+    const resource = specs.get(address);
+    if (resource === undefined) continue;
+    for (const text of hiddenConfig(kind, resource, planned.from)) list.add('know', text, address);
+    const old = oldIds.get(address);
+    const behind = old === undefined || id === old ? undefined : kind.leftBehind?.(shownOf(resource, old));
+    if (behind !== undefined && action === 'create') list.add('know', `${address}: ${behind.harm}`, address);
+  }
+}
+
+/** Config that no read shows and no manifest has: whoever made it by hand has to look. */
+function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<string> {
+  const leaves = [...leavesOf(kind, resource.spec).keys()];
+  const roots = new Set(leaves.map(rootOf));
+  const isNeedless = ({ needlessWith: other }: FieldRule): boolean =>
+    other !== undefined && valueAt(resource.spec, other.field) === other.value;
+  for (const [path, rule] of Object.entries(kind.fields)) {
+    const isSet = leaves.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));
+    if (isSet) continue;
+    if (rule.hidden) {
+      yield `no read shows ${path}, and no manifest sets it: look in the dashboard of ${from} whether it matters`;
+    } else if (rule.writeOnly && roots.has(rootOf(path)) && !isNeedless(rule)) {
+      yield `no read shows ${path}, and no manifest sets it: where there is one in ${from}, put a $secret into the manifest`;
+    }
+  }
+}
+
+export interface Done extends Planned {
+  /** What became of the writes; undefined before anything was written: then everything is taken to succeed. */
+  readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
+}
+
+/** What is left to people once the plan is carried out. */
+export function checkRest(done: Done): ChecklistItem[] {
+  const list = new Checklist();
+  const { document, kinds, resources, oldIds, from, results } = done;
+  const specs = new Map(resources.map((resource) => [resource.address, resource]));
+  for (const planned of document.resources) {
+    const { address, action, steps = [], notices = [], reason } = planned;
+    const kind = kindNamed(kinds, planned.kind);
+    const result = results?.get(address);
+    const isThere = result === undefined || result.status === 'done';
+    if (action === 'manual' || isThere) {
+      for (const step of steps.filter(() => action !== 'blocked' && action !== 'unknown')) {
+        list.add('after', stepText(step, planned), address);
+      }
+    }
+    if (action === 'blocked' || action === 'unknown') {
+      list.add('after', sentences([`${address}: ${reason}`, ...steps]), address);
+    }
+    for (const notice of notices) if (!isMade(planned)) list.add('after', `${capital(notice)}.`, address);
+    const resource = specs.get(address);
+    const old = oldIds.get(address);
+    const isInBoth = isThere && (isMade(planned) || planned.id !== null) && planned.id !== old;
+    if (resource === undefined || old === undefined || !isInBoth) continue;
+    const behind = kind.leftBehind?.(shownOf(resource, old));
+    if (behind !== undefined) list.add('after', `In the dashboard of ${from}, ${behind.step}.`, address);
+  }
+  return list.of('after');
+}
+
+function isMade({ action }: PlannedResource): boolean {
+  return action === 'create' || action === 'replace';
+}
+
+/** What waits for another resource of the plan says only so: that one has a step of its own. */
+function stepText(step: string, { depends_on }: PlannedResource): string {
+  const waits = depends_on.some((address) => step.startsWith(`${address} has no record yet`));
+  return waits ? 'This waits for others that are not there yet: once they are, run migrate again.' : step;
+}
+
+/** One after the other. The last keeps its end: where that is a command, it can be copied as it is. */
+function sentences(texts: readonly string[]): string {
+  return texts
+    .map((text, place) => (place === texts.length - 1 || /[.!?]$/.test(text) ? text : `${text}.`))
+    .join(' ');
+}
+
+function shownOf({ spec }: Resource, id: string) {
+  const plain = Object.entries(spec).filter(([, value]) => !isTainted(value));
+  return { id, spec: Object.fromEntries(plain.map(([path, value]) => [path, toForms(value)])) };
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,141 @@
+import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
+import type { Kind, Lookup } from '../../kinds/kind.ts';
+import { parseDocuments } from '../../manifests/parse-documents.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
+import { unflatten } from '../../values/path.ts';
+import { Reference, toForms, type Value } from '../../values/value.ts';
+import type { LookupRecord } from '../discover.ts';
+
+/** The name or id that something is looked up by in the one workspace, and that it has in the other. */
+export type NameMap = ReadonlyMap<string, string>;
+
+/**
+ * A YAML file with a name or an id before each colon, and one after it.
+ * @param file its name, for errors.
+ * @throws UserError
+ */
+export function parseNameMap(text: string, file: string): NameMap {
+  const { documents, problems } = parseDocuments(text);
+  const [problem] = problems;
+  if (problem !== undefined) {
+    const place = problem.line === undefined ? file : `${file}:${problem.line}`;
+    throw new UserError(`${place}  ${problem.message}`, { hint: FORM });
+  }
+  const [document, more] = documents;
+  if (document === undefined || more !== undefined || !isObject(document.value)) {
+    throw new UserError(`${file} holds no map of names`, { hint: FORM });
+  }
+  return new Map(
+    Object.entries(document.value).map(([from, to]) => {
+      if (typeof to === 'string' && to !== '') return [from, to];
+      throw new UserError(`${file}: ${JSON.stringify(from)} needs a name or an id as text`, { hint: FORM });
+    }),
+  );
+}
+
+const FORM =
+  'Expected a line for each knowledge base, such as `FAQ: Questions and answers`: its name or id there, and its name or id here.';
+
+/** What one workspace has of a lookup. */
+export interface Shelf {
+  readonly byId: ReadonlyMap<string, string>;
+  /** Ids by name. */
+  readonly byName: ReadonlyMap<string, readonly string[]>;
+}
+
+export function shelfOf(records: readonly LookupRecord[]): Shelf {
+  const byName = new Map<string, string[]>();
+  for (const { id, name } of records) byName.set(name, [...(byName.get(name) ?? []), id].sort());
+  return { byId: new Map(records.map(({ id, name }) => [id, name])), byName };
+}
+
+/** The leaves of a resource that may refer to what is looked up, with what each item of them names. */
+export function* lookedUp(
+  resource: Resource,
+  { kind, lookups }: { readonly kind: Kind; readonly lookups: ReadonlyMap<string, Lookup> },
+): Generator<{ readonly path: string; readonly lookup: Lookup; readonly value: Value }> {
+  for (const [path, value] of leavesOf(kind, resource.spec)) {
+    const lookup = lookups.get(ruleOf(kind, path).refersTo ?? '');
+    if (lookup !== undefined) yield { path, lookup, value };
+  }
+}
+
+export interface Patching {
+  /** The same resources as the workspace that is left sees them: where the other one has a value of its own already, that stays. */
+  readonly originals: ReadonlyMap<Address, Resource>;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  readonly names: NameMap;
+  /** By lookup: what the workspace that is filled has. */
+  readonly shelves: ReadonlyMap<string, Shelf>;
+}
+
+/** The patches with which a workspace takes the names of the map for those in the manifests, by address. */
+export function patchesFor(
+  resources: readonly Resource[],
+  { originals, kinds, lookups, names, shelves }: Patching,
+): ReadonlyMap<Address, JsonObject> {
+  const patches = new Map<Address, JsonObject>();
+  for (const resource of resources) {
+    const kind = kinds.get(resource.kind);
+    const original = originals.get(resource.address);
+    if (kind === undefined || original === undefined) continue;
+    const there = leavesOf(kind, original.spec);
+    const leaves = new Map<string, Json>();
+    for (const { path, lookup, value } of lookedUp(resource, { kind, lookups })) {
+      const shelf = shelves.get(lookup.name);
+      const item = (each: Value): Json => toForms(mapped(each, { names, lookup, shelf }));
+      const before = toForms(value);
+      if (!jsonEqual(before, toForms(there.get(path) ?? null))) continue;
+      const after = Array.isArray(value) ? value.map((each: Value) => item(each)) : item(value);
+      if (!jsonEqual(after, before)) leaves.set(path, after);
+    }
+    if (leaves.size > 0) patches.set(resource.address, unflatten(leaves) as JsonObject);
+  }
+  return patches;
+}
+
+/** What a map says in vain: the lines that no value names, and those that lead to nothing that the other workspace has. */
+export function oddNames(
+  originals: Iterable<Resource>,
+  { kinds, lookups, names, shelves }: Omit<Patching, 'originals'>,
+): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
+  const named = new Set<string>();
+  for (const resource of originals) {
+    const kind = kinds.get(resource.kind);
+    if (kind === undefined) continue;
+    for (const { lookup, value } of lookedUp(resource, { kind, lookups }))
+      for (const item of Array.isArray(value) ? value : [value]) {
+        const name = nameOf(item as Value, lookup);
+        if (name !== undefined) named.add(name);
+      }
+  }
+  const isThere = (to: string) =>
+    [...shelves.values()].some(({ byId, byName }) => byId.has(to) || byName.has(to));
+  const froms = [...names.keys()];
+  return {
+    unused: froms.filter((from) => !named.has(from)),
+    missing: froms.filter((from) => named.has(from) && !isThere(names.get(from) ?? '')),
+  };
+}
+
+interface Mapping {
+  readonly names: NameMap;
+  readonly lookup: Lookup;
+  readonly shelf: Shelf | undefined;
+}
+
+function mapped(value: Value, { names, lookup, shelf }: Mapping): Value {
+  const name = nameOf(value, lookup);
+  const to = name === undefined ? undefined : names.get(name);
+  if (to === undefined) return value;
+  return shelf?.byId.has(to) ? to : new Reference(lookup.name, to);
+}
+
+/** The name or the id that a value looks something up by. */
+function nameOf(value: Value, lookup: Lookup): string | undefined {
+  if (value instanceof Reference) return value.kind === lookup.name ? value.target : undefined;
+  return typeof value === 'string' ? value : undefined;
+}

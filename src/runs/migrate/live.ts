@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { ReadProgress } from '../../engine/apply/report.ts';
+import { isHeldAlready, recordClaim } from '../../engine/apply/take-in.ts';
+import { kindNamed } from '../../engine/kind-named.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
+import { type Address, kindOf } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { Secret } from '../../values/value.ts';
+import { type Discovery, discoverEach, idsInState, type KnownId } from '../discover.ts';
+import { Drafter, type Drafts, type ExportedManifest } from '../export/drafts.ts';
+import { namesInState } from '../export/known-names.ts';
+import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
+import { Spool } from '../export/spool.ts';
+import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import type { LockOptions, PlatformOptions } from '../run-options.ts';
+import { withSession } from '../with-session.ts';
+
+/** What a workspace holds that no manifest declares yet, written down as manifests in a folder of its own. */
+export interface Live {
+  /** The folder that stands in for the project's while nothing is agreed upon. A real path. */
+  readonly root: string;
+  /** The paths of the files in it. */
+  readonly files: readonly string[];
+  readonly drafts: Drafts;
+  readonly missed: Discovery['missed'];
+  readonly ids: ReadonlyMap<Address, string>;
+  /** Removes the folder. */
+  discard(): Promise<void>;
+}
+
+export interface ReadingLive {
+  readonly given: readonly KnownId[];
+  readonly since: Date;
+  readonly options: PlatformOptions;
+  onProgress?(progress: ReadProgress): void;
+}
+
+/** The folder that manifests are written to, in a project that has none. */
+const MANIFESTS = 'manifests';
+
+/**
+ * Reads a workspace as an export does. The manifests name no records: what they are in which workspace is for the states.
+ * @throws UserError where the project's folder of manifests holds something.
+ */
+export async function readLive(
+  opened: OpenWorkspace,
+  { given, since, options, onProgress }: ReadingLive,
+): Promise<Live> {
+  await refuseUsedManifests(opened);
+  const state = await opened.state();
+  const spool = new Spool();
+  const client = opened.connect(options);
+  try {
+    const { apiKey, workspaceId } = opened.workspace;
+    const secrets = [apiKey].filter((secret) => secret instanceof Secret && secret.isSet);
+    const drafter = new Drafter({ kinds, secrets, spool });
+    const { lookups: found, missed } = await discoverEach(
+      {
+        client,
+        kinds,
+        lookups,
+        workspaceId,
+        concurrency: opened.concurrency(options),
+        known: [...given, ...idsInState(kinds, state.resources)],
+        since,
+        ...(onProgress !== undefined && { onProgress }),
+      },
+      (kind, record) => drafter.take(kind, record),
+    );
+    const drafts = drafter.drafts({
+      knownNames: [namesInState(state)],
+      lookups: found,
+    });
+    const ids = new Map(
+      drafts.manifests.flatMap(({ kind, name, id }) =>
+        id === undefined ? [] : [[`${kind}/${name}`, id] as const],
+      ),
+    );
+    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
+    const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
+    return {
+      root,
+      files,
+      drafts,
+      missed,
+      ids,
+      discard: () => rm(root, { recursive: true, force: true }),
+    };
+  } finally {
+    spool.close();
+    await client.close();
+  }
+}
+
+function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
+  for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
+}
+
+async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
+  await refuseUsed(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
+    throw new UserError(
+      `${MANIFESTS}/ holds something, and a workspace is read live only into a project without manifests`,
+      {
+        hint: 'Export it into a project of its own first: voxform export --out DIR. Then migrate there.',
+        cause,
+      },
+    );
+  });
+}
+
+/**
+ * Takes what was read under management, and writes its manifests. In this order: manifests of records that no state knows would
+ * create them once more.
+ */
+export async function keepLive(
+  opened: OpenWorkspace,
+  { root, ids, files }: Live,
+  { options, now }: { readonly options: LockOptions & PlatformOptions; now(): Date },
+): Promise<void> {
+  await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
+    const claims = [...ids].map(([address, id]) => ({
+      address,
+      id,
+      kind: kindNamed(kinds, kindOf(address)),
+    }));
+    const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
+    // At once, so that one sync of the journal keeps many of them.
+    await Promise.all(fresh.map((claim) => recordClaim(claim, { session, now })));
+  });
+  const folder = path.join(opened.project.root, MANIFESTS);
+  // So that the new one takes its place in one step: half of the manifests would pass for all of them.
+  await rmdir(folder).catch(() => undefined);
+  await writeFolder(folder, manifestsIn(root, files), '');
+}
+
+function* manifestsIn(root: string, files: readonly string[]): Generator<ProjectFile> {
+  for (const file of files)
+    yield { path: file.slice(MANIFESTS.length + 1), text: readFileSync(path.join(root, file), 'utf8') };
+}

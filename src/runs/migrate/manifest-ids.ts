@@ -1,0 +1,75 @@
+import path from 'node:path';
+import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
+import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { editText, isJson } from '../../manifests/write-back/edit-text.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { FileEdit } from '../../project/edit-plan.ts';
+import { editableFile } from '../../project/editable-file.ts';
+import type { ReadDeclarations } from '../../project/read-declarations.ts';
+import type { State } from '../../state/state.ts';
+
+type Ids = Pick<State, 'resources'>;
+
+/**
+ * The addresses whose manifests name records of the workspace that is left: there `metadata.id` has done its work, and in the other
+ * workspace it would name a record that does not exist.
+ * @throws UserError where a manifest names a record that neither state knows.
+ */
+export function foreignIds(
+  resources: readonly Resource[],
+  {
+    from,
+    to,
+  }: { readonly from: Ids & { readonly name: string }; readonly to: Ids & { readonly name: string } },
+): ReadonlySet<Address> {
+  const named = resources.filter(({ id }) => id !== undefined);
+  const isOf = ({ resources: known }: Ids, { address, id }: Resource): boolean =>
+    known.get(address)?.id === id;
+  const elsewhere = recordsOf(from);
+  const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(`${each.kind}/${each.id}`));
+  const strange = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
+  const [first] = strange;
+  if (first !== undefined) {
+    const more = strange.length === 1 ? '' : `, and ${strange.length - 1} more manifests name such records`;
+    throw new UserError(
+      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which is in the state neither of ${from.name} nor of ${to.name}${more}`,
+      {
+        hint: `Take what exists under management first: voxform apply -w ${from.name}. Then its state knows the records, and the manifests need not name them.`,
+      },
+    );
+  }
+  return new Set(foreign.map(({ address }) => address));
+}
+
+function recordsOf({ resources }: Ids): ReadonlySet<string> {
+  return new Set([...resources].map(([address, { id }]) => `${kindOf(address)}/${id}`));
+}
+
+/** The manifest files without `metadata.id` of these resources. Reads files, writes none. */
+export function withoutIds(
+  root: string,
+  { declarations }: Pick<ReadDeclarations, 'declarations'>,
+  addresses: ReadonlySet<Address>,
+): FileEdit[] {
+  const concerned = declarations.filter(({ address }) => addresses.has(address));
+  return [...Map.groupBy(concerned, ({ home }) => home.file)].map(([file, members]) => {
+    try {
+      const { mark, text } = editableFile(root, path.join(root, file));
+      const edits = members.map(({ home }) => ({
+        document: home.document,
+        path: ['metadata', 'id'],
+        value: undefined,
+      }));
+      const edited = editText(text, edits, { json: isJson(text) });
+      const [refused] = edited.refused;
+      if (refused !== undefined) throw new CannotEdit(refused.why);
+      return { file, before: mark + text, after: mark + edited.text };
+    } catch (error) {
+      if (!(error instanceof CannotEdit)) throw error;
+      throw new UserError(`metadata.id cannot be taken out of ${file}: ${error.message}`, {
+        hint: 'Take it out by hand: the record is in the state, so the manifest need not name it.',
+        cause: error,
+      });
+    }
+  });
+}

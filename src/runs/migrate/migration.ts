@@ -1,0 +1,158 @@
+import path from 'node:path';
+import type { ApplyEvent, ApplyReport, ReadProgress } from '../../engine/apply/report.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { type Planned, reconcile } from '../../engine/reconcile.ts';
+import { kinds } from '../../kinds/index.ts';
+import type { Resource } from '../../manifests/resource.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { writeFiles } from '../../project/write-files.ts';
+import type { StateSession } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import { commonInput, stateToRead } from '../planning.ts';
+import type { RunContext } from '../run-context.ts';
+import type { LockOptions, PlatformOptions } from '../run-options.ts';
+import { carryOutInWaves } from './carry-out.ts';
+import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
+import { IdMap, type MappedIds, mapPath } from './id-map.ts';
+import type { NameMap } from './knowledge-map.ts';
+import { keepLive, type Live } from './live.ts';
+import type { Ends } from './open-ends.ts';
+import { type Prepared, prepare } from './prepare.ts';
+import type { AddressGlobs } from './selection.ts';
+
+export interface MigrationOptions extends PlatformOptions, LockOptions {
+  readonly onError: 'continue' | 'stop';
+  /** Resources in one wave; all in one where absent. */
+  readonly wave?: number;
+  /** Failures up to which another wave is begun; none where absent. */
+  readonly maxFailures?: number;
+}
+
+export interface Migrating {
+  readonly context: RunContext;
+  readonly ends: Ends;
+  /** Undefined where the project's manifests say what there is. */
+  readonly live: Live | undefined;
+  readonly globs: AddressGlobs;
+  readonly names: NameMap;
+  readonly options: MigrationOptions;
+  /** Of the workspace that is filled. */
+  readonly client: PlatformClient;
+  readonly state: State;
+  onRead?(progress: ReadProgress): void;
+}
+
+/** What a migration would do, and what stands in its way. */
+export interface Outlook {
+  readonly prepared: Prepared;
+  /** Undefined where something must be mended before a plan can be made. */
+  readonly planned: Planned | undefined;
+  /** What must be done, waits, or should be known before anything is written. */
+  readonly before: readonly ChecklistItem[];
+  /** Files of the project that are written first, relative to it. */
+  readonly files: readonly string[];
+}
+
+/** Reads the manifests and both states, and compares with the workspace that is filled. Writes nothing. */
+export async function lookAhead(migrating: Migrating): Promise<Outlook> {
+  const { context, ends, live, state } = migrating;
+  const fromState = await stateToRead(context, ends.from);
+  const prepared = await prepare({ ...migrating, fromState, toState: state });
+  const { list, edits, selected } = prepared;
+  const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
+  const clear = selected.filter(({ address }) => !obstructed.has(address));
+  // Also where some must be mended first: the list is to have all that is in the way of the others.
+  const planned = clear.length === 0 ? undefined : await planMigration(prepared, clear, migrating);
+  if (planned !== undefined) checkPlan(list, checkable(prepared, planned.plan.document, ends));
+  return {
+    prepared,
+    planned: obstructed.size === 0 ? planned : undefined,
+    before: list.of('must', 'waits', 'know'),
+    files: [...(live?.files ?? []), ...edits.map(({ file }) => file)],
+  };
+}
+
+function planMigration(
+  { resources }: Prepared,
+  selected: readonly Resource[],
+  migrating: Migrating,
+): Promise<Planned> {
+  const { context, ends, options, client, state, onRead } = migrating;
+  return reconcile({
+    ...commonInput({
+      opened: ends.to,
+      state,
+      client,
+      options,
+      now: context.now,
+      ...(onRead !== undefined && { onProgress: onRead }),
+    }),
+    desired: resources,
+    // What nothing declares any more is not the business of a migration: it would be forgotten.
+    selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
+    refresh: true,
+    allowRecreate: [],
+    evenIfAll: false,
+    allowReplace: [],
+    guards: ends.to.project.guards,
+  });
+}
+
+export interface Carrying {
+  readonly session: StateSession;
+  readonly prepared: Prepared;
+  readonly planned: Planned;
+  onEvent?(event: ApplyEvent): void;
+}
+
+/** Carries out what was agreed to: first the project's files and the state of the workspace that is left, then wave after wave. */
+export async function carryOutMigration(
+  { context, ends, live, options }: Migrating,
+  { session, prepared, planned, onEvent }: Carrying,
+): Promise<ApplyReport> {
+  const { root } = ends.to.project;
+  // First: a later run sees by it that this one was agreed to.
+  const map = await IdMap.begin(path.join(root, mapPath(namesOf(ends))), rowsOf(prepared, session.state));
+  if (live !== undefined) await keepLive(ends.from, live, { options, now: context.now });
+  if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
+  const report = await carryOutInWaves(context, {
+    opened: ends.to,
+    session,
+    planned,
+    onError: options.onError,
+    wave: options.wave,
+    maxFailures: options.maxFailures ?? 0,
+    onEvent: (event) => {
+      onEvent?.(event);
+      if (event.type === 'finished' && event.result.status === 'done' && event.result.id !== null)
+        map.add(event.address, event.result.id);
+    },
+  });
+  await map.write(rowsOf(prepared, session.state));
+  return report;
+}
+
+function rowsOf({ selected, oldIds }: Prepared, { resources }: State): MappedIds[] {
+  return selected.map(({ address }) => ({
+    address,
+    from: oldIds.get(address) ?? null,
+    to: resources.get(address)?.id ?? null,
+  }));
+}
+
+/** What is left to people after a run, or would be after one in which all goes well. */
+export function leftByHand(
+  prepared: Prepared,
+  { document, ends, report }: { document: PlanDocument; ends: Ends; report: ApplyReport | undefined },
+): readonly ChecklistItem[] {
+  return checkRest({ ...checkable(prepared, document, ends), results: report?.results });
+}
+
+function checkable({ selected, oldIds }: Prepared, document: PlanDocument, ends: Ends) {
+  return { document, kinds, resources: selected, oldIds, from: ends.from.workspace.name };
+}
+
+/** Of the two workspaces. */
+export function namesOf({ from, to }: Ends): { readonly from: string; readonly to: string } {
+  return { from: from.workspace.name, to: to.workspace.name };
+}

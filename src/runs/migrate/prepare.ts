@@ -1,0 +1,223 @@
+import { Counter, collect } from '../../engine/observe/read.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { FileEdit } from '../../project/edit-plan.ts';
+import { InvalidManifests } from '../../project/invalid-manifests.ts';
+import { parseProject } from '../../project/load-project.ts';
+import type { Desired, Project, WorkspaceConfig } from '../../project/project.ts';
+import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
+import { selectWorkspace } from '../../project/select-workspace.ts';
+import type { State } from '../../state/state.ts';
+import { references } from '../../values/value.ts';
+import { OpenWorkspace } from '../open-workspace.ts';
+import type { RunContext } from '../run-context.ts';
+import { Checklist } from './checklist.ts';
+import { lookedUp, type NameMap, oddNames, patchesFor, type Shelf, shelfOf } from './knowledge-map.ts';
+import type { Live } from './live.ts';
+import { foreignIds, withoutIds } from './manifest-ids.ts';
+import { checkObstacles } from './obstacles.ts';
+import type { Ends } from './open-ends.ts';
+import { withPatches } from './project-patches.ts';
+import { type AddressGlobs, leftOutReferences, selectedBy } from './selection.ts';
+
+export interface Preparing {
+  readonly context: RunContext;
+  readonly ends: Ends;
+  readonly fromState: State;
+  readonly toState: State;
+  /** Of the workspace that is filled. */
+  readonly client: PlatformClient;
+  /** Where the manifests are yet to be written. */
+  readonly live: Live | undefined;
+  readonly globs: AddressGlobs;
+  readonly names: NameMap;
+}
+
+/** What is to be migrated, before anything of it was compared with the workspace that is filled. */
+export interface Prepared {
+  /** Everything that the manifests declare for that workspace, as they will be. */
+  readonly resources: readonly Resource[];
+  readonly selected: readonly Resource[];
+  readonly oldIds: ReadonlyMap<Address, string>;
+  /** What must be written into the project's files first. */
+  readonly edits: readonly FileEdit[];
+  readonly list: Checklist;
+}
+
+/**
+ * Reads the manifests for both workspaces. Writes nothing.
+ * @throws InvalidManifests
+ * @throws UserError
+ */
+export async function prepare(input: Preparing): Promise<Prepared> {
+  const { live, fromState, toState, globs } = input;
+  const { from, to } = input.ends;
+  const load = loader(input);
+  const there = await load(from.project, from.workspace);
+  const first = refuseInvalid(await load(to.project, to.workspace));
+  if (live !== undefined) refuseUnmatched(live, there);
+  const shelves = await readShelves(first.resources, input);
+  const patched = await withNames(input, { load, there, first, shelves });
+  const foreign =
+    live === undefined
+      ? foreignIds(patched.resources, {
+          from: { name: from.workspace.name, resources: fromState.resources },
+          to: { name: to.workspace.name, resources: toState.resources },
+        })
+      : new Set<Address>();
+  const resources = patched.resources.map((resource) =>
+    foreign.has(resource.address) ? { ...resource, id: undefined } : resource,
+  );
+  const selected = selectedBy(resources, globs);
+  const list = new Checklist();
+  checkObstacles(list, selected, { kinds, lookups, shelves, to: to.workspace.name });
+  for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
+    list.add(
+      'know',
+      `${address} is left out, and these refer to it: what cannot do without it waits`,
+      ...referring,
+    );
+  }
+  const comes = new Set(resources.map(({ address }) => address));
+  const { name } = to.workspace;
+  for (const { address } of there.resources)
+    if (!comes.has(address))
+      list.add('know', `${name} skips it in the project file: it stays behind`, address);
+  checkNames(list, oddNames(there.resources, { kinds, lookups, names: input.names, shelves }), input);
+  if (live !== undefined) checkLive(list, live);
+  const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await load.read(), foreign);
+  return {
+    resources,
+    selected,
+    oldIds: new Map([
+      ...[...fromState.resources].map(([address, { id }]) => [address, id] as const),
+      ...(live?.ids ?? []),
+    ]),
+    edits: [...edits, ...patched.edits],
+    list,
+  };
+}
+
+interface Loader {
+  (project: Project, workspace: WorkspaceConfig): Promise<Desired>;
+  read(): Promise<ReadDeclarations>;
+}
+
+/** The files are read once for all that is loaded. Secrets may be missing: what is, goes on the checklist. */
+function loader({ context, ends, live }: Preparing): Loader {
+  const rooted = (project: Project): Project =>
+    live === undefined ? project : { ...project, root: live.root };
+  let reading: Promise<ReadDeclarations> | undefined;
+  const read = (): Promise<ReadDeclarations> => {
+    reading ??=
+      live === undefined
+        ? ends.declarations()
+        : readDeclarations(rooted(ends.from.project), { kinds, lookups });
+    return reading;
+  };
+  const load = (project: Project, workspace: WorkspaceConfig): Promise<Desired> =>
+    new OpenWorkspace(context, { project: rooted(project), workspace, declarations: read }).declared(
+      'offline',
+    );
+  return Object.assign(load, { read });
+}
+
+function refuseInvalid(desired: Desired): Desired {
+  if (desired.diagnostics.some(({ severity }) => severity === 'error'))
+    throw new InvalidManifests(desired.diagnostics);
+  return desired;
+}
+
+function refuseUnmatched({ drafts }: Live, { resources }: Desired): void {
+  if (resources.length === drafts.manifests.length) return;
+  throw new UserError(
+    `${drafts.manifests.length} manifests would be written, and the project reads ${resources.length} of them for the workspace that is left`,
+    {
+      hint: 'Let `manifests` in voxform.yaml match manifests/**/*.yaml, and take `skip` out while the workspace is read live.',
+    },
+  );
+}
+
+async function readShelves(
+  resources: readonly Resource[],
+  { client, names, ends: { to } }: Preparing,
+): Promise<ReadonlyMap<string, Shelf>> {
+  const needed = new Set<string>();
+  for (const resource of resources) {
+    for (const { kind } of references(resource.spec)) needed.add(kind);
+    const kind = kinds.get(resource.kind);
+    if (kind !== undefined)
+      for (const { lookup } of lookedUp(resource, { kind, lookups })) needed.add(lookup.name);
+  }
+  const shelves = new Map<string, Shelf>();
+  for (const lookup of lookups.values()) {
+    if (!needed.has(lookup.name) && names.size === 0) continue;
+    const { workspaceId } = to.workspace;
+    const progress = new Counter(undefined);
+    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
+    shelves.set(lookup.name, shelfOf(shown));
+  }
+  return shelves;
+}
+
+interface Naming {
+  readonly load: Loader;
+  readonly there: Desired;
+  readonly first: Desired;
+  readonly shelves: ReadonlyMap<string, Shelf>;
+}
+
+/** What the manifests declare once the map's names are patches of the workspace that is filled. */
+async function withNames(
+  { context, names, ends: { to } }: Preparing,
+  { load, there, first, shelves }: Naming,
+): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
+  const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
+  const patches = patchesFor(first.resources, { originals, kinds, lookups, names, shelves });
+  if (patches.size === 0) return { resources: first.resources, edits: [] };
+  const edit = withPatches(to.project.root, to.workspace, patches);
+  const project = parseProject(edit.after.replace(/^\uFEFF/, ''), {
+    root: to.project.root,
+    file: to.project.file,
+    env: context.env,
+  });
+  const { name } = to.workspace;
+  const workspace = selectWorkspace(project, { name, env: context.env, requireKey: false });
+  const { resources } = refuseInvalid(await load(project, workspace));
+  return { resources, edits: [edit] };
+}
+
+/** A line of the map with a slip in it does nothing, and would pass for done. */
+function checkNames(
+  list: Checklist,
+  { unused, missing }: ReturnType<typeof oddNames>,
+  { names, ends: { from, to } }: Preparing,
+): void {
+  for (const name of unused) {
+    list.add(
+      'know',
+      `the map names "${name}", and no manifest of ${from.workspace.name} refers to anything by this name or id: the line does nothing`,
+    );
+  }
+  for (const name of missing) {
+    list.add(
+      'know',
+      `the map has "${names.get(name)}" for "${name}", and ${to.workspace.name} has nothing with this name or id yet`,
+    );
+  }
+}
+
+function checkLive(list: Checklist, { drafts, missed }: Live): void {
+  for (const { kind, id, because } of missed)
+    list.add('know', `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
+  for (const { kind, id, because } of drafts.leftOut)
+    list.add('know', `${kind} ${id} stays behind: ${because}`);
+  for (const { kind, name, omitted } of drafts.manifests) {
+    // Of these the manifests tell, wherever they come from.
+    for (const { path, because } of omitted)
+      if (kinds.get(kind)?.fields[path]?.hidden !== true)
+        list.add('know', `${path} is left out: ${because}`, `${kind}/${name}`);
+  }
+}

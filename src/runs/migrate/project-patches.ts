@@ -1,0 +1,38 @@
+import path from 'node:path';
+import { mergePatch } from '../../manifests/layers.ts';
+import type { Address } from '../../manifests/resource.ts';
+import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { editText } from '../../manifests/write-back/edit-text.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { FileEdit } from '../../project/edit-plan.ts';
+import { editableFile } from '../../project/editable-file.ts';
+import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
+import type { WorkspaceConfig } from '../../project/project.ts';
+import type { JsonObject } from '../../values/json.ts';
+
+/** The project file with these patches added to those of the workspace. Reads it, writes nothing. */
+export function withPatches(
+  root: string,
+  { name, patches }: Pick<WorkspaceConfig, 'name' | 'patches'>,
+  added: ReadonlyMap<Address, JsonObject>,
+): FileEdit {
+  const all: Record<Address, JsonObject> = { ...patches };
+  for (const [address, patch] of added) {
+    all[address] = mergePatch(patches[address] ?? {}, patch) as JsonObject;
+  }
+  const file = projectFileIn(root) ?? PROJECT_FILE;
+  try {
+    const { mark, text } = editableFile(root, path.join(root, file));
+    const edit = { document: 0, path: ['workspaces', name, 'patches'], value: all };
+    const edited = editText(text, [edit], { json: false });
+    const [refused] = edited.refused;
+    if (refused !== undefined) throw new CannotEdit(refused.why);
+    return { file, before: mark + text, after: mark + edited.text };
+  } catch (error) {
+    if (!(error instanceof CannotEdit)) throw error;
+    throw new UserError(`the patches of the workspace ${name} cannot be written: ${error.message}`, {
+      hint: `The map of names becomes patches of that workspace in ${file}: write them by hand, and leave --map out.`,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import picomatch from 'picomatch';
+import { dependenciesOf } from '../../engine/decide/order.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { State } from '../../state/state.ts';
+
+/** Globs of addresses, as in `skip`: what matches none of `include` is left out where there are any, and what matches one of `exclude` always. */
+export interface AddressGlobs {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+/**
+ * The resources that the globs leave, in their order.
+ * @throws UserError for a glob that matches nothing, and where nothing is left.
+ */
+export function selectedBy(resources: readonly Resource[], { include, exclude }: AddressGlobs): Resource[] {
+  refuseIdle(resources, { globs: include, option: '--include' });
+  refuseIdle(resources, { globs: exclude, option: '--exclude' });
+  const isIncluded = include.length === 0 ? () => true : picomatch([...include], OPTIONS);
+  const isExcluded = exclude.length === 0 ? () => false : picomatch([...exclude], OPTIONS);
+  const selected = resources.filter(({ address }) => isIncluded(address) && !isExcluded(address));
+  if (selected.length === 0) {
+    throw new UserError('--include and --exclude leave nothing to migrate', { exitCode: ExitCode.usage });
+  }
+  return selected;
+}
+
+/** What selected resources refer to and what neither goes with them nor is there already, each with those that refer to it. */
+export function leftOutReferences(
+  resources: readonly Resource[],
+  selected: readonly Resource[],
+  state: Pick<State, 'resources'>,
+): ReadonlyMap<Address, readonly Address[]> {
+  const goes = new Set(selected.map(({ address }) => address));
+  const others = new Set(
+    resources.flatMap(({ address }) => (goes.has(address) || state.resources.has(address) ? [] : [address])),
+  );
+  const referring = new Map<Address, Address[]>();
+  for (const resource of selected) {
+    for (const address of dependenciesOf(resource, others)) {
+      referring.set(address, [...(referring.get(address) ?? []), resource.address]);
+    }
+  }
+  return new Map([...referring].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const OPTIONS = { dot: true } as const;
+
+function refuseIdle(
+  resources: readonly Resource[],
+  { globs, option }: { readonly globs: readonly string[]; readonly option: string },
+): void {
+  for (const glob of globs) {
+    const matches = picomatch(glob, OPTIONS);
+    if (resources.some(({ address }) => matches(address))) continue;
+    throw new UserError(`${option} ${glob} matches no resource`, {
+      hint: 'A glob is of addresses, Kind/name: Agent/support-* or PhoneNumber/*.',
+      exitCode: ExitCode.usage,
+    });
+  }
+}

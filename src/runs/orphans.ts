@@ -1,0 +1,70 @@
+import { kindNamed } from '../engine/kind-named.ts';
+import { Counter, collect, createSecondLook, eachConcurrently, getRecord } from '../engine/observe/read.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { kindOf } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { Orphan } from '../state/document.ts';
+import type { State } from '../state/state.ts';
+
+/** A record that is no longer managed, and what a look at the platform said of it. */
+export interface OrphanStatus extends Orphan {
+  /** Null where nobody looked. */
+  readonly exists: boolean | null;
+}
+
+export interface Looking {
+  readonly client: PlatformClient;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly workspaceId: string;
+  readonly concurrency: number;
+}
+
+/** How many managed records are looked at before orphans are taken for deleted. */
+const SAMPLE = 3;
+
+/**
+ * Whether the platform shows anything that it should show: one of the orphans, or of the managed records. Where it shows none of
+ * them, the key or the address is likelier wrong than that all were deleted.
+ */
+export async function isRightPlatform(
+  looked: readonly OrphanStatus[],
+  { resources }: Pick<State, 'resources'>,
+  looking: Looking,
+): Promise<boolean> {
+  if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
+  const second = createSecondLook(looking, {
+    maxAgeMilliseconds: Number.POSITIVE_INFINITY,
+    now: () => new Date(0),
+  });
+  for (const [address, { id }] of [...resources].slice(0, SAMPLE)) {
+    const { status } = await second.at(kindNamed(looking.kinds, kindOf(address)), id);
+    if (status === 'shown') return true;
+  }
+  return false;
+}
+
+/** Looks whether each orphan still exists: kinds that can be listed by one list, the others record by record. */
+export async function lookAtOrphans(orphans: readonly Orphan[], looking: Looking): Promise<OrphanStatus[]> {
+  const { client, workspaceId, concurrency } = looking;
+  const existing = new Set<Orphan>();
+  const single: Orphan[] = [];
+  for (const [name, members] of Map.groupBy(orphans, ({ kind }) => kind)) {
+    const { list } = kindNamed(looking.kinds, name);
+    if (list === undefined) {
+      single.push(...members);
+      continue;
+    }
+    const shown = await collect(() => list(client), {
+      workspaceId,
+      progress: new Counter(undefined),
+    });
+    const ids = new Set(shown.map(({ id }) => id));
+    for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);
+  }
+  await eachConcurrently(single, concurrency, async (orphan) => {
+    const kind = kindNamed(looking.kinds, orphan.kind);
+    const seen = await getRecord(kind, { id: orphan.id, client, workspaceId });
+    if (seen.status === 'shown') existing.add(orphan);
+  });
+  return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
+}

@@ -1,0 +1,178 @@
+import type { ReadProgress } from '../engine/apply/report.ts';
+import { ReadAhead } from '../engine/observe/read-ahead.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { type Planned, reconcile } from '../engine/reconcile.ts';
+import type { Resuming } from '../engine/resume.ts';
+import { kinds, lookups } from '../kinds/index.ts';
+import type { Resource } from '../manifests/resource.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import type { State } from '../state/state.ts';
+import type { LockInfo } from '../state/store.ts';
+import { VERSION } from '../version.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
+import type { RunContext, RunLog } from './run-context.ts';
+import type { PlanningOptions, PlatformOptions } from './run-options.ts';
+
+/** The state for a command that takes no lock, which says when another one is at work. */
+export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: OpenWorkspace): Promise<State> {
+  warnOfHolder(log, await opened.store.holder());
+  return opened.state();
+}
+
+function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
+  if (holder === undefined) return;
+  log.warn(
+    `${holder.operation} of ${holder.who} is at work since ${holder.since}: this sees it half done, and takes creates under way for unknown`,
+  );
+}
+
+/** What is begun before the manifests are read. */
+export interface Early {
+  readonly holder: LockInfo | undefined;
+  /** As it was then. */
+  readonly state: State;
+  readonly client: PlatformClient;
+  readonly ahead: ReadAhead;
+}
+
+export interface Loading {
+  readonly opened: OpenWorkspace;
+  readonly options: PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
+  now(): Date;
+}
+
+export interface Loaded {
+  readonly desired: readonly Resource[];
+  /** Undefined where nothing could or should be begun. Its client is closed when the work is done. */
+  readonly early: Early | undefined;
+}
+
+/**
+ * Does work with what the manifests declare. Where all of it will be compared with the platform, that is read meanwhile; manifests
+ * that are wrong end the run without waiting for it, and without a word of it.
+ * @throws InvalidManifests before anything that is wrong with the state or the platform.
+ */
+export async function withManifests<T>(loading: Loading, work: (loaded: Loaded) => Promise<T>): Promise<T> {
+  const early = await begin(loading);
+  try {
+    const { resources } = await loading.opened.desired(early?.ahead);
+    early?.ahead.manifestsRead();
+    return await work({ desired: resources, early });
+  } finally {
+    await early?.client.close();
+  }
+}
+
+export interface Prepared {
+  readonly desired: readonly Resource[];
+  readonly state: State;
+  readonly client: PlatformClient;
+  readonly ahead?: ReadAhead | undefined;
+}
+
+/** Does work of a command that takes no lock with all that a plan needs. */
+export function preparedToPlan<T>(
+  { log, now }: Pick<RunContext, 'log' | 'now'>,
+  { opened, options }: Omit<Loading, 'now'>,
+  work: (prepared: Prepared) => Promise<T>,
+): Promise<T> {
+  return withManifests({ opened, options, now }, async ({ desired, early }) => {
+    if (early !== undefined) {
+      warnOfHolder(log, early.holder);
+      opened.warnOfOlder();
+      return work({ desired, ...early });
+    }
+    const state = await stateToRead({ log }, opened);
+    const client = opened.connect(options);
+    try {
+      return await work({ desired, state, client, ahead: undefined });
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+/** Never rejects: what is wrong has its turn when the manifests are read, and is then met again. */
+async function begin({ opened, options, now }: Loading): Promise<Early | undefined> {
+  const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
+  if (!isWhole || options.refresh === false) return undefined;
+  let client: PlatformClient | undefined;
+  try {
+    // First, so that what it needs is loaded while the state is being read.
+    client = opened.connect(options);
+    const holder = await opened.store.holder();
+    const state = await opened.stateAhead();
+    const { workspaceId } = opened.workspace;
+    const concurrency = opened.concurrency(options);
+    const ahead = new ReadAhead({ client, kinds, lookups, workspaceId, state, concurrency, now });
+    return { holder, state, client, ahead };
+  } catch {
+    await client?.close();
+    return undefined;
+  }
+}
+
+/** What was read ahead, where it holds for this state: nothing was written since that it would not know of. */
+export function aheadFor(early: Early | undefined, { lineage, serial }: State): ReadAhead | undefined {
+  const isSame = early?.state.lineage === lineage && early.state.serial === serial;
+  return isSame ? early.ahead : undefined;
+}
+
+/** What a plan and the apply of a saved one have in common. */
+export interface Surroundings {
+  readonly opened: OpenWorkspace;
+  readonly state: State;
+  readonly client: PlatformClient;
+  readonly options: PlatformOptions;
+  now(): Date;
+  onProgress?(progress: ReadProgress): void;
+}
+
+type Common = Omit<Resuming, 'saved' | 'secret' | 'ahead'>;
+
+export function commonInput({ opened, state, client, options, now, onProgress }: Surroundings): Common {
+  const { name, workspaceId, baseUrl } = opened.workspace;
+  return {
+    state,
+    client,
+    kinds,
+    lookups,
+    workspace: { name, id: workspaceId, baseUrl },
+    workspaceFlag: opened.workspaceFlag,
+    concurrency: opened.concurrency(options),
+    version: VERSION,
+    now,
+    ...(onProgress !== undefined && { onProgress }),
+  };
+}
+
+export interface Planning extends Surroundings {
+  readonly desired: readonly Resource[];
+  readonly options: PlanningOptions;
+  /** What was begun to be read while the manifests were read. */
+  readonly ahead?: ReadAhead | undefined;
+}
+
+/** The plan for everything that the options leave in scope. Reads the platform; writes nothing. */
+export function planWorkspace(planning: Planning): Promise<Planned> {
+  const { desired, options, opened, ahead } = planning;
+  return reconcile({
+    ...commonInput(planning),
+    ahead,
+    desired,
+    selection: { targets: options.target ?? [], labels: options.selector ?? {} },
+    refresh: options.refresh,
+    allowRecreate: options.allowRecreate ?? [],
+    evenIfAll: options.evenIfAll ?? false,
+    allowReplace: options.allowReplace ?? [],
+    retryIgnored: options.retryIgnored ?? false,
+    guards: opened.project.guards,
+    routes: options.routes ?? false,
+    publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
+  });
+}
+
+/** The number of resources that an apply would write. */
+export function changesIn({ summary }: PlanDocument): number {
+  return summary.create + summary.update + summary.replace + summary.adopt + summary.forget;
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { planDocument } from '../engine/plan/plan-document.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { Immutable } from '../values/json.ts';
+
+/*
+ * The plans of several workspaces in one document, with what went wrong in those that have none.
+ */
+
+export const PLANS_FORMAT_VERSION = 1;
+
+const diagnostic = z.strictObject({
+  severity: z.enum(['error', 'warning']),
+  code: z.string().describe('A stable short name of the rule, e.g. `unknown-field`.'),
+  message: z.string(),
+  file: z.string().describe('Relative to the project folder.'),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  path: z.string().optional().describe('The path inside the manifest.'),
+});
+
+export const workspaceFailure = z
+  .strictObject({
+    workspace: z.string(),
+    message: z.string().describe('What went wrong.'),
+    hint: z.string().optional().describe('What may help.'),
+    diagnostics: z.array(diagnostic).optional().describe('Where the manifests are not valid: what is wrong.'),
+  })
+  .describe('A workspace that could not be planned.');
+
+export const plansDocument = z
+  .strictObject({
+    format_version: z.literal(PLANS_FORMAT_VERSION),
+    voxform_version: z.string(),
+    plans: z.array(planDocument).describe('One for each workspace, in the order in which they were taken.'),
+    failures: z.array(workspaceFailure),
+  })
+  .describe('The plans of several workspaces');
+
+export interface WorkspaceFailure {
+  readonly workspace: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly diagnostics?: readonly Diagnostic[];
+}
+
+export type PlansDocument = Omit<Immutable<z.infer<typeof plansDocument>>, 'failures'> & {
+  readonly failures: readonly WorkspaceFailure[];
+};
+
+/** JSON Schema (draft 2020-12) of what `plan --output json` prints for several workspaces. */
+export function plansJsonSchema(): object {
+  return z.toJSONSchema(plansDocument, { target: 'draft-2020-12' });
+}

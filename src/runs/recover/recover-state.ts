@@ -1,0 +1,110 @@
+import { recordClaim } from '../../engine/apply/take-in.ts';
+import { kindNamed } from '../../engine/kind-named.ts';
+import { kinds } from '../../kinds/index.ts';
+import { type Address, kindOf } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { emptyDocument, fold } from '../../state/fold.ts';
+import { LostState } from '../../state/lost-state.ts';
+import { openSession } from '../../state/session.ts';
+import type { State } from '../../state/state.ts';
+import type { Remains } from '../../state/store.ts';
+import { VERSION } from '../../version.ts';
+import { freshState, type OpenWorkspace } from '../open-workspace.ts';
+import type { LockOptions } from '../run-options.ts';
+import type { Recovery } from './look.ts';
+import { restore } from './memory.ts';
+
+/**
+ * The state; where it is lost, why, and what of it stays in force.
+ * @throws UserError where what is left of it is of another workspace alone.
+ */
+export async function recoverableState(
+  opened: OpenWorkspace,
+  remains: readonly Remains[],
+): Promise<{ state: State; loss?: LostState }> {
+  const { workspaceId } = opened.workspace;
+  try {
+    return { state: await opened.state() };
+  } catch (error) {
+    if (!(error instanceof LostState)) throw error;
+    refuseForeign(remains, workspaceId, opened.store.location);
+    const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
+    const kept = remains.find(({ isInForce }) => isInForce);
+    const { resources, pending, orphans } = kept ?? empty;
+    const { lineage, salt, serial } = empty;
+    return { state: { lineage, salt, serial, workspaceId, resources, pending, orphans }, loss: error };
+  }
+}
+
+/** What is set aside must have been this workspace's. */
+function refuseForeign(remains: readonly Remains[], workspaceId: string, location: string): void {
+  const whose = remains.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
+  const [first] = whose;
+  if (first === undefined || whose.includes(workspaceId)) return;
+  throw new UserError(
+    `what is left of the state ${location} belongs to the workspace ${first}, but ${workspaceId} is configured`,
+    { hint: 'Correct workspace_id, or give this workspace a state of its own: another `state.path`.' },
+  );
+}
+
+export interface Recording extends LockOptions {
+  readonly recovery: Recovery;
+  /** The id that each address is to have. */
+  readonly taken: ReadonlyMap<Address, string>;
+  /** The state is lost: what is left of it is set aside first. */
+  readonly isLost: boolean;
+  now(): Date;
+}
+
+/**
+ * Puts what was recovered into the state.
+ * @returns the folder in which what was left of a lost state is kept.
+ */
+export async function recordRecovery(
+  opened: OpenWorkspace,
+  { recovery, taken, isLost, now, ...lock }: Recording,
+): Promise<string | undefined> {
+  const kept = isLost ? await setAside(opened, lock.lockTimeout) : undefined;
+  // What newer copies of a lost state tell is put into this one.
+  const options = opened.sessionOptions('recover', {
+    ...lock,
+    allowOlderState: isLost || lock.allowOlderState === true,
+  });
+  // What was set aside is known to have been this workspace's state.
+  const session = await openSession(opened.store, isLost ? { ...options, beginning: undefined } : options);
+  try {
+    if (isLost) {
+      const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
+      await restore(recovery.recollection, session, declared);
+    }
+    // At once, so that one sync of the journal keeps many of them.
+    await Promise.all(
+      [...taken].map(([address, id]) =>
+        recordClaim({ address, id, kind: kindNamed(kinds, kindOf(address)) }, { session, now }),
+      ),
+    );
+  } finally {
+    await session.close();
+  }
+  return kept;
+}
+
+async function setAside(opened: OpenWorkspace, lockTimeout: number): Promise<string | undefined> {
+  const lease = await opened.store.lock(opened.lockRequest('recover', lockTimeout));
+  try {
+    return await lease.setAside();
+  } finally {
+    await lease.release();
+  }
+}
+
+/** Resources whose create has had no clear answer: those of the lost state included that were put back. */
+export function unansweredNow(
+  { unanswered, recollection, matches }: Recovery,
+  taken: ReadonlyMap<Address, string>,
+): Address[] {
+  const back = matches
+    .map(({ resource }) => resource.address)
+    .filter((address) => recollection.pending.has(address) && !taken.has(address));
+  return [...unanswered, ...back];
+}

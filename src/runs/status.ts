@@ -1,0 +1,76 @@
+import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document.ts';
+import type { Address } from '../manifests/resource.ts';
+import type { Standing } from './standings.ts';
+
+export interface ResourceStatus {
+  readonly address: Address;
+  readonly id: string | null;
+  readonly status: Standing;
+  /** Fields of which the platform kept its own value; present only where there are any. */
+  readonly not_applied?: readonly string[];
+  /** Managed fields that the platform does not show, so that only memory speaks for them; present only where there are any. */
+  readonly unverified?: readonly string[];
+  /** True where its draft is newer than its published version, whatever else is to be said of it. */
+  readonly unpublished: boolean;
+  /** Why, in a clause; empty where all is well. */
+  readonly detail: string;
+}
+
+/** One for each planned resource, in their order. */
+export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[] {
+  return resources.map((resource) => ({
+    address: resource.address,
+    id: resource.id,
+    status: standingOf(resource),
+    unpublished: resource.notices !== undefined && resource.notices.length > 0,
+    ...(isNotApplied(resource) && { not_applied: [...(resource.not_applied ?? [])] }),
+    ...(resource.unverified !== undefined && { unverified: [...resource.unverified] }),
+    detail: detailOf(resource),
+  }));
+}
+
+/** True where nobody has to do anything. */
+export function isSettled({ status }: ResourceStatus): boolean {
+  return status === 'in sync' || status === 'unverified';
+}
+
+function standingOf(resource: PlannedResource): Standing {
+  const { action, changes, notices = [], unverified = [] } = resource;
+  switch (action) {
+    case 'noop':
+      if (isNotApplied(resource)) return 'not applied';
+      if (notices.length > 0) return 'unpublished';
+      return unverified.length > 0 ? 'unverified' : 'in sync';
+    case 'update':
+    case 'replace':
+      return changes.some(({ cause }) => cause !== 'manifest') ? 'drifted' : 'changed';
+    case 'create':
+    case 'adopt':
+      return 'changed';
+    case 'forget':
+      return 'undeclared';
+    case 'manual':
+    case 'blocked':
+    case 'unknown':
+      return action;
+    default:
+      return action satisfies never;
+  }
+}
+
+function detailOf(resource: PlannedResource): string {
+  const { notices = [], unverified = [], not_applied: kept = [] } = resource;
+  return [
+    whatDiffers(resource),
+    kept.length === 0 ? '' : `kept by the platform: ${kept.join(', ')}`,
+    ...notices,
+    unverified.length === 0 ? '' : `unverified: ${unverified.join(', ')}`,
+  ]
+    .filter((part) => part !== '')
+    .join('; ');
+}
+
+function whatDiffers({ action, changes, reason }: PlannedResource): string {
+  if (action === 'noop') return '';
+  return action === 'update' ? changes.map(({ path }) => path).join(', ') : reason;
+}

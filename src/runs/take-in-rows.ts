@@ -1,0 +1,59 @@
+import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/apply/take-in.ts';
+import { kindNamed } from '../engine/kind-named.ts';
+import { createSecondLook, eachConcurrently } from '../engine/observe/read.ts';
+import { kindOf } from '../manifests/resource.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { StateSession } from '../state/session.ts';
+import type { ImportRow, RowProblem } from './import-rows.ts';
+import type { Looking } from './orphans.ts';
+
+export interface TakingRows extends Looking {
+  readonly session: StateSession;
+  now(): Date;
+}
+
+export interface CheckedRows {
+  /** Those that are to be recorded. */
+  readonly fresh: readonly ImportRow[];
+  /** In the order of the lines: addresses and records that are taken, and records that are not there. */
+  readonly problems: readonly RowProblem[];
+}
+
+/** Looks whether each row can be taken in. Records nothing. */
+export async function checkRows(rows: readonly ImportRow[], input: TakingRows): Promise<CheckedRows> {
+  const { session, concurrency, now } = input;
+  const look = createSecondLook(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
+  const problems: RowProblem[] = [];
+  const held = new Set<ImportRow>();
+  await eachConcurrently(rows, concurrency, async (row) => {
+    const claim = claimOf(row, input);
+    try {
+      const managed = session.state.resources.get(row.address)?.id;
+      const isMissing =
+        managed !== undefined &&
+        managed !== row.id &&
+        (await look.at(claim.kind, managed)).status !== 'shown';
+      if (isHeldAlready(session.state, claim, isMissing)) {
+        held.add(row);
+        return;
+      }
+      const seen = await look.at(claim.kind, row.id);
+      if (seen.status !== 'shown') throw notThere(claim, seen);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push({ line: row.line, message: error.message });
+    }
+  });
+  problems.sort((a, b) => a.line - b.line);
+  return { fresh: rows.filter((row) => !held.has(row)), problems };
+}
+
+/** Puts rows that were checked into the state. */
+export async function recordRows(rows: readonly ImportRow[], input: TakingRows): Promise<void> {
+  // At once, so that one sync of the journal keeps many of them.
+  await Promise.all(rows.map((row) => recordClaim(claimOf(row, input), input)));
+}
+
+function claimOf({ address, id }: ImportRow, { kinds }: TakingRows): Claim {
+  return { address, id, kind: kindNamed(kinds, kindOf(address)) };
+}

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { kinds, lookups } from '../../src/kinds/index.ts';
+import type { PlatformClient } from '../../src/platform/client.ts';
+import { createClient } from '../../src/platform/http-client.ts';
+import { createTransport } from '../../src/platform/transport.ts';
+import { type Discovery, discover, type KnownId } from '../../src/runs/discover.ts';
+import type { JsonObject } from '../../src/values/json.ts';
+import { Secret } from '../../src/values/value.ts';
+
+/** A workspace that people made in the dashboard, and a folder of the test's own. */
+export class ByHand implements AsyncDisposable {
+  readonly emulator: Emulator;
+  readonly client: PlatformClient;
+  readonly folder: string;
+
+  constructor(emulator: Emulator, folder: string) {
+    this.emulator = emulator;
+    this.folder = folder;
+    this.client = this.connect();
+  }
+
+  connect(workspaceId = this.emulator.workspaceId): PlatformClient {
+    const transport = createTransport({
+      baseUrl: this.emulator.url,
+      apiKey: new Secret('KEY', 'the-api-key'),
+      concurrency: 8,
+      requestsPerSecond: null,
+      timeoutSeconds: 10,
+      wait: async () => undefined,
+    });
+    return createClient({ transport, workspaceId });
+  }
+
+  /** The id of the agent that these fields make. */
+  async agent(body: JsonObject, { publish = false } = {}): Promise<string> {
+    const { id } = await this.client.agents.create(body);
+    if (publish) this.emulator.dashboard.publishAgent(id);
+    return id;
+  }
+
+  async webhook(body: JsonObject & { readonly url: string }): Promise<string> {
+    return (await this.client.webhooks.create(body as never)).id;
+  }
+
+  async number(number: string, link: JsonObject = {}): Promise<string> {
+    const { id } = await this.client.numbers.create({ number });
+    this.emulator.dashboard.linkNumber(id, link);
+    return id;
+  }
+
+  discover(known: readonly KnownId[] = [], since = new Date(0)): Promise<Discovery> {
+    const { client, emulator } = this;
+    return discover({
+      client,
+      kinds,
+      lookups,
+      workspaceId: emulator.workspaceId,
+      concurrency: 4,
+      known,
+      since,
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+    await this.emulator.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+export async function byHand(behaviour: BehaviourPatch = {}): Promise<ByHand> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'voxform-whole-'));
+  return new ByHand(await startEmulator({ seed: 1, behaviour }), folder);
+}
+
+export function known(kind: string, ...ids: readonly string[]): KnownId[] {
+  return ids.map((id) => ({ kind, id, clause: 'it was named' }));
+}

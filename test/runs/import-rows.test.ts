@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { readRows } from '../../src/runs/import-rows.ts';
+
+const KINDS = ['Agent', 'Webhook'];
+
+describe('readRows', () => {
+  it.each([
+    [
+      'plain rows',
+      'address,id\nAgent/a,1\nAgent/b,2\n',
+      [
+        ['Agent/a', '1', 2],
+        ['Agent/b', '2', 3],
+      ],
+    ],
+    ['a byte order mark is gone before', 'address,id\r\nAgent/a,1\r\n', [['Agent/a', '1', 2]]],
+    ['blank lines and blanks around cells', 'address, id\n\n  Agent/a ,\t1 \n   \n', [['Agent/a', '1', 3]]],
+    ['quotes', '"address","id"\n"Agent/a", "1"\n', [['Agent/a', '1', 2]]],
+    [
+      'one id for two kinds',
+      'address,id\nAgent/a,1\nWebhook/a,1',
+      [
+        ['Agent/a', '1', 2],
+        ['Webhook/a', '1', 3],
+      ],
+    ],
+  ])('reads %s', (reason, text, expected) => {
+    const { rows, problems } = readRows(text, KINDS);
+    expect(problems, reason).toEqual([]);
+    expect(
+      rows.map(({ address, id, line }) => [address, id, line]),
+      reason,
+    ).toEqual(expected);
+  });
+
+  it.each([
+    ['', 1, 'header'],
+    ['id,address\n1,Agent/a', 1, 'header'],
+    ['address,id\n', 1, 'no rows'],
+    ['address,id\nAgent/a', 2, 'there is 1'],
+    ['address,id\nAgent/a,1,2', 2, 'there are 3'],
+    ['address,id\nAgent/a,"1', 2, 'quote'],
+    ['address,id\nAgent/a,"1"x', 2, 'quote'],
+    ['address,id\nAgent,1', 2, '"Agent" is no address'],
+    ['address,id\nAgnet/a,1', 2, 'did you mean "Agent"?'],
+    ['address,id\nAgent/A b,1', 2, 'lower-case letters'],
+    ['address,id\nAgent/a,', 2, '"" is no id'],
+    ['address,id\nAgent/a,../x', 2, '"../x" is no id'],
+    ['address,id\nAgent/a,1\nAgent/a,2', 3, 'Agent/a is in line 2 already'],
+    ['address,id\nAgent/a,1\n\nAgent/b,1', 4, '1 is in line 2 already'],
+  ])('refuses %j', (text, line, message) => {
+    const { problems } = readRows(text, KINDS);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.line).toBe(line);
+    expect(problems[0]?.message).toContain(message);
+  });
+
+  it('says what is wrong in every line', () => {
+    const { rows, problems } = readRows('address,id\nx,1\nAgent/a,2\nAgent/b\n', KINDS);
+    expect(problems.map(({ line }) => line)).toEqual([2, 4]);
+    expect(rows).toHaveLength(1);
+  });
+});

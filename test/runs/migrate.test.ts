@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
+import { kinds, lookups } from '../../src/kinds/index.ts';
+import { mapText } from '../../src/runs/migrate/id-map.ts';
+import { oddNames, parseNameMap, patchesFor, shelfOf } from '../../src/runs/migrate/knowledge-map.ts';
+import { foreignIds } from '../../src/runs/migrate/manifest-ids.ts';
+import { leftOutReferences, selectedBy } from '../../src/runs/migrate/selection.ts';
+import { wavesOf } from '../../src/runs/migrate/waves.ts';
+import { entryOf, stateOf } from '../engine/pure/facts.ts';
+import { agent, number, ref, user } from '../engine/resources.ts';
+
+const resources = [
+  agent('support-a'),
+  agent('support-b'),
+  agent('sales'),
+  number('main', { number: '+49301', inbound_agent_id: ref('Agent/support-a') }),
+  user('ada', { agent_ids: [ref('Agent/support-b'), ref('Agent/sales')] }),
+];
+
+function selected(include: readonly string[], exclude: readonly string[] = []): string[] {
+  return selectedBy(resources, { include, exclude }).map(({ address }) => address);
+}
+
+describe('a selection', () => {
+  it.each([
+    { reason: 'nothing is said', include: [], exclude: [], left: resources.map(({ address }) => address) },
+    {
+      reason: 'a glob is included',
+      include: ['Agent/support-*'],
+      exclude: [],
+      left: ['Agent/support-a', 'Agent/support-b'],
+    },
+    {
+      reason: 'one of them is excluded',
+      include: ['Agent/*'],
+      exclude: ['*/sales'],
+      left: ['Agent/support-a', 'Agent/support-b'],
+    },
+    {
+      reason: 'several are included',
+      include: ['Agent/sales', 'PhoneNumber/*'],
+      exclude: [],
+      left: ['Agent/sales', 'PhoneNumber/main'],
+    },
+  ])('is right where $reason', ({ include, exclude, left }) => {
+    expect(selected(include, exclude)).toEqual(left);
+  });
+
+  it('is refused where a glob matches nothing, and where nothing is left', () => {
+    expect(() => selected(['Agents/*'])).toThrow('--include Agents/* matches no resource');
+    expect(() => selected([], ['*/nobody'])).toThrow('--exclude */nobody matches no resource');
+    expect(() => selected(['Agent/*'], ['*/*'])).toThrow('leave nothing to migrate');
+  });
+
+  it('tells what it leaves out that is referred to and is not there yet', () => {
+    const chosen = selectedBy(resources, { include: ['PhoneNumber/*', 'WorkspaceUser/*'], exclude: [] });
+    const left = leftOutReferences(resources, chosen, stateOf({ 'Agent/sales': entryOf({}) }));
+    expect([...left]).toEqual([
+      ['Agent/support-a', ['PhoneNumber/main']],
+      ['Agent/support-b', ['WorkspaceUser/ada']],
+    ]);
+  });
+});
+
+function planned(
+  address: string,
+  action: PlannedResource['action'],
+  ...dependsOn: string[]
+): PlannedResource {
+  const kind = address.slice(0, address.indexOf('/'));
+  return { address, kind, action, id: null, source: null, reason: '', changes: [], depends_on: dependsOn };
+}
+
+describe('waves', () => {
+  it('keep the order of references, and hold only what is written', () => {
+    const document = {
+      resources: [
+        planned('Agent/a', 'create', 'Agent/z'),
+        planned('Agent/b', 'noop'),
+        planned('Agent/c', 'update', 'Agent/b'),
+        planned('Agent/z', 'create'),
+        planned('PhoneNumber/n', 'create', 'Agent/a'),
+        planned('WorkspaceUser/u', 'manual', 'Agent/a'),
+      ],
+    };
+    const waves = (size?: number) =>
+      wavesOf(document, size).map((wave) => wave.map(({ address }) => address));
+    expect(waves(2)).toEqual([
+      ['Agent/c', 'Agent/z'],
+      ['Agent/a', 'PhoneNumber/n'],
+    ]);
+    expect(waves()).toEqual([['Agent/c', 'Agent/z', 'Agent/a', 'PhoneNumber/n']]);
+    expect(wavesOf({ resources: [] }, 1)).toEqual([]);
+  });
+});
+
+describe('a map of names', () => {
+  it.each([
+    { reason: 'a list', text: '- FAQ\n', message: 'm.yaml holds no map of names' },
+    { reason: 'nothing', text: '', message: 'm.yaml holds no map of names' },
+    {
+      reason: 'something other than text',
+      text: 'FAQ: [a]\n',
+      message: 'm.yaml: "FAQ" needs a name or an id as text',
+    },
+    { reason: 'bad YAML', text: 'FAQ: "x\n', message: 'm.yaml:' },
+  ])('is refused where it holds $reason', ({ text, message }) => {
+    expect(() => parseNameMap(text, 'm.yaml')).toThrow(message);
+  });
+
+  it('becomes patches, by name or id, once: a value that the workspace has of its own stays', () => {
+    const withBases = (...bases: string[]) => [
+      agent('a', {
+        llm_config: {
+          knowledge_base_ids: bases.map((base) =>
+            base.startsWith('01') ? base : ref(`KnowledgeBase/${base}`),
+          ),
+        },
+      }),
+    ];
+    const patched = (there: string[], here: string[]) =>
+      patchesFor(withBases(...here), {
+        originals: new Map(withBases(...there).map((each) => [each.address, each])),
+        kinds,
+        lookups,
+        names: parseNameMap('FAQ: Prices\nPrices: FAQ\n01OLD: 01NEW\n', 'm.yaml'),
+        shelves: new Map([['KnowledgeBase', shelfOf([{ id: '01NEW', name: 'Third' }])]]),
+      });
+    const first = ['FAQ', 'Prices', '01OLD', 'Other'];
+    expect([...patched(first, first)]).toEqual([
+      [
+        'Agent/a',
+        {
+          llm_config: {
+            knowledge_base_ids: [
+              { $ref: 'KnowledgeBase/Prices' },
+              { $ref: 'KnowledgeBase/FAQ' },
+              '01NEW',
+              { $ref: 'KnowledgeBase/Other' },
+            ],
+          },
+        },
+      ],
+    ]);
+    expect([...patched(first, ['Prices', 'FAQ', '01NEW', 'Other'])]).toEqual([]);
+  });
+});
+
+describe('a line of a map of names', () => {
+  const bases = [ref('KnowledgeBase/FAQ'), ref('KnowledgeBase/Prices'), '01OLD'];
+  it.each([
+    { reason: 'nothing is wrong', map: 'FAQ: Questions\n01OLD: 01NEW\n', unused: [], missing: [] },
+    { reason: 'no value has the name', map: 'FQA: Questions\n', unused: ['FQA'], missing: [] },
+    { reason: 'no value has the id', map: '01ODL: 01NEW\n', unused: ['01ODL'], missing: [] },
+    { reason: 'it leads to a name that is not there', map: 'FAQ: Qestions\n', unused: [], missing: ['FAQ'] },
+    {
+      reason: 'it leads to an id of the old workspace',
+      map: '01OLD: 01OLD\n',
+      unused: [],
+      missing: ['01OLD'],
+    },
+  ])('is told where $reason', ({ map, unused, missing }) => {
+    const told = oddNames([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
+      kinds,
+      lookups,
+      names: parseNameMap(map, 'm.yaml'),
+      shelves: new Map([['KnowledgeBase', shelfOf([{ id: '01NEW', name: 'Questions' }])]]),
+    });
+    expect(told).toEqual({ unused, missing });
+  });
+});
+
+describe('ids in manifests', () => {
+  const from = { name: 'old', ...stateOf({ 'Agent/a': entryOf({}, { id: 'A-OLD' }) }) };
+  const to = { name: 'new', ...stateOf({ 'Agent/b': entryOf({}, { id: 'B-NEW' }) }) };
+
+  it('are told apart by the states', () => {
+    const named = [agent('a', {}, { id: 'A-OLD' }), agent('b', {}, { id: 'B-NEW' }), agent('c')];
+    expect([...foreignIds(named, { from, to })]).toEqual(['Agent/a']);
+  });
+
+  it('are refused where neither knows them', () => {
+    expect(() => foreignIds([agent('c', {}, { id: 'C-ELSEWHERE' })], { from, to })).toThrow(
+      'Agent/c names the record C-ELSEWHERE, which is in the state neither of old nor of new',
+    );
+  });
+});
+
+it('writes a map that a spreadsheet reads', () => {
+  const rows = [
+    { address: 'Agent/b', from: null, to: 'B2' },
+    { address: 'Agent/a', from: 'odd,"id"', to: 'A2' },
+    { address: 'Agent/c', from: 'C1', to: null },
+  ];
+  expect(mapText(rows)).toBe('address,from_id,to_id\nAgent/a,"odd,""id""",A2\nAgent/b,,B2\n');
+});
