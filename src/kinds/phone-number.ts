@@ -7,7 +7,7 @@ const link = (direction: string) =>
     .string()
     .nullable()
     .meta({
-      description: `Agent that takes ${direction} calls, as { $ref: Agent/<name> }; null for none. Linked by hand in the dashboard.`,
+      description: `The ${direction} agent of the number, as { $ref: Agent/<name> }; null for none. Linked by hand in the dashboard.`,
       examples: [{ $ref: 'Agent/support-line' }],
     })
     .optional();

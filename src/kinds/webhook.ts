@@ -4,7 +4,7 @@ import type { Kind } from './kind.ts';
 /** A webhook: readable by id alone, never listed and never updated, so that a change needs another one. */
 export const webhook: Kind = {
   name: 'Webhook',
-  description: 'A URL that the platform sends events to.',
+  description: 'A webhook: its target URL and delivery settings.',
   spec: webhookRequest,
   fields: {
     url: { immutable: true, normalise: canonicalUrl },

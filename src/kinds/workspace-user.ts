@@ -11,7 +11,7 @@ export const workspaceUser: Kind = {
       .string()
       .regex(/^\s*[^\s@]+@[^\s@]+\s*$/, { error: 'expected an e-mail address' })
       .meta({
-        description: 'Who it is: the e-mail address of their account. Compared without case.',
+        description: 'E-mail address of the user. Compared without case.',
         examples: ['jo@example.com'],
       }),
     ...userRequest.partial().shape,

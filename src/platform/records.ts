@@ -21,50 +21,54 @@ const url = (description: string, example: string) =>
     .url({ error: 'expected a valid URL, such as https://example.com/hook' })
     .meta(about(description, example));
 
+/*
+ * A description says no more than the API document does: units, values and limits that it states. A meaning that only the field's
+ * name suggests is marked by `presumably`.
+ */
+const presumably = (meaning: string): string => `Presumably ${meaning}.`;
+const anyValue = (what: string): string => `${what} (values not documented).`;
+const anyRange = (what: string): string => `${what} (range not documented).`;
+
 export const callConfig = z
   .strictObject({
-    max_call_duration_ms: integer('Longest a call may last, in milliseconds.', 600_000),
-    ring_duration_ms: integer(
-      'How long the phone rings before the call is given up, in milliseconds.',
-      30_000,
-    ),
+    max_call_duration_ms: integer('Maximum duration of a call, in milliseconds.', 600_000),
+    ring_duration_ms: integer('Duration of ringing, in milliseconds.', 30_000),
   })
   .partial()
   .describe('Timing of a call.');
 
 export const knowledgeBaseConfig = z
   .strictObject({
-    chunks_to_retrieve: integer('How many passages of the knowledge bases are looked up for an answer.', 3),
-    similarity_threshold: decimal('How alike a passage must be to count as found.', 0.7),
+    chunks_to_retrieve: integer(anyRange('Number of chunks to retrieve'), 3),
+    similarity_threshold: decimal(anyRange('Threshold of similarity'), 0.7),
   })
   .partial()
-  .describe('How knowledge bases are searched. The platform takes it and never shows it.');
+  .describe('Settings of the knowledge bases. Requests may hold them; no response shows them.');
 
 export const llmConfig = z
   .strictObject({
-    provider: text("Who runs the language model; `internal` is the platform's own.", 'internal'),
-    model: text('Name of the language model.', 'gpt-4o'),
-    temperature: decimal('Sampling temperature of the model.', 0.4),
-    deployment: text('Name of the deployment, for providers that have them.', 'voice-eu'),
-    endpoint: url('Address of the model, for providers that need one.', 'https://models.example.com/v1'),
-    api_version: text("Version of the provider's API.", '2024-06-01'),
-    base_url: url("Base address of the provider's API.", 'https://models.example.com'),
+    provider: text(anyValue('Provider of the language model, such as `internal`'), 'internal'),
+    model: text(anyValue('Language model'), 'gpt-4o'),
+    temperature: decimal(anyRange('Temperature'), 0.4),
+    deployment: text(presumably("the model's deployment at the provider"), 'voice-eu'),
+    endpoint: url(presumably("the URL of the provider's endpoint"), 'https://models.example.com/v1'),
+    api_version: text(presumably("the version of the provider's API"), '2024-06-01'),
+    base_url: url(presumably("the base URL of the provider's API"), 'https://models.example.com'),
     api_key: z
       .string()
-      .meta(about('Key for the provider. Write-only: use { $secret: NAME }.', { $secret: 'OPENAI_API_KEY' })),
-    region: text("Region of the provider's service.", 'eu-west-1'),
-    max_tokens: integer('Most tokens in one answer of the model.', 300),
+      .meta(about('Secret key, write-only: use { $secret: NAME }.', { $secret: 'OPENAI_API_KEY' })),
+    region: text(presumably("the provider's region"), 'eu-west-1'),
+    max_tokens: integer(anyRange('Maximum number of tokens'), 300),
     knowledge_base_ids: z
       .array(z.string())
       .meta(
-        about(
-          'Knowledge bases that the agent may consult, as { $ref: KnowledgeBase/<name> }. Order does not count.',
-          [{ $ref: 'KnowledgeBase/FAQ' }],
-        ),
+        about('Knowledge bases, as { $ref: KnowledgeBase/<name> }. Compared without order.', [
+          { $ref: 'KnowledgeBase/FAQ' },
+        ]),
       ),
     tools: z
       .array(z.json())
-      .meta(about('Tools that the model may call; taken as they are.', [{ type: 'end_call' }])),
+      .meta(about('Tools, sent as they are (form not documented).', [{ type: 'end_call' }])),
   })
   .partial()
   .describe('The language model.');
@@ -72,53 +76,59 @@ export const llmConfig = z
 export const promptConfig = z
   .strictObject({
     prompt: z.string().meta(
-      about('Instructions to the model. A text of more than a few lines reads better as { $file: … }.', {
+      about('The prompt. A text of more than a few lines reads better as { $file: … }.', {
         $file: 'prompts/support.md',
       }),
     ),
-    first_speaker: text('Who speaks first, e.g. `ai`.', 'ai'),
-    ai_speak_after_silence: flag('Whether the agent speaks up when the caller stays silent.'),
-    ai_speak_wait_time: decimal('How long the agent waits for the caller before it speaks up.', 5),
+    first_speaker: text(anyValue('Who speaks first, such as `ai`'), 'ai'),
+    ai_speak_after_silence: flag(presumably('whether the agent speaks after a silence')),
+    ai_speak_wait_time: decimal(presumably('how long the agent waits before it speaks'), 5),
     welcome_message_type: text(
-      'How the call is opened: `static` says the welcome message, `dynamic` makes one up.',
+      anyValue('Type of the welcome message, such as `static` or `dynamic`'),
       'static',
     ),
     welcome_message: z
       .string()
       .nullable()
-      .meta(about('What the agent says first; null with `dynamic`.', 'Good morning, how can I help you?')),
+      .meta(about('The welcome message, or null, as with `dynamic`.', 'Good morning, how can I help you?')),
   })
   .partial()
-  .describe('What the agent says and when.');
+  .describe('Prompt and welcome message.');
 
 export const sttConfig = z
   .strictObject({
-    provider: text('Who turns speech into text.', 'deepgram'),
-    model: text('Name of the speech-to-text model.', 'nova-2'),
+    provider: text(anyValue('Provider of speech-to-text'), 'deepgram'),
+    model: text(anyValue('Speech-to-text model'), 'nova-2'),
   })
   .partial()
   .describe('Speech to text.');
 
 export const ttsConfig = z
   .strictObject({
-    provider: text('Who turns text into speech.', 'elevenlabs'),
-    model: text('Name of the text-to-speech model.', 'turbo'),
+    provider: text(anyValue('Provider of text-to-speech'), 'elevenlabs'),
+    model: text(anyValue('Text-to-speech model'), 'turbo'),
     voice_id: text('Id of the voice.', 'warm-1'),
-    speaker: text('Name of the speaker, for providers that have them.', 'anna'),
-    streaming_latency: integer('How far quality is traded for an earlier start of the speech.', 2),
-    speed: text('How fast the voice speaks.', 'normal'),
-    emotion: z.string().nullable().meta(about('Emotion in the voice; null for none.', 'calm')),
-    speed_alpha: z.number().nullable().meta(about('Fine adjustment of the speed; null for none.', 1.1)),
-    ambient_sound: text('Background sound under the voice.', 'office'),
-    ambient_sound_volume: decimal('Volume of the background sound.', 0.2),
-    responsiveness: decimal('How quickly the agent answers.', 0.8),
-    interruption_sensitivity: decimal('How readily the agent lets itself be interrupted.', 0.5),
-    enable_backchannel: flag('Whether the agent makes short listening sounds.'),
-    backchannel_frequency: decimal('How often it makes them.', 0.3),
+    speaker: text(presumably('the name of the speaker'), 'anna'),
+    streaming_latency: integer(presumably('the latency of streaming'), 2),
+    speed: text(anyValue('Speed'), 'normal'),
+    emotion: z
+      .string()
+      .nullable()
+      .meta(about(anyValue('Emotion, or null'), 'calm')),
+    speed_alpha: z
+      .number()
+      .nullable()
+      .meta(about(presumably('another setting of the speed'), 1.1)),
+    ambient_sound: text(anyValue('Ambient sound'), 'office'),
+    ambient_sound_volume: decimal(anyRange('Volume of the ambient sound'), 0.2),
+    responsiveness: decimal(presumably('how readily the agent responds'), 0.8),
+    interruption_sensitivity: decimal(presumably('how easily the agent is interrupted'), 0.5),
+    enable_backchannel: flag(presumably('whether the agent says `backchannel_words` while it listens')),
+    backchannel_frequency: decimal(presumably('how often it says them'), 0.3),
     backchannel_words: z
       .array(z.string())
-      .meta(about('The words it uses for that, in order.', ['I see', 'mhm'])),
-    reminder_trigger_ms: integer('Silence after which the agent reminds the caller, in milliseconds.', 8000),
+      .meta(about(presumably('words that the agent says while it listens'), ['I see', 'mhm'])),
+    reminder_trigger_ms: integer(presumably('the silence before a reminder, in milliseconds'), 8000),
   })
   .partial()
   .describe('Text to speech.');
@@ -126,10 +136,7 @@ export const ttsConfig = z
 /** Body of both the create and the update of an agent. Which fields a create needs is not documented: none is demanded. */
 export const agentRequest = z
   .strictObject({
-    name: z
-      .string()
-      .max(255)
-      .meta(about('Name shown in the dashboard, at most 255 characters.', 'Support line')),
+    name: z.string().max(255).meta(about('Name of the agent, at most 255 characters.', 'Support line')),
     call_config: callConfig,
     knowledge_base_config: knowledgeBaseConfig,
     llm_config: llmConfig,
@@ -152,7 +159,7 @@ export const numberRequest = z.strictObject({
     .string()
     .min(1)
     .max(255)
-    .meta(about('Name of the number in the dashboard, 1 to 255 characters.', 'Front desk'))
+    .meta(about('Nickname of the number, 1 to 255 characters.', 'Front desk'))
     .optional(),
 });
 
@@ -160,37 +167,27 @@ export const numberRequest = z.strictObject({
 export const webhookPayload = z.looseObject({
   data: z
     .record(z.string(), z.json())
-    .meta(about('What the event is about.', { source: 'voice' }))
+    .meta(about('An object (keys not documented).', { source: 'voice' }))
     .optional(),
-  event: text('Name of the event.', 'call.ended').optional(),
-  timestamp: text('When it happened.', '2026-01-31T12:00:00Z').optional(),
+  event: text(anyValue('The event'), 'call.ended').optional(),
+  timestamp: text('A timestamp.', '2026-01-31T12:00:00Z').optional(),
 });
 
 export const webhookRequest = z.strictObject({
-  url: url('Where events are sent.', 'https://example.com/hook'),
+  url: url('Target of the webhook.', 'https://example.com/hook'),
   payload: webhookPayload
     .nullable()
     .meta(
-      about('Envelope of what is sent: `data`, `event` and `timestamp`.', {
+      about('Envelope with `data`, `event` and `timestamp`, or null.', {
         event: 'call.ended',
         data: { source: 'voice' },
       }),
     )
     .optional(),
-  check_https: flag("Whether the target's certificate is checked.").optional(),
-  logging_enabled: flag('Whether deliveries are logged.').optional(),
-  retries: z
-    .int()
-    .min(0)
-    .max(10)
-    .meta(about('How often a failed delivery is tried again, 0 to 10.', 3))
-    .optional(),
-  timeout: z
-    .int()
-    .min(1)
-    .max(1800)
-    .meta(about('How long a delivery may take, 1 to 1800; the unit is not documented.', 30))
-    .optional(),
+  check_https: flag(presumably('whether the target must use HTTPS')).optional(),
+  logging_enabled: flag(presumably('whether deliveries are logged')).optional(),
+  retries: z.int().min(0).max(10).meta(about('Number of retries, 0 to 10.', 3)).optional(),
+  timeout: z.int().min(1).max(1800).meta(about('Timeout, 1 to 1800 (unit not documented).', 30)).optional(),
 });
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
@@ -203,17 +200,15 @@ export const userModules = [
 ] as const;
 
 export const userRequest = z.strictObject({
-  role: z.enum(userRoles).meta(about('What the user may do.', 'member')),
+  role: z.enum(userRoles).meta(about('Role of the user in the workspace.', 'member')),
   modules: z
     .array(z.enum(userModules))
-    .meta(
-      about('Parts of the dashboard that the user sees. Order does not count.', ['agents', 'call_history']),
-    )
+    .meta(about('Modules of the user. Compared without order.', ['agents', 'call_history']))
     .optional(),
   agent_ids: z
     .array(z.string())
     .meta(
-      about('Agents that the user may work with, as { $ref: Agent/<name> }. Order does not count.', [
+      about('Agents that the user may access, as { $ref: Agent/<name> }. Compared without order.', [
         { $ref: 'Agent/support-line' },
       ]),
     )

@@ -151,7 +151,7 @@ describe('how a field is treated', () => {
   it('is said with its type and limits', () => {
     expect(explanationText(explained('Webhook.retries'), plainStyle(80))).toBe(`Webhook.retries  whole number
 
-  How often a failed delivery is tried again, 0 to 10.
+  Number of retries, 0 to 10.
   Limits: 0 to 10.
   Immutable: another value needs another record.
 
