@@ -2,7 +2,8 @@
  * What a program gets that imports voxform. Everything else in this package is its own affair and may change at any time.
  */
 
-export type { ApplyEvent, ReadProgress, ResourceResult } from './engine/apply/report.ts';
+export type { ApplyEvent, ResourceResult } from './engine/apply/report.ts';
+export type { ReadProgress } from './engine/observe/read-counter.ts';
 export type {
   Action,
   PlanDocument,

@@ -1,4 +1,5 @@
-import type { ApplyEvent, ReadProgress } from '../engine/apply/report.ts';
+import type { ApplyEvent } from '../engine/apply/report.ts';
+import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { driftOf, hasDrift } from '../engine/plan/drift.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';

@@ -1,4 +1,5 @@
-import type { ApplyEvent, ReadProgress } from '../engine/apply/report.ts';
+import type { ApplyEvent } from '../engine/apply/report.ts';
+import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { createPace } from './pace.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';

@@ -1,4 +1,5 @@
-import { Counter, collect } from '../engine/observe/read.ts';
+import { ReadCounter } from '../engine/observe/read-counter.ts';
+import { readList } from '../engine/observe/read-list.ts';
 import { isDrift } from '../engine/plan/drift.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Kind, Lookup } from '../kinds/kind.ts';
@@ -83,8 +84,8 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
   }
   const { client, workspaceId } = facts;
   for (const lookup of lookupsOf(facts)) {
-    const progress = new Counter(undefined);
-    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
+    const progress = new ReadCounter(undefined);
+    const shown = await readList(() => lookup.list(client), { workspaceId, progress });
     for (const [name, named] of Map.groupBy(shown, (record) => record.name)) {
       const [first, second] = named;
       if (first !== undefined && second === undefined) records.set(`${lookup.name}/${name}`, first.id);

@@ -1,12 +1,9 @@
-import type { ReadProgress } from '../engine/apply/report.ts';
-import {
-  Counter,
-  collect,
-  eachConcurrently,
-  getRecord,
-  type Observation,
-  unlisted,
-} from '../engine/observe/read.ts';
+import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
+import type { Observation } from '../engine/observe/observation.ts';
+import type { ReadProgress } from '../engine/observe/read-counter.ts';
+import { ReadCounter } from '../engine/observe/read-counter.ts';
+import { readList } from '../engine/observe/read-list.ts';
+import { getRecord, unlisted } from '../engine/observe/read-record.ts';
 import type { Kind, Lookup, Mention, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { PlatformError } from '../platform/errors.ts';
@@ -82,7 +79,7 @@ export async function discoverEach(
   input: Discovering,
   take: (kind: Kind, found: FoundRecord) => void,
 ): Promise<Surroundings> {
-  const progress = new Counter(input.onProgress?.bind(input));
+  const progress = new ReadCounter(input.onProgress?.bind(input));
   const missed: Missed[] = [];
   const search = { ...input, progress, missed, take };
   for (const kind of input.kinds.values()) {
@@ -93,7 +90,7 @@ export async function discoverEach(
   const lookups = new Map<string, readonly LookupRecord[]>();
   for (const lookup of input.lookups.values()) {
     const { workspaceId, client } = input;
-    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
+    const shown = await readList(() => lookup.list(client), { workspaceId, progress });
     lookups.set(
       lookup.name,
       shown.map(({ id, name }) => ({ id, name })),
@@ -104,7 +101,7 @@ export async function discoverEach(
 }
 
 interface Search extends Discovering {
-  readonly progress: Counter;
+  readonly progress: ReadCounter;
   readonly missed: Missed[];
   take(kind: Kind, found: FoundRecord): void;
 }
@@ -118,7 +115,7 @@ async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, se
       yield { id: record.id };
     }
   };
-  const shown = await collect(passing, { workspaceId, progress });
+  const shown = await readList(passing, { workspaceId, progress });
   const ids = new Set(shown.map(({ id }) => id));
   for (const [id, clauses] of knownOf(kind, search)) {
     if (!ids.has(id)) missed.push({ kind: kind.name, id, because: why(unlisted(id, client), clauses) });

@@ -1,5 +1,9 @@
 import { kindNamed } from '../engine/kind-named.ts';
-import { Counter, collect, createSecondLook, eachConcurrently, getRecord } from '../engine/observe/read.ts';
+import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
+import { ReadCounter } from '../engine/observe/read-counter.ts';
+import { readList } from '../engine/observe/read-list.ts';
+import { getRecord } from '../engine/observe/read-record.ts';
+import { createSecondLook } from '../engine/observe/second-look.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -54,9 +58,9 @@ export async function lookAtOrphans(orphans: readonly Orphan[], looking: Looking
       single.push(...members);
       continue;
     }
-    const shown = await collect(() => list(client), {
+    const shown = await readList(() => list(client), {
       workspaceId,
-      progress: new Counter(undefined),
+      progress: new ReadCounter(undefined),
     });
     const ids = new Set(shown.map(({ id }) => id));
     for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);

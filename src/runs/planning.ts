@@ -1,5 +1,5 @@
-import type { ReadProgress } from '../engine/apply/report.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
+import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type Planned, reconcile } from '../engine/reconcile.ts';
 import type { Resuming } from '../engine/resume.ts';

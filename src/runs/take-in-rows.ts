@@ -1,6 +1,7 @@
 import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/apply/take-in.ts';
 import { kindNamed } from '../engine/kind-named.ts';
-import { createSecondLook, eachConcurrently } from '../engine/observe/read.ts';
+import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
+import { createSecondLook } from '../engine/observe/second-look.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';

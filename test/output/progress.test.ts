@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplyEvent, ReadProgress } from '../../src/engine/apply/report.ts';
+import type { ApplyEvent } from '../../src/engine/apply/report.ts';
+import type { ReadProgress } from '../../src/engine/observe/read-counter.ts';
 import { createPace } from '../../src/output/pace.ts';
 import { createProgress, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';

@@ -6,7 +6,7 @@ import { isTainted, revealed, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { ruleOf, shownAt } from '../decide/field-rules.ts';
 import { baselineOf, isKept, recordedOf } from '../decide/memory.ts';
-import { getRecord } from '../observe/read.ts';
+import { getRecord } from '../observe/read-record.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import type { Writing } from './writing.ts';
 

@@ -1,7 +1,7 @@
 import type { ResourceEntry } from '../../state/document.ts';
 import type { State } from '../../state/state.ts';
 import { jsonEqual } from '../../values/json.ts';
-import type { Observation } from '../observe/read.ts';
+import type { Observation } from '../observe/observation.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 

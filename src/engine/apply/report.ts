@@ -32,14 +32,3 @@ export type ApplyEvent =
       readonly action: Action;
       readonly result: ResourceResult;
     };
-
-/** Told while observing, in records. */
-export interface ReadProgress {
-  readonly done: number;
-  /** As far as it is known. */
-  readonly total: number;
-  /** Reads of single records that wait for their answer. */
-  readonly inFlight: number;
-  /** True while a list is being read, so that `total` grows. */
-  readonly growing: boolean;
-}

@@ -4,7 +4,10 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import { Counter, collect, getRecord, type Observation, unlisted } from '../observe/read.ts';
+import type { Observation } from '../observe/observation.ts';
+import { ReadCounter } from '../observe/read-counter.ts';
+import { readList } from '../observe/read-list.ts';
+import { getRecord, unlisted } from '../observe/read-record.ts';
 
 /** Which record an address is to be. */
 export interface Claim {
@@ -101,9 +104,9 @@ async function lookFor({ kind, id, client, workspaceId }: TakingIn): Promise<Obs
   if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
   const list = kind.list;
   if (list === undefined) return { status: 'absent' };
-  const shown = await collect(() => list(client), {
+  const shown = await readList(() => list(client), {
     workspaceId,
-    progress: new Counter(undefined),
+    progress: new ReadCounter(undefined),
   });
   const record = shown.find((each) => each.id === id);
   return record === undefined ? unlisted(id, client) : { status: 'shown', record };

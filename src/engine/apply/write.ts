@@ -11,7 +11,7 @@ import { shownBy, unlikeSent } from '../decide/answer.ts';
 import { createBody, fieldsAsObserved, leftToOthers, sentAtCreate, updateBody } from '../decide/body.ts';
 import { isComplete } from '../decide/compare.ts';
 import { digestOf } from '../decide/digest.ts';
-import type { Observation } from '../observe/read.ts';
+import type { Observation } from '../observe/observation.ts';
 import { lookAfter } from './after-update.ts';
 import { displacedBy, keepRecord, orphanOf } from './keep-record.ts';
 import { MissingReference, OddAnswer } from './write-errors.ts';

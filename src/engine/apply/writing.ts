@@ -5,7 +5,7 @@ import type { ResourceEntry } from '../../state/document.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Secret } from '../../values/value.ts';
-import type { Observation } from '../observe/read.ts';
+import type { Observation } from '../observe/observation.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 
 /** One planned resource, and all that is needed to carry it out. */

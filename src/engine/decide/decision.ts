@@ -5,7 +5,7 @@ import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import type { Leaves } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
-import type { Observation } from '../observe/read.ts';
+import type { Observation } from '../observe/observation.ts';
 import type { Candidate } from '../observe/search.ts';
 import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';

@@ -7,7 +7,7 @@ import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import { remembersSecret } from '../decide/memory.ts';
 import { kindNamed } from '../kind-named.ts';
-import type { Observation } from './read.ts';
+import type { Observation } from './observation.ts';
 
 type Known = Parameters<typeof ownFacts>[1];
 

@@ -8,16 +8,13 @@ import { references } from '../../values/value.ts';
 import type { Binding } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
 import { kindNamed } from '../kind-named.ts';
-import {
-  Counter,
-  collect,
-  eachConcurrently,
-  getRecord,
-  type Observation,
-  type ObserveOptions,
-  unlisted,
-} from './read.ts';
+import { eachConcurrently } from './each-concurrently.ts';
+import type { Observation } from './observation.ts';
+import type { ObserveOptions } from './observe-options.ts';
 import type { ReadAhead } from './read-ahead.ts';
+import { ReadCounter } from './read-counter.ts';
+import { readList } from './read-list.ts';
+import { getRecord, unlisted } from './read-record.ts';
 import { returnedOrphans } from './returned.ts';
 import { type Candidate, searchLost } from './search.ts';
 import { sharingTexts } from './share-texts.ts';
@@ -51,7 +48,7 @@ export async function observe(
   bindings: readonly Binding[],
   { ahead, ...options }: Observing,
 ): Promise<Observed> {
-  const progress = new Counter(options.onProgress?.bind(options));
+  const progress = new ReadCounter(options.onProgress?.bind(options));
   const records = new Map<Address, Observation>();
   const wanted: Binding[] = [];
   for (const binding of bindings) {
@@ -72,7 +69,7 @@ export async function observe(
       listing.push(
         (async () => {
           const shown = await counted(progress, ahead?.list(name), () =>
-            collect(() => list(options.client), collecting),
+            readList(() => list(options.client), collecting),
           );
           lists.set(name, shown);
           for (const [address, observation] of matchList(kind, members, { shown, client: options.client }))
@@ -87,7 +84,7 @@ export async function observe(
       (async () => {
         const { name } = lookup;
         const shown = await counted(progress, ahead?.lookup(name), () =>
-          collect(() => lookup.list(options.client), collecting),
+          readList(() => lookup.list(options.client), collecting),
         );
         lookups.set(name, idsByName(shown));
       })(),
@@ -113,7 +110,7 @@ export async function observe(
 
 /** What was begun before, which nobody counted then, or else what is read now. */
 async function counted<T>(
-  progress: Counter,
+  progress: ReadCounter,
   begun: Promise<readonly T[] | undefined> | undefined,
   read: () => Promise<readonly T[]>,
 ): Promise<readonly T[]> {

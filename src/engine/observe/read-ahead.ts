@@ -1,7 +1,11 @@
 import type { Kind, Lookup, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/document.ts';
-import { Counter, collect, getRecord, type Observation, type ObserveOptions } from './read.ts';
+import type { Observation } from './observation.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { ReadCounter } from './read-counter.ts';
+import { readList } from './read-list.ts';
+import { getRecord } from './read-record.ts';
 import { sharingTexts, takeTextsOf } from './share-texts.ts';
 
 export interface ReadAheadOptions
@@ -149,10 +153,10 @@ type Listing = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
 function collectKind(kind: Kind, { client, workspaceId }: Listing): Promise<ShownRecord[]> {
   const list = kind.list;
   if (list === undefined) return Promise.resolve([]);
-  return collect(() => list(client), { workspaceId, progress: new Counter(undefined) });
+  return readList(() => list(client), { workspaceId, progress: new ReadCounter(undefined) });
 }
 
 function collectLookup(lookup: Lookup, { client, workspaceId }: Listing) {
-  const progress = new Counter(undefined);
-  return collect(() => lookup.list(client), { workspaceId, progress });
+  const progress = new ReadCounter(undefined);
+  return readList(() => lookup.list(client), { workspaceId, progress });
 }

@@ -3,7 +3,9 @@ import { PlatformError } from '../../platform/errors.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 import { type RoutingKind, routingKinds } from '../plan/routes.ts';
-import { Counter, collect, type ObserveOptions } from './read.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { ReadCounter } from './read-counter.ts';
+import { readList } from './read-list.ts';
 
 export interface RoutesRead {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
@@ -46,8 +48,8 @@ export async function readRoutes(
 function listed(kind: RoutingKind, { client, workspaceId }: ObserveOptions): Promise<ShownRecord[]> {
   const list = kind.list;
   if (list === undefined) return Promise.resolve([]);
-  const collecting = { workspaceId, progress: new Counter(undefined) };
-  return collect(() => list(client), collecting);
+  const collecting = { workspaceId, progress: new ReadCounter(undefined) };
+  return readList(() => list(client), collecting);
 }
 
 function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {

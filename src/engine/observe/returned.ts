@@ -1,7 +1,9 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Orphan } from '../../state/document.ts';
 import { kindNamed } from '../kind-named.ts';
-import { eachConcurrently, getRecord, type ObserveOptions } from './read.ts';
+import { eachConcurrently } from './each-concurrently.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { getRecord } from './read-record.ts';
 
 /**
  * The orphans of these kinds that the platform had called gone and shows again: one of them may be all that a missing record

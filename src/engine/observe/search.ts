@@ -7,7 +7,9 @@ import type { State } from '../../state/state.ts';
 import type { LeafPath } from '../../values/path.ts';
 import { sameValue } from '../decide/compare.ts';
 import { ruleOf, shownAt } from '../decide/field-rules.ts';
-import { eachConcurrently, getRecord, type ObserveOptions } from './read.ts';
+import { eachConcurrently } from './each-concurrently.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { getRecord } from './read-record.ts';
 
 /** A record that may be the one that an unanswered create made, with what speaks for it. */
 export interface Candidate {

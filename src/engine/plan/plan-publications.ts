@@ -2,7 +2,8 @@ import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { PlatformError } from '../../platform/errors.ts';
 import { unpublishedFields, withGap, withGapAfter } from '../decide/publication.ts';
 import { kindNamed } from '../kind-named.ts';
-import { eachConcurrently, type ObserveOptions } from '../observe/read.ts';
+import { eachConcurrently } from '../observe/each-concurrently.ts';
+import type { ObserveOptions } from '../observe/observe-options.ts';
 import type { Plan } from './plan.ts';
 import type { PlannedResource } from './plan-document.ts';
 

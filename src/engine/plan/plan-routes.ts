@@ -1,7 +1,7 @@
 import { kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import { isMasked, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
-import type { ObserveOptions } from '../observe/read.ts';
+import type { ObserveOptions } from '../observe/observe-options.ts';
 import { readRoutes } from '../observe/read-routes.ts';
 import type { Plan } from './plan.ts';
 import { withRoutes } from './routes.ts';

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import type { ApplyEvent, ApplyReport, ReadProgress } from '../../engine/apply/report.ts';
+import type { ApplyEvent, ApplyReport } from '../../engine/apply/report.ts';
+import type { ReadProgress } from '../../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { type Planned, reconcile } from '../../engine/reconcile.ts';
 import { kinds } from '../../kinds/index.ts';

@@ -1,4 +1,5 @@
-import { Counter, collect } from '../../engine/observe/read.ts';
+import { ReadCounter } from '../../engine/observe/read-counter.ts';
+import { readList } from '../../engine/observe/read-list.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
@@ -155,8 +156,8 @@ async function readShelves(
   for (const lookup of lookups.values()) {
     if (!needed.has(lookup.name) && names.size === 0) continue;
     const { workspaceId } = to.workspace;
-    const progress = new Counter(undefined);
-    const shown = await collect(() => lookup.list(client), { workspaceId, progress });
+    const progress = new ReadCounter(undefined);
+    const shown = await readList(() => lookup.list(client), { workspaceId, progress });
     shelves.set(lookup.name, shelfOf(shown));
   }
   return shelves;

@@ -1,0 +1,20 @@
+import type { Kind, Lookup } from '../../kinds/kind.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import type { State } from '../../state/state.ts';
+import type { ReadProgress } from './read-counter.ts';
+
+export interface ObserveOptions {
+  readonly client: PlatformClient;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  readonly workspaceId: string;
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag?: string | undefined;
+  readonly state: State;
+  readonly concurrency: number;
+  /** False: recorded records are not read; only what is nowhere recorded is looked for. */
+  readonly refresh: boolean;
+  /** Do not take it for a wrong key when every recorded record is missing. */
+  readonly evenIfAll: boolean;
+  onProgress?(progress: ReadProgress): void;
+}

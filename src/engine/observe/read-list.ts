@@ -1,0 +1,36 @@
+import { PlatformError } from '../../platform/errors.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { ReadCounter } from './read-counter.ts';
+
+export interface ListReading {
+  readonly workspaceId: string;
+  readonly progress: ReadCounter;
+}
+
+/** All records of a list. */
+export async function readList<T>(
+  list: () => AsyncIterable<T>,
+  { workspaceId, progress }: ListReading,
+): Promise<T[]> {
+  const all: T[] = [];
+  try {
+    await progress.list(async () => {
+      for await (const record of list()) {
+        all.push(record);
+        progress.expect(1);
+        progress.done(1);
+      }
+    });
+  } catch (error) {
+    if (error instanceof PlatformError && (error.saysMissing || error.status === 403)) {
+      throw new UserError(`${error.message}: the workspace ${workspaceId} cannot be read`, {
+        hint: error.saysMissing
+          ? 'Check base_url, which ends before /api/v1, and that workspace_id and api_key belong together.'
+          : 'Check that workspace_id and api_key belong together.',
+        cause: error,
+      });
+    }
+    throw error;
+  }
+  return all;
+}
