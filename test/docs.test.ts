@@ -21,11 +21,30 @@ function textOf(page: string): string {
   return readFileSync(path.join(root, page), 'utf8');
 }
 
+/** The anchors that a page's headings have on GitHub and GitLab. */
+function headingsOf(page: string): string[] {
+  return [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 describe.each(pages)('%s', (page) => {
   it('links to files that are there', () => {
     const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
     const missing = links.filter((link) => !existsSync(path.join(root, path.dirname(page), link)));
     expect(missing).toEqual([]);
+  });
+
+  it('links to headings that are there', () => {
+    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
+    const missing = links.filter(
+      ([, file = '', heading = '']) =>
+        !headingsOf(file === '' ? page : path.join(path.dirname(page), file)).includes(heading),
+    );
+    expect(missing.map(([link]) => link)).toEqual([]);
   });
 
   it('shows commands and flags that exist', () => {
@@ -38,7 +57,7 @@ describe.each(pages)('%s', (page) => {
 
 describe('README.md', () => {
   it('lists every command', () => {
-    const table = textOf('README.md').split('## What there is')[1]?.split('## ')[0] ?? '';
+    const table = textOf('README.md').split('## Commands')[1]?.split('## ')[0] ?? '';
     expect([...commands.keys()].filter((name) => !names(table, name))).toEqual([]);
   });
 });
@@ -46,6 +65,12 @@ describe('README.md', () => {
 describe('CHANGELOG.md', () => {
   it('tells of every command', () => {
     expect([...commands.keys()].filter((name) => !names(textOf('CHANGELOG.md'), name))).toEqual([]);
+  });
+});
+
+describe('docs/', () => {
+  it('has no page of more than 250 lines', () => {
+    expect(pages.filter((page) => textOf(page).split('\n').length > 251)).toEqual([]);
   });
 });
 
