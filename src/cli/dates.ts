@@ -12,7 +12,7 @@ export function dateOrMoment(text: string): string {
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   if (date.getUTCMonth() + 1 !== Number(month) || date.getUTCDate() !== Number(day)) {
     throw new InvalidArgumentError(
-      'Expected a date such as 2026-01-31, or a moment such as 2026-01-31T09:30:00Z.',
+      'Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.',
     );
   }
   return text;

@@ -12,13 +12,13 @@ export interface DiscoveryFlags {
 
 export function withDiscovery(command: Command): Command {
   return command
-    .option('--agents <id...>', 'agents to look at beside those that are found')
-    .option('--agents-from <file>', 'a file with their ids, one a line')
-    .option('--webhooks <id...>', 'webhooks to look at: nothing else leads to them')
-    .option('--webhooks-from <file>', 'a file with their ids, one a line')
+    .option('--agents <id...>', 'Additional agents to read')
+    .option('--agents-from <file>', 'File of ids, one per line')
+    .option('--webhooks <id...>', 'Webhooks to read; the API cannot list them')
+    .option('--webhooks-from <file>', 'File of ids, one per line')
     .option(
       '--calls-from <date>',
-      'look for agents in calls from this day on (default: all calls)',
+      'Search for agents only in calls from this date on (default: all calls)',
       parseDate,
     );
 }

@@ -24,20 +24,20 @@ export function withSelection(command: Command): Command {
   return command
     .option(
       '--target <address>',
-      'only this resource, or those that a glob such as Agent/support-* matches, and what they refer to (repeatable)',
+      'Only this resource, or those matching a glob such as Agent/support-*, and their references (repeatable)',
       collectTarget,
     )
-    .option('--selector <labels>', 'only resources with these labels, as key=value,key=value', parseLabels);
+    .option('--selector <labels>', 'Only resources with these labels: key=value,key=value', parseLabels);
 }
 
 export function withPlatform(command: Command): Command {
   return command
-    .option('--concurrency <n>', 'requests at once (default: limits.concurrency, 16)', positiveInteger)
     .option(
-      '--max-wait <duration>',
-      'longest pause that the platform may ask for (default: 5m)',
-      parseSeconds,
-    );
+      '--concurrency <n>',
+      'Requests in flight at once (default: limits.concurrency, 16)',
+      positiveInteger,
+    )
+    .option('--max-wait <duration>', 'Longest Retry-After to obey (default: 5m)', parseSeconds);
 }
 
 export function withPlanning(command: Command): Command {
@@ -45,22 +45,22 @@ export function withPlanning(command: Command): Command {
     withReplacing(
       withPlatform(withSelection(command)).option(
         '--no-refresh',
-        'compare with what the state remembers instead of reading recorded records',
+        'Compare with the state instead of reading managed records',
       ),
     ),
   )
-    .option('--retry-ignored', 'send again the fields that the platform did not apply')
-    .option('--strict', 'exit with 1 when something is manual, blocked, unknown or not applied');
+    .option('--retry-ignored', 'Resend fields that the platform did not apply')
+    .option('--strict', 'Exit with 1 when a resource is manual, blocked, unknown or not applied');
 }
 
 export function withFull(command: Command): Command {
-  return command.option('--full', 'list identical changes, warnings and adoptions for each resource');
+  return command.option('--full', 'Show identical changes, warnings and adoptions for every resource');
 }
 
 export function withReplacing(command: Command): Command {
   return command.option(
     '--allow-replace <address>',
-    'let this resource be replaced (repeatable)',
+    'Allow replacing this resource (repeatable)',
     collectAddress,
   );
 }
@@ -70,26 +70,23 @@ export function withRecreating(command: Command): Command {
   return command
     .option(
       '--allow-recreate <address>',
-      'create this resource again whose record is missing, or all of them (repeatable)',
+      'Create this resource again if its record is missing; "all" for every one (repeatable)',
       collectAddressOrAll,
     )
-    .option('--even-if-all', 'with --allow-recreate all: also where every record that was read is missing');
+    .option('--even-if-all', 'With --allow-recreate all: even if every record is missing');
 }
 
 /** The flags of commands that change what the platform has. */
 export function withGuards(command: Command): Command {
   return command
-    .option('--allow-large-change', 'lift the guard on the share of resources that one run may change')
-    .option('--allow-owner-change', 'lift the guard on the roles of workspace owners');
+    .option('--allow-large-change', 'Exceed guards.max_changed_percent')
+    .option('--allow-owner-change', 'Allow changing the roles of workspace owners');
 }
 
 /** The flags of commands that ask before they do so, once. */
 export function withApplying(command: Command): Command {
-  return withGuards(command.option('--auto-approve', 'do not ask')).addOption(
-    new Option(
-      '--on-error <mode>',
-      'after a failure, go on with what does not depend on it, or start nothing new',
-    )
+  return withGuards(command.option('--auto-approve', 'Skip the approval prompt')).addOption(
+    new Option('--on-error <mode>', 'After a failure, continue with independent resources, or stop')
       .choices(['continue', 'stop'])
       .default('continue'),
   );
@@ -97,31 +94,23 @@ export function withApplying(command: Command): Command {
 
 /** For commands that write the state. */
 export function withOlderState(command: Command): Command {
-  return command.option(
-    '--allow-older-state',
-    'write although a newer copy of the state, or a later write of it on this machine, is known',
-  );
+  return command.option('--allow-older-state', 'Write even if a newer copy of the state is known');
 }
 
 export function withLock(command: Command): Command {
   return withOlderState(
-    command.option(
-      '--lock-timeout <duration>',
-      'how long to wait for another run that holds the state',
-      parseSeconds,
-      0,
-    ),
+    command.option('--lock-timeout <duration>', 'How long to wait for the lock', parseSeconds, 0),
   );
 }
 
 export function outputOption(formats: readonly string[]): Option {
-  return new Option('--output <format>', 'form of the result').choices(formats).default('text');
+  return new Option('--output <format>', 'Output format').choices(formats).default('text');
 }
 
 export function positiveInteger(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
-    throw new InvalidArgumentError('Expected a whole number from 1.');
+    throw new InvalidArgumentError('Expected a whole number of at least 1.');
   }
   return number;
 }
@@ -134,7 +123,8 @@ export function wholeNumber(text: string): number {
 
 export function parsePort(text: string): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError('Expected a port, 0 to 65535.');
+  if (!/^\d+$/.test(text) || number > 65_535)
+    throw new InvalidArgumentError('Expected a port from 0 to 65535.');
   return number;
 }
 
@@ -149,7 +139,7 @@ export function parseSeconds(text: string): number {
 
 export function address(text: string): string {
   if (parseAddress(text) === undefined) {
-    throw new InvalidArgumentError('Expected an address, Kind/name, such as Agent/support-line.');
+    throw new InvalidArgumentError('Expected an address (Kind/name), such as Agent/support-line.');
   }
   return text;
 }
@@ -175,7 +165,7 @@ export function collectText(text: string, earlier: readonly string[] | undefined
 
 /** For a command that takes several workspaces. */
 export function withWorkspaces(command: Command): Command {
-  return command.option('--all-workspaces', 'every workspace of the project, in one report');
+  return command.option('--all-workspaces', 'All workspaces of the project, in one report');
 }
 
 function parseLabels(

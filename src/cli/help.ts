@@ -61,7 +61,7 @@ function globalFlags(command: Command, helper: Help): string[] {
     .filter((option) => option.long !== '--version' && root.options.includes(option))
     .map(({ short, long }) => short ?? long);
   const title = helper.styleTitle('Global flags:');
-  return [title, `  ${names.join(', ')}`, '  voxform --help says what they do.', ''];
+  return [title, `  ${names.join(', ')}`, '  Run voxform --help to see what they do.', ''];
 }
 
 /** The names of the commands that lead to one, without our own: `state list`. */

@@ -45,34 +45,42 @@ export interface GlobalFlags {
 
 /** As help lists them: the way of a manifest, then what is needed now and then. */
 const groups = {
-  'Everyday:': [defineInit, defineValidate, definePlan, defineApply, defineDrift, defineStatus, defineWatch],
+  'Main commands:': [
+    defineInit,
+    defineValidate,
+    definePlan,
+    defineApply,
+    defineDrift,
+    defineStatus,
+    defineWatch,
+  ],
   'Compare and restore:': [defineDiff, defineAccept, defineVersions, defineRollback],
   'Adopt and move:': [defineImport, defineExport, defineMigrate],
   'State:': [defineState, defineOrphans, defineRecover],
-  'Look up:': [defineWorkspace, defineGet, defineGraph, defineExplain, defineSchema],
+  'Inspect:': [defineWorkspace, defineGet, defineGraph, defineExplain, defineSchema],
   'Tools:': [defineFmt, defineEmulator, defineCompletion],
 };
 
 export function createProgram(start: Start): Command {
   const program = new Command('voxform')
     .description('Manage voice-agent workspaces from YAML in Git.')
-    .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
-    .option('-C, --chdir <dir>', 'run in this folder (default: the nearest project, upwards)')
+    .version(VERSION, '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Print help')
+    .option('-C, --chdir <dir>', 'Run in this folder (default: the nearest project, upwards)')
     .option(
       '-w, --workspace <name>',
-      'the workspace, or several where a command takes them (default: VOXFORM_WORKSPACE, default_workspace)',
+      'Workspace; repeatable where a command takes several (default: VOXFORM_WORKSPACE, then default_workspace)',
       collectText,
     )
-    .option('--no-color', 'no colours; NO_COLOR does the same')
-    .option('--no-cache', 'parse every manifest, also those that are unchanged')
-    .option('--no-env-file', 'do not read the .env beside voxform.yaml')
-    .option('-q, --quiet', 'no progress, no notes')
-    .option('-v, --verbose', 'also what is unchanged, and every request')
+    .option('--no-color', 'Disable colours, as NO_COLOR does')
+    .option('--no-cache', 'Parse every manifest, even if unchanged')
+    .option('--no-env-file', 'Do not read .env beside voxform.yaml')
+    .option('-q, --quiet', 'Print no progress and no notes')
+    .option('-v, --verbose', 'Also print unchanged resources and every request')
     .addOption(
       new Option(
         '--log-format <format>',
-        'form of stderr (default: text; json for watch without a terminal)',
+        'Format of stderr (default: text; json for watch without a terminal)',
       ).choices(['text', 'json']),
     )
     .configureHelp(helpLayout)
@@ -81,7 +89,7 @@ export function createProgram(start: Start): Command {
     program.commandsGroup(heading);
     for (const define of commands) define(program, start);
   }
-  program.helpCommand('help [command...]', 'print help for a command');
+  program.helpCommand('help [command...]', 'Print help for a command');
   suggestChoices(program);
   return program;
 }

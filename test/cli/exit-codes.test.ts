@@ -19,7 +19,7 @@ describe('wrong usage', () => {
     [['plan', '--target', 'support-line'], 'Kind/name', 'an address without a kind'],
     [['plan', '--selector', 'team'], 'team=support', 'a label without a value'],
     [['apply', 'a.plan', 'b.plan'], 'too many arguments', 'two plans'],
-    [['import', 'Agent/x'], 'import needs an address and an id', 'an import without an id'],
+    [['import', 'Agent/x'], 'import needs ADDRESS and ID', 'an import without an id'],
     [['import', 'Agnet/x', '1'], 'did you mean "Agent"?', 'a misspelt kind'],
     [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its answer'],
     [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],

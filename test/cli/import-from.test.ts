@@ -67,9 +67,9 @@ describe('import --from', () => {
   });
 
   it.each([
-    [['import'], 64, 'an address and an id, or a file'],
-    [['import', 'Agent/day'], 64, 'an address and an id, or a file'],
-    [['import', 'Agent/day', 'x', '--from', 'ids.csv'], 64, 'an address and an id, or a file'],
+    [['import'], 64, 'import needs ADDRESS and ID, or --from FILE'],
+    [['import', 'Agent/day'], 64, 'import needs ADDRESS and ID, or --from FILE'],
+    [['import', 'Agent/day', 'x', '--from', 'ids.csv'], 64, 'import needs ADDRESS and ID, or --from FILE'],
     [['import', '--from', 'nothing.csv'], 1, 'nothing.csv cannot be read'],
   ])('%j says what is wrong', async (args, expected, message) => {
     await using workspace = await testWorkspace(FILES);

@@ -21,7 +21,7 @@ describe('a command with --output json that fails', () => {
     [['plan', '--output', 'json'], 1, /there is no voxform\.yaml/, /voxform init/, 'no project'],
     [['drift', '-o', 'json'], 1, /there is no voxform\.yaml/, /voxform init/, 'in another spelling'],
     [['plan', '--output=json', '--taget', 'x'], 64, /--taget/, /--help/, 'a misspelt flag'],
-    [['plan', '--json', '-destroy'], 64, /-destroy/, /deletes nothing/, 'a flag of another tool'],
+    [['plan', '--json', '-destroy'], 64, /-destroy/, /cannot delete/, 'a flag of another tool'],
     [
       ['state', 'list', '--output', 'json', 'more'],
       64,

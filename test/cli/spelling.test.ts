@@ -76,8 +76,8 @@ describe('words of other tools', () => {
   );
 
   it.each([
-    [['destroy'], 'The API deletes nothing'],
-    [['help', 'destroy'], 'The API deletes nothing'],
+    [['destroy'], 'The API cannot delete'],
+    [['help', 'destroy'], 'The API cannot delete'],
     [['init', '-upgrade'], 'nothing to upgrade'],
     [['lint', '--strict'], 'voxform validate'],
   ])('%j says %s', async (args, sentence) => {
@@ -121,7 +121,7 @@ describe('help', () => {
     const headings = [...stdout.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual([...new Set(headings)]);
     expect(headings.length).toBeGreaterThan(4);
-    expect(headings.at(0)).toBe('Everyday');
+    expect(headings.at(0)).toBe('Main commands');
     expect(headings.at(-1)).toBe('Global flags');
   });
 });

@@ -5,13 +5,13 @@ import { collectAddress, outputOption, withPlatform } from '../flags.ts';
 
 export function defineAccept(program: Command, start: Start): void {
   withPlatform(program.command('accept'))
-    .summary('write what changed on the platform into the manifests')
+    .summary('Write drift back into the manifests')
     .description(
-      'Writes drift back into the manifests: each value that somebody changed on the platform, in the file that it comes from, and nothing else of that file. Shows the diff, and what cannot be written back and why. Writes nothing to the platform.',
+      'Write drift back into the manifests: each value that changed on the platform, in the file that sets it. Shows the diff first, and the changes that cannot be written back. Writes nothing to the platform.',
     )
-    .argument('[address...]', 'only these resources (default: all that drifted)', collectAddress)
-    .option('--dry-run', 'show the diff of the files and write nothing')
-    .option('--auto-approve', 'write without asking')
+    .argument('[address...]', 'Only these resources (default: all that drifted)', collectAddress)
+    .option('--dry-run', 'Show the diff and write nothing')
+    .option('--auto-approve', 'Skip the approval prompt')
     .addOption(outputOption(['text', 'json']))
     .action((addresses: readonly string[], options: AcceptOptions) =>
       start(async (context) => (await import('../actions/accept.ts')).accept(context, addresses, options)),

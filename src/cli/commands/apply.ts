@@ -5,11 +5,11 @@ import { outputOption, withApplying, withFull, withLock, withPlanning } from '..
 
 export function defineApply(program: Command, start: Start): void {
   const command = withFull(withLock(withPlanning(program.command('apply'))))
-    .summary('plan, ask, apply')
+    .summary('Plan, ask for approval, and apply')
     .description(
-      'Plans, asks, and carries the plan out. With a plan file, carries out that plan, exactly as it is or not at all.',
+      'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, or refused if anything changed since.',
     )
-    .argument('[plan-file]', 'a plan that `voxform plan --out FILE` saved')
+    .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
     .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
     .addOption(new Option('--all-workspaces').hideHelp());
   withApplying(command).action((file: string | undefined, options: ApplyOptions) =>

@@ -6,11 +6,11 @@ import type { Start } from '../context.ts';
 export function defineCompletion(program: Command, start: Start): void {
   program
     .command('completion')
-    .summary('print what a shell needs to complete commands')
+    .summary('Print a shell completion script')
     .description(
-      'Prints a script that makes a shell complete commands, flags and their values, addresses, workspaces and files. Completing reads the files of the project and asks nothing of the platform.',
+      'Print a script that completes commands, flags, values, addresses, workspaces and files. Completion reads project files only; it sends no requests.',
     )
-    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
     .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
     .action((shell: Shell, options: CompletionOptions) =>
       start(

@@ -5,12 +5,12 @@ import { outputOption, withPlatform } from '../flags.ts';
 
 export function defineDiff(program: Command, start: Start): void {
   withPlatform(program.command('diff [workspaces...]'))
-    .summary('show what is between two workspaces')
+    .summary('Compare two workspaces')
     .description(
-      'Compares the records of two workspaces, named as arguments or by --workspace twice, in the fields that the manifests manage. Differences that the manifests want are told apart from those that nobody declared. Changes nothing.',
+      'Compare the managed fields of two workspaces. Marks the differences that the manifests declare. Changes nothing.',
     )
     .addOption(outputOption(['text', 'json', 'markdown']))
-    .option('--detailed-exitcode', 'exit with 2 when there is a difference that no manifest declares')
+    .option('--detailed-exitcode', 'Exit with 2 when there are undeclared differences')
     .action((named: readonly string[], options: DiffOptions) =>
       start(async (context) => (await import('../actions/diff.ts')).diff(context, { ...options, named }), {
         severalWorkspaces: true,

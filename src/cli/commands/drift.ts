@@ -5,9 +5,9 @@ import { outputOption, withFull, withPlatform, withSelection, withWorkspaces } f
 
 export function defineDrift(program: Command, start: Start): void {
   withFull(withWorkspaces(withPlatform(withSelection(program.command('drift')))))
-    .summary('show what changed on the platform since the last apply')
+    .summary('Show what changed on the platform since the last apply')
     .description(
-      'Shows what changed on the platform since the last apply, and what an apply would restore. Never writes. Exits with 2 when there is drift.',
+      'Show what changed on the platform since the last apply. Changes nothing. Exits with 2 when there is drift.',
     )
     .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
     .action((options: DriftOptions) =>

@@ -6,11 +6,14 @@ import { outputOption } from '../flags.ts';
 export function defineExplain(program: Command, start: Start): void {
   program
     .command('explain')
-    .summary('say what a field takes and how it is treated')
+    .summary('Describe a kind, a field or a setting')
     .description(
-      'Says of a kind, a field, a value form or a setting of the project file what it takes, what it means and how it is treated, with an example. Without one, lists what there is to ask. Needs no project and no network.',
+      'Describe a kind, a field, a value form or a setting of the project file: its type, its meaning, how voxform treats it, and an example. Without an argument, list all topics. Needs no project and no network.',
     )
-    .argument('[topic]', 'e.g. Agent.llm_config.temperature, metadata.labels, secret or project.guards')
+    .argument(
+      '[topic]',
+      'Topic, e.g. Agent.llm_config.temperature, metadata.labels, secret or project.guards',
+    )
     .addOption(outputOption(['text', 'json']))
     .action((topic: string | undefined, options: ExplainOptions) =>
       start(

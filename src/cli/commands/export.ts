@@ -6,14 +6,14 @@ import { withPlatform } from '../flags.ts';
 
 export function defineExport(program: Command, start: Start): void {
   withPlatform(withDiscovery(program.command('export')))
-    .summary('write a whole workspace out as a project')
+    .summary('Export a workspace as a new project')
     .description(
-      'Writes everything that can be found in a workspace as a project of its own: manifests that adopt the records, texts in files, references instead of ids. Numbers, users and knowledge bases are listed; agents are found through numbers, users and calls. Changes nothing on the platform.',
+      'Export a workspace as a new project: manifests that adopt the records, prompts in files, references instead of ids. The API lists numbers, users and knowledge bases; agents are found through numbers, users and calls. Changes nothing on the platform.',
     )
-    .requiredOption('--out <dir>', 'the folder to write: new, or empty', named)
-    .option('--force', 'write into a folder that holds something, over files of the same names')
+    .requiredOption('--out <dir>', 'Folder to write, new or empty', named)
+    .option('--force', 'Write into a folder that is not empty, replacing files of the same name')
     .addOption(
-      new Option('--layout <layout>', 'one file for each resource, or for each kind')
+      new Option('--layout <layout>', 'One file per resource, or one per kind')
         .choices(['resource', 'kind'])
         .default('resource'),
     )
@@ -23,6 +23,6 @@ export function defineExport(program: Command, start: Start): void {
 }
 
 function named(folder: string): string {
-  if (folder === '') throw new InvalidArgumentError('Expected the name of a folder.');
+  if (folder === '') throw new InvalidArgumentError('Expected a folder name.');
   return folder;
 }

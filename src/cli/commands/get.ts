@@ -6,30 +6,27 @@ import { collectText, positiveInteger, withPlatform } from '../flags.ts';
 
 export function defineGet(program: Command, start: Start): void {
   withPlatform(program.command('get'))
-    .summary('read anything that the API can show')
+    .summary('Read records from the platform')
     .description(
-      'Reads agents, versions, numbers, webhooks, users, knowledge-bases, calls, invoices or api-keys. Lists are read page by page as they are printed.',
+      'Read records from the platform: agents, versions, numbers, webhooks, users, knowledge-bases, calls, invoices or api-keys. Long lists print page by page.',
     )
-    .argument(
-      '<what>',
-      'agents, versions, numbers, webhooks, users, knowledge-bases, calls, invoices or api-keys',
-    )
-    .argument('[id]', 'one record, by id or by address; for versions, of which agent')
-    .argument('[version]', 'for versions: the record as of this one, or of latest')
+    .argument('<type>', 'Type of record, from the list above')
+    .argument('[id]', 'One record, by id or address; for versions, the agent')
+    .argument('[version]', 'For versions: a number, or latest')
     .addOption(
-      new Option('--output <format>', 'form of the result')
+      new Option('--output <format>', 'Output format')
         .choices(['table', 'json', 'jsonl', 'yaml', 'csv'])
         .default('table'),
     )
-    .option('--limit <n>', 'at most so many records', positiveInteger)
-    .option('--utc', 'times of a table in UTC (default: local time)')
-    .option('--from <date>', 'calls from this day or moment on, in UTC', dateOrMoment)
-    .option('--to <date>', 'calls up to this day or moment', dateOrMoment)
-    .option('--agent <agent>', 'calls of this agent, by id or by address')
-    .option('--outcome <outcome>', 'calls with this session_outcome')
+    .option('--limit <n>', 'Stop after this many records', positiveInteger)
+    .option('--utc', 'Print times in UTC in the table (default: local time)')
+    .option('--from <date>', 'Calls from this date or time on, in UTC', dateOrMoment)
+    .option('--to <date>', 'Calls up to this date or time, in UTC', dateOrMoment)
+    .option('--agent <agent>', 'Calls of this agent, by id or address')
+    .option('--outcome <outcome>', 'Calls with this session_outcome')
     .option(
       '--where <condition>',
-      'calls with a field that is =, !=, >, >=, < or <= a value, such as cost>=0.5 (repeatable)',
+      'Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5 (repeatable)',
       collectText,
     )
     .action((what: string, id: string | undefined, version: string | undefined, options: GetOptions) =>

@@ -5,13 +5,13 @@ import type { Start } from '../context.ts';
 export function defineGraph(program: Command, start: Start): void {
   program
     .command('graph')
-    .summary('draw what refers to what')
+    .summary('Draw the reference graph')
     .description(
-      'Draws which resources of the manifests refer to which. Needs no API key and no network. With addresses, only these and what they are connected to.',
+      'Draw the reference graph of the manifests, or of some addresses and everything connected to them. Needs no API key and no network.',
     )
-    .argument('[address...]', 'resources, or a knowledge base such as "KnowledgeBase/FAQ"')
+    .argument('[address...]', 'Resources, or a knowledge base such as "KnowledgeBase/FAQ"')
     .addOption(
-      new Option('--output <format>', 'form of the graph')
+      new Option('--output <format>', 'Output format')
         .choices(['mermaid', 'dot', 'svg', 'html'])
         .default('mermaid'),
     )

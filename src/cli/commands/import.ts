@@ -6,13 +6,13 @@ import { address as addressArgument, withLock, withPlatform } from '../flags.ts'
 
 export function defineImport(program: Command, start: Start): void {
   withPlatform(withLock(program.command('import')))
-    .summary('take existing records under management')
+    .summary('Import existing records')
     .description(
-      'Takes one existing record under management, under an address of the manifests; or with --from many at once. Also the answer to an unknown create that turns out to have happened.',
+      'Import an existing record under an address of the manifests, or many records with --from. Also resolves an unknown create whose record exists.',
     )
-    .argument('[address]', 'what the manifest calls it, e.g. Agent/support-line', addressArgument)
-    .argument('[id]', "the record's id on the platform")
-    .option('--from <file>', 'take in the rows of a CSV file with the header address,id: all or none')
+    .argument('[address]', 'Address in the manifests, e.g. Agent/support-line', addressArgument)
+    .argument('[id]', 'Id of the record on the platform')
+    .option('--from <file>', 'CSV file with the header address,id; imports all rows or none')
     .action((address: string | undefined, id: string | undefined, options: ImportOptions) =>
       start(async (context) => {
         const { importFile, importRecord } = await import('../actions/import.ts');
@@ -25,8 +25,8 @@ export function defineImport(program: Command, start: Start): void {
 }
 
 function wrongUse(): UserError {
-  return new UserError('import needs an address and an id, or a file of them', {
-    hint: 'voxform import ADDRESS ID, or voxform import --from FILE',
+  return new UserError('import needs ADDRESS and ID, or --from FILE', {
+    hint: 'Run voxform import ADDRESS ID, or voxform import --from FILE.',
     exitCode: ExitCode.usage,
   });
 }

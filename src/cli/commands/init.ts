@@ -4,11 +4,11 @@ import type { Start } from '../context.ts';
 export function defineInit(program: Command, start: Start): void {
   program
     .command('init')
-    .summary('write a new project')
+    .summary('Create a new project')
     .description(
-      'Writes a new project: voxform.yaml, a manifest of each kind, the schemas, and settings for editor, Git and CI. Leaves files that exist as they are.',
+      'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept.',
     )
-    .argument('[dir]', 'the folder', '.')
+    .argument('[dir]', 'Folder', '.')
     .action((folder: string) =>
       start(async (context) => (await import('../actions/init.ts')).init(context, folder), {
         withoutProject: true,

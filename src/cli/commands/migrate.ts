@@ -14,24 +14,31 @@ import {
 
 export function defineMigrate(program: Command, start: Start): void {
   const command = withFull(withPlatform(withLock(program.command('migrate'))))
-    .summary('move the resources of a workspace into another')
+    .summary('Copy the resources of one workspace to another')
     .description(
-      'Checks what the other workspace lacks, shows it as a checklist, and creates there what the first one has: in the order of its references, and as resumable as an apply. Run again, it goes on where it stopped. What the API cannot do is listed at the end.',
+      'Copy the resources of one workspace to another. Shows a checklist of what the target lacks, then creates the resources in the order of their references. Run it again to resume. Manual steps are listed at the end.',
     )
-    .requiredOption('--from <workspace>', 'the workspace that is left, by its name in the project')
-    .requiredOption('--to <workspace>', 'the workspace that is filled')
+    .requiredOption('--from <workspace>', 'Source workspace, by its name in the project')
+    .requiredOption('--to <workspace>', 'Target workspace, by its name in the project')
     .addOption(
       new Option(
         '--source <source>',
-        'manifests of the project, or what is found in the workspace, which is then written as manifests (default: manifests where there are any)',
+        'Copy from the manifests, or from the live workspace, which writes manifests first (default: manifests if any)',
       ).choices(['manifests', 'live']),
     )
-    .option('--map <file>', 'YAML with names or ids of knowledge bases there, and their names or ids here')
-    .option('--include <glob...>', 'only these addresses, e.g. Agent/support-*')
-    .option('--exclude <glob...>', 'all but these addresses')
-    .option('--wave <n>', 'write so many resources, look at what failed, and go on', positiveInteger)
-    .option('--max-failures <n>', 'failures with which another wave is begun (default: 0)', wholeNumber)
-    .option('--dry-run', 'show the checklist and what would be done; write nothing');
+    .option(
+      '--map <file>',
+      'YAML file that maps knowledge bases of the source to those of the target, by name or id',
+    )
+    .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*')
+    .option('--exclude <glob...>', 'All but these addresses')
+    .option(
+      '--wave <n>',
+      'Write resources in batches of n, and check for failures after each',
+      positiveInteger,
+    )
+    .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', wholeNumber)
+    .option('--dry-run', 'Show the checklist and the plan; write nothing');
   withApplying(command)
     .addOption(outputOption(['text', 'json']))
     .action((options: MigrateOptions) =>

@@ -5,28 +5,25 @@ import { outputOption, withLock, withPlatform } from '../flags.ts';
 
 export function defineOrphans(program: Command, start: Start): void {
   const orphans = withLock(withPlatform(program.command('orphans')))
-    .summary('records that are no longer managed')
+    .summary('List and close records no longer managed')
     .description(
-      'Lists the records that voxform released and that may still exist. The API deletes nothing: delete them in the dashboard, then close them.',
+      'List the records that voxform released and that may still exist. The API cannot delete: delete them in the dashboard, then close them here.',
     )
     .addOption(outputOption(['text', 'json']))
-    .option('--all', 'also those that are closed')
-    .option(
-      '--check',
-      'look whether each still exists, and offer to close those that the platform has no more',
-    )
-    .option('--auto-approve', 'with --check: close them without asking')
+    .option('--all', 'Include closed orphans')
+    .option('--check', 'Check which orphans still exist, and offer to close the others')
+    .option('--auto-approve', 'With --check: skip the approval prompt')
     .action((options: OrphansOptions) =>
       start(async (context) => (await import('../actions/orphans.ts')).orphans(context, options)),
     );
   withLock(orphans.command('close'))
-    .summary('take records off the list')
+    .summary('Close orphans')
     .description(
-      'Closes orphans about which nothing is left to do. One that was handed over or is kept is never managed again by itself, only by voxform import.',
+      'Close orphans that need no more work. An orphan closed as handed-over or kept is managed again only by voxform import.',
     )
-    .argument('<ids...>', 'of the records')
+    .argument('<ids...>', 'Ids of the records')
     .addOption(
-      new Option('--because <reason>', 'what became of them')
+      new Option('--because <reason>', 'Why they need no more work')
         .choices(['deleted', 'handed-over', 'kept'])
         .makeOptionMandatory(),
     )

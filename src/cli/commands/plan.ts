@@ -5,13 +5,13 @@ import { outputOption, withFull, withPlanning, withWorkspaces } from '../flags.t
 
 export function definePlan(program: Command, start: Start): void {
   withFull(withWorkspaces(withPlanning(program.command('plan'))))
-    .summary('show what apply would do; changes nothing')
+    .summary('Show what apply would change')
     .description(
-      'Shows what apply would do. Reads the platform and the state, takes no lock, and changes nothing. Exits with 0, or with --detailed-exitcode with 2 when there are changes.',
+      'Show what apply would change. Reads the platform and the state, takes no lock, and changes nothing.',
     )
     .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
-    .option('--out <file>', 'save the plan, for `voxform apply FILE`')
-    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'))
+    .option('--out <file>', 'Save the plan, for voxform apply FILE')
+    .addOption(new Option('--detailed-exitcode', 'Exit with 2 when there are changes'))
     .action((options: PlanOptions) =>
       start(async (context) => (await import('../actions/plan.ts')).plan(context, options), {
         severalWorkspaces: true,

@@ -6,13 +6,13 @@ import { outputOption, withLock, withPlatform } from '../flags.ts';
 
 export function defineRecover(program: Command, start: Start): void {
   withPlatform(withLock(withDiscovery(program.command('recover'))))
-    .summary('find the records of manifests again after the state was lost')
+    .summary('Rebuild a lost state')
     .description(
-      'Rebuilds a lost state, or what it lacks: looks for the record of each manifest through numbers, users, calls and what is left of the earlier state, shows what speaks for it, and takes it under management once you agree. Asks for each one; changes nothing on the platform.',
+      'Rebuild a lost or incomplete state. Finds the record of each manifest through numbers, users, calls and backups of the state, shows the evidence, and asks before each import. Changes nothing on the platform.',
     )
     .addOption(outputOption(['text', 'json']))
-    .option('--auto', 'only what is certain: all that is shown agrees, and nothing else fits')
-    .option('--auto-approve', 'take what is certain without asking')
+    .option('--auto', 'Import only certain matches: all shown fields agree and no other record fits')
+    .option('--auto-approve', 'Skip the approval prompt')
     .action((options: RecoverOptions) =>
       start(async (context) => (await import('../actions/recover.ts')).recover(context, options)),
     );

@@ -4,11 +4,15 @@ import type { Start } from '../context.ts';
 export function defineSchema(program: Command, start: Start): void {
   program
     .command('schema')
-    .summary('print a JSON Schema')
+    .summary('Print a JSON Schema')
     .description(
-      'Prints the JSON Schema of manifests, of one kind, of the project file, of the state, or of what plan, apply, drift and diff print.',
+      'Print the JSON Schema of manifests, of one kind, of the project file, of the state, or of the JSON output of plan, apply, drift and diff.',
     )
-    .argument('[name]', 'manifest, project, state, plan, apply, drift, or a kind such as Agent', 'manifest')
+    .argument(
+      '[name]',
+      'Schema: manifest, project, state, plan, apply, drift, or a kind such as Agent',
+      'manifest',
+    )
     .action((name: string) =>
       start(async (context) => (await import('../actions/schema.ts')).schema(context, name), {
         withoutProject: true,

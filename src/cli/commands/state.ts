@@ -10,37 +10,37 @@ import { address as addressArgument, type LockFlags, outputOption, withLock } fr
 export function defineState(program: Command, start: Start): void {
   const state = program
     .command('state')
-    .summary('look at the state, and settle what it waits for')
+    .summary('Inspect and edit the state')
     .description(
-      "The project's memory of one workspace: which record each address is, and what was last sent.",
+      'Inspect and edit the state of a workspace: the record of each address, and the values last applied.',
     );
 
   state
     .command('list')
-    .summary('the addresses and their ids')
-    .description('Lists what the state holds.')
+    .summary('List addresses and ids')
+    .description('List the addresses in the state, with their ids.')
     .addOption(outputOption(['text', 'json']))
     .action((options: StateOutput) =>
       start(async (context) => (await import('../actions/state.ts')).listState(context, options)),
     );
   state
     .command('show')
-    .summary('everything remembered of one resource')
-    .description('Shows everything that the state remembers of one resource, as JSON.')
-    .argument('<address>', 'e.g. Agent/support-line', addressArgument)
+    .summary('Show one resource')
+    .description('Show what the state holds about one resource, as JSON.')
+    .argument('<address>', 'Address, e.g. Agent/support-line', addressArgument)
     .action((address: string) =>
       start(async (context) => (await import('../actions/state.ts')).showState(context, address)),
     );
   withLock(state.command('resolve'))
-    .summary('say that unknown creates did not happen')
+    .summary('Resolve unknown creates')
     .description(
-      'Resolves creates that had no clear answer, once you have looked in the dashboard. If a record is there: voxform import ADDRESS ID.',
+      'Resolve unknown creates: those whose answer was lost. Check the dashboard first. If the record exists, run voxform import ADDRESS ID instead.',
     )
-    .argument('[address...]', 'e.g. Agent/support-line')
-    .requiredOption('--not-created', 'the records are not there')
-    .option('--all', 'every unknown create, after one approval')
-    .option('--since <time>', 'with --all: only those sent at this date or moment, or later', dateOrMoment)
-    .option('--auto-approve', 'do not ask')
+    .argument('[address...]', 'Address, e.g. Agent/support-line')
+    .requiredOption('--not-created', 'Confirm that the records do not exist')
+    .option('--all', 'All unknown creates, with one approval prompt')
+    .option('--since <time>', 'With --all: only creates sent at this date or time, or later', dateOrMoment)
+    .option('--auto-approve', 'Skip the approval prompt')
     .action((addresses: readonly string[], options: ResolveOptions) =>
       start(async (context) =>
         (await import('../actions/state-resolve.ts')).resolvePending(
@@ -51,19 +51,23 @@ export function defineState(program: Command, start: Start): void {
       ),
     );
   withLock(state.command('mv'))
-    .summary('give a record another address')
-    .description('Gives a record another address. metadata.previous_names does the same from the manifests.')
-    .argument('<from>', 'e.g. Agent/support-line', addressArgument)
-    .argument('<to>', 'of the same kind', addressArgument)
+    .summary('Rename an address')
+    .description(
+      'Rename an address; the record stays the same. metadata.previous_names does this from the manifests.',
+    )
+    .argument('<from>', 'Address, e.g. Agent/support-line', addressArgument)
+    .argument('<to>', 'New address, of the same kind', addressArgument)
     .action((from: string, to: string, options: LockFlags) =>
       start(async (context) =>
         (await import('../actions/state-edits.ts')).moveInState(context, { from, to }, options),
       ),
     );
   withLock(state.command('rm'))
-    .summary('release resources from management')
-    .description('Releases resources. Their records stay on the platform and go on the orphan list.')
-    .argument('<address...>', 'e.g. Agent/support-line')
+    .summary('Release resources')
+    .description(
+      'Release resources from management. Their records stay on the platform and go on the orphan list.',
+    )
+    .argument('<address...>', 'Address, e.g. Agent/support-line')
     .action((addresses: readonly string[], options: LockFlags) =>
       start(async (context) =>
         (await import('../actions/state-edits.ts')).removeFromState(
@@ -75,51 +79,46 @@ export function defineState(program: Command, start: Start): void {
     );
   state
     .command('pull')
-    .summary('print the state')
-    .description('Prints the state as JSON.')
+    .summary('Print the state')
+    .description('Print the state as JSON.')
     .action(() => start(async (context) => (await import('../actions/state-edits.ts')).pullState(context)));
   withLock(state.command('push'))
-    .summary('put a document in the place of the state')
+    .summary('Replace the state')
     .description(
-      'Puts a document in the place of the state. The earlier state is kept as a backup. Records that only the earlier one knows go on the orphan list.',
+      'Replace the state with a file. The old state is kept as a backup, and records missing from the file go on the orphan list.',
     )
-    .argument('<file>', 'as `voxform state pull` prints it')
-    .option(
-      '--force',
-      'also when it is older than the state, or of another lineage; drops what it does not hold',
-    )
+    .argument('<file>', 'Output of voxform state pull')
+    .option('--force', 'Replace a newer state, or one of another lineage; drops what the file does not hold')
     .action((file: string, options: PushFlags) =>
       start(async (context) =>
         (await import('../actions/state-edits.ts')).pushStateFile(context, file, options),
       ),
     );
   withLock(state.command('move'))
-    .summary('move a state to where the workspace keeps its own')
+    .summary('Move a state to the configured place')
     .description(
-      'Moves a state to where voxform.yaml says that the workspace keeps its own, as after a rename of the workspace or a change of its state settings. The old place then only says where the state went. An interrupted move is finished by running it again.',
+      'Move a state to the place that voxform.yaml configures, after you renamed the workspace or changed its state settings. The old place keeps a pointer to the new one. Run it again to finish an interrupted move.',
     )
     .requiredOption(
       '--from <place>',
-      'file of the state, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
+      'State file, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
     )
     .action((options: MoveFlags) =>
       start(async (context) => (await import('../actions/state-move.ts')).moveStateHere(context, options)),
     );
   withLock(state.command('init'))
-    .summary('begin an empty state on purpose')
+    .summary('Create an empty state')
     .description(
-      'Creates an empty state, also where another state of the same workspace lies nearby. Records that only the other one knows are created again by the next apply.',
+      'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
     )
     .action((options: LockFlags) =>
       start(async (context) => (await import('../actions/state-move.ts')).initState(context, options)),
     );
   state
     .command('unlock')
-    .summary('end a lock that its holder left behind')
-    .description(
-      'Ends a lock that its holder left behind. The id is in the message of the run that found the lock.',
-    )
-    .argument('<id>', 'of the lock')
+    .summary('Release a lock left behind')
+    .description('Release a lock that its holder left behind. The run that was refused printed its id.')
+    .argument('<id>', 'Id of the lock')
     .action((id: string) =>
       start(async (context) => (await import('../actions/state.ts')).unlockState(context, id)),
     );

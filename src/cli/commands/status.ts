@@ -6,20 +6,20 @@ import { outputOption, parseSeconds, withPlatform, withSelection, withWorkspaces
 
 export function defineStatus(program: Command, start: Start): void {
   withWorkspaces(withPlatform(withSelection(program.command('status'))))
-    .summary('one line for each resource')
+    .summary('Show the status of each resource')
     .description(
-      'Says of each resource whether it is in sync, drifted, unverified, not applied by the platform, manual or unknown, which of its fields are unverified, and what publishing its draft would change. Changes nothing.',
+      'Show the status of each resource: in sync, drifted, unverified, not applied, manual or unknown, with its unverified fields and what publishing its draft would change. Changes nothing.',
     )
     .addOption(outputOption(['text', 'json']))
-    .option('--kind <kinds...>', 'only resources of these kinds')
+    .option('--kind <kinds...>', 'Only resources of these kinds')
     .addOption(
-      new Option('--only <standings...>', 'only resources that stand so').choices(
+      new Option('--only <standings...>', 'Only resources with this status').choices(
         standings.map((standing) => standing.replace(' ', '-')),
       ),
     )
-    .option('--detailed-exitcode', 'exit with 2 when anything is not in sync')
-    .option('--wait-published', 'look again until every agent is published; exit with 1 when time is up')
-    .option('--timeout <duration>', 'how long to wait', parseSeconds, 600)
+    .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
+    .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
+    .option('--timeout <duration>', 'How long to wait', parseSeconds, 600)
     .action((options: StatusOptions) =>
       start(async (context) => (await import('../actions/status.ts')).status(context, options), {
         severalWorkspaces: true,

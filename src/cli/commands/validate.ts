@@ -5,12 +5,12 @@ import { outputOption, withWorkspaces } from '../flags.ts';
 
 export function defineValidate(program: Command, start: Start): void {
   withWorkspaces(program.command('validate'))
-    .summary('check everything that can be known offline')
+    .summary('Check the manifests offline')
     .description(
-      'Checks the project file and all manifests, and reports every problem at once. Needs no API key and no network.',
+      'Check the project file and all manifests, and report every problem at once. Needs no API key and no network.',
     )
     .addOption(outputOption(['text', 'json', 'junit', 'github']))
-    .option('--secrets', 'also check that every secret and environment variable is set')
+    .option('--secrets', 'Also check that every secret and environment variable is set')
     .action((options: ValidateOptions) =>
       start(async (context) => (await import('../actions/validate.ts')).validate(context, options), {
         severalWorkspaces: true,

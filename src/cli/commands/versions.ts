@@ -5,11 +5,11 @@ import { address as addressArgument, outputOption, positiveInteger, withPlatform
 
 export function defineVersions(program: Command, start: Start): void {
   withPlatform(program.command('versions'))
-    .summary('published versions of a resource')
-    .description('Lists the published versions of a resource, shows one, or shows what is between two.')
-    .argument('<address>', 'e.g. Agent/support-line', addressArgument)
-    .argument('[version]', 'the one to show', positiveInteger)
-    .option('--diff <version>', 'show what is between the two', positiveInteger)
+    .summary('Show published versions')
+    .description('List the published versions of a resource, show one, or compare two.')
+    .argument('<address>', 'Address, e.g. Agent/support-line', addressArgument)
+    .argument('[version]', 'Version to show', positiveInteger)
+    .option('--diff <version>', 'Compare with this version', positiveInteger)
     .addOption(outputOption(['text', 'json']))
     .action((address: string, version: number | undefined, options: VersionsOptions) =>
       start(async (context) =>
@@ -20,14 +20,14 @@ export function defineVersions(program: Command, start: Start): void {
 
 export function defineRollback(program: Command, start: Start): void {
   withPlatform(program.command('rollback'))
-    .summary('write a published version into the manifests')
+    .summary('Write a published version into the manifests')
     .description(
-      'Writes the values of a published version into the manifests, as accept does, so that the next plan brings them back. Only fields that the manifests manage. Writes nothing to the platform.',
+      'Write the values of a published version into the manifests, for the next apply to restore. Changes managed fields only. Writes nothing to the platform.',
     )
-    .argument('<address>', 'e.g. Agent/support-line', addressArgument)
-    .requiredOption('--to <version>', 'the version', positiveInteger)
-    .option('--dry-run', 'show the diff of the files and write nothing')
-    .option('--auto-approve', 'write without asking')
+    .argument('<address>', 'Address, e.g. Agent/support-line', addressArgument)
+    .requiredOption('--to <version>', 'Published version', positiveInteger)
+    .option('--dry-run', 'Show the diff and write nothing')
+    .option('--auto-approve', 'Skip the approval prompt')
     .addOption(outputOption(['text', 'json']))
     .action((address: string, options: RollbackOptions) =>
       start(async (context) => (await import('../actions/versions.ts')).rollback(context, address, options)),

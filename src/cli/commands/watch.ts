@@ -5,51 +5,45 @@ import { parseSeconds, withGuards, withOlderState, withPlatform, withReplacing }
 
 export function defineWatch(program: Command, start: Start): void {
   const command = withPlatform(program.command('watch'))
-    .summary('keep the workspace as the manifests say, or tell how it differs')
+    .summary('Plan or apply continuously')
     .description(
-      'Compares the manifests with the platform whenever they change and on an interval, says what is new, and with --mode apply puts it right. Runs until a signal ends it; SIGHUP makes it look at once.',
+      'Plan whenever the manifests change and on an interval, report new differences, and with --mode apply fix them. Press Ctrl-C to stop it; SIGHUP starts a run at once.',
     )
     .addOption(
-      new Option('--mode <mode>', 'only report, or apply as well')
+      new Option('--mode <mode>', 'Only report, or also apply')
         .choices(['report', 'apply'])
         .default('report'),
     )
-    .option('--auto-approve', 'needed for --mode apply: nobody is asked')
-    .addOption(duration('--interval', 'time between runs', { seconds: 300, as: '5m' }))
-    .option('--git <url>', 'take the project from this Git repository')
-    .option('--ref <ref>', 'branch or tag of it (default: main)')
-    .option('--path <dir>', 'folder of the project in it (default: its root)')
+    .option('--auto-approve', 'Required with --mode apply, which does not ask')
+    .addOption(duration('--interval', 'Time between runs', { seconds: 300, as: '5m' }))
+    .option('--git <url>', 'Git repository that holds the project')
+    .option('--ref <ref>', 'Branch or tag (default: main)')
+    .option('--path <dir>', 'Project folder in the repository (default: its root)')
     .option(
       '--allow-dir <dir>',
-      'folder outside this one that its secrets_dir or state.path may name; may be repeated',
+      'Folder outside the project that secrets_dir or state.path may use (repeatable)',
       repeated,
     )
     .option(
       '--listen <address>',
-      'serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
+      'Serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
     )
-    .option(
-      '--listen-host <name>',
-      'host name that the listener is also reached by; may be repeated',
-      repeated,
-    );
+    .option('--listen-host <name>', 'Additional host name to accept in requests (repeatable)', repeated);
   withOlderState(withGuards(withReplacing(command)))
     .addOption(
-      duration('--lock-timeout', 'how long to wait for another run that holds the state', {
+      duration('--lock-timeout', 'How long to wait for the lock', {
         seconds: 30,
         as: '30s',
       }),
     )
     .addOption(
-      duration('--first-retry', 'pause after a failed run; it doubles with each further one', {
+      duration('--first-retry', 'Pause after a failed run; doubles with each failure', {
         seconds: 5,
         as: '5s',
       }),
     )
-    .addOption(duration('--longest-retry', 'longest pause after failed runs', { seconds: 300, as: '5m' }))
-    .addOption(
-      duration('--grace', 'time for what is under way when the watch ends', { seconds: 25, as: '25s' }),
-    )
+    .addOption(duration('--longest-retry', 'Longest pause after failed runs', { seconds: 300, as: '5m' }))
+    .addOption(duration('--grace', 'Time to finish requests in flight on exit', { seconds: 25, as: '25s' }))
     .action((flags: WatchFlags) =>
       start(async (context) => (await import('../actions/watch.ts')).watch(context, flags), {
         ownRuns: true,

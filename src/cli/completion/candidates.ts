@@ -112,7 +112,7 @@ function valuesOf(of: Option | Argument, place: Place): Candidates | Promise<Can
       return sources.orphans();
     case 'state resolve address':
       return sources.pending();
-    case 'get what':
+    case 'get type':
       return sources.readables();
     case 'get id':
       return sources.readable(operands[0] ?? '');
