@@ -76,7 +76,7 @@ export async function reconcile(input: Reconciling): Promise<Planned> {
   const named = input.allowRecreate.filter((each) => each !== 'all');
   refuseUnknown(named, { known: declared, option: '--allow-recreate' });
   const inScope = desired.filter(({ address }) => scope?.has(address) ?? true);
-  const bindings = bindResources(inScope, { state, declared });
+  const bindings = bindResources(inScope, { state, declared, kinds: input.kinds });
 
   const observing = observeOptions(input);
   const fingerprints = createFingerprints(state.salt);

@@ -56,6 +56,10 @@ export const orphan = z
     kind: z.string(),
     id: z.string().min(1),
     address: z.string().describe('The address it was managed under.'),
+    natural_key: z
+      .string()
+      .optional()
+      .describe("What it is found by in the platform's lists; absent where that was not recorded."),
     reason: z
       .enum(['forgotten', 'replaced', 'removed', 'gone'])
       .describe(

@@ -71,7 +71,7 @@ describe('the state by hand', () => {
     expect(await rowsOf(workspace, 'orphans', '--all')).toMatchObject([
       { id: night, closed: { because: 'handed-over' } },
       { id: third },
-      { id: line, closed: { because: 'handed-over' } },
+      { id: line, natural_key: '12025550120', closed: { because: 'handed-over' } },
     ]);
 
     const planned = async () => {
@@ -224,7 +224,7 @@ describe('state resolve', () => {
     await using _ = workspace;
     const refused = await workspace.run('state', 'resolve', 'Agent/day', 'Agent/dusk', '--not-created');
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('Agent/dusk has no unanswered create');
+    expect(refused.stderr).toContain('Agent/dusk has no unknown create');
     expect(Object.keys(await open())).toHaveLength(3);
     const { code, stdout } = await workspace.run(
       'state',
@@ -249,7 +249,10 @@ describe('state resolve', () => {
     expect(settled.code).toBe(0);
     expect(await open()).toEqual({});
     const nothing = await workspace.run('state', 'resolve', '--all', '--not-created', '--auto-approve');
-    expect([nothing.code, nothing.stderr]).toEqual([0, expect.stringContaining('No create is unknown.')]);
+    expect([nothing.code, nothing.stderr]).toEqual([
+      0,
+      expect.stringContaining('There are no unknown creates.'),
+    ]);
     expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
     expect(workspace.emulator.world.agents.size).toBe(3);
   });
@@ -265,7 +268,7 @@ describe('state resolve', () => {
         .at(-1) ?? '';
     const run = (since: string) =>
       workspace.run('state', 'resolve', '--all', '--since', since, '--not-created', '--auto-approve');
-    expect((await run('2999-01-01')).stderr).toContain('No create is unknown.');
+    expect((await run('2999-01-01')).stderr).toContain('There are no unknown creates.');
     expect((await run(latest)).code).toBe(0);
     expect(Object.keys(await open()).sort()).toEqual(
       sent.filter(({ since }) => since < latest).map(({ address }) => address),

@@ -170,7 +170,7 @@ describe('a rename', () => {
     expect((await w.state()).orphans).toEqual([]);
   });
 
-  it('takes a create without an answer along', async () => {
+  it('takes an unknown create along', async () => {
     const w = await Workspace.open();
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await w.apply([agent('a')]);

@@ -141,7 +141,7 @@ describe('a create whose answer was lost', () => {
     const desired = [number('m', { number: '0049 301' })];
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
-    expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Settle PhoneNumber/n first, and plan again.']);
+    expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Resolve PhoneNumber/n first, and plan again.']);
     w.emulator.clearRequests();
     await w.apply(desired);
     expect(w.writes).toEqual([]);

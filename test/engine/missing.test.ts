@@ -199,6 +199,57 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
+  describe.each([
+    { reason: 'forgotten', replace: false },
+    { reason: 'replaced', replace: true },
+  ])('of a number that was $reason', ({ reason, replace }) => {
+    const stood = agent('s');
+    const other = number('m', { number: '0049 301' });
+
+    async function released(): Promise<{ w: Workspace; id: string }> {
+      const w = await Workspace.open();
+      const mine = (digits: string) => number('n', { number: digits }, { mayReplace: replace });
+      await w.apply([stood, mine('+49 301')]);
+      const id = await idOf(w, 'PhoneNumber/n');
+      await w.apply(replace ? [stood, mine('+49 302')] : [stood]);
+      expect((await w.state()).orphans).toMatchObject([{ id, reason, natural_key: '49301' }]);
+      w.emulator.clearRequests();
+      return { w, id };
+    }
+
+    const resources = replace ? [stood, number('n', { number: '+49 302' }), other] : [stood, other];
+
+    it('is known under another name, and not made twice while no list shows it', async () => {
+      const { w, id } = await released();
+      w.emulator.world.showLater(id, 2);
+      const plan = await w.plan(resources);
+      expect(at(plan, 'PhoneNumber/m')).toMatchObject({
+        action: 'blocked',
+        reason: `${id}, a former record of PhoneNumber/n, is missing from the platform`,
+      });
+      for (let run = 0; run < 3; run += 1) await w.apply(resources);
+      expect(await idOf(w, 'PhoneNumber/m')).toBe(id);
+      expect(w.writes).toEqual([]);
+    });
+
+    it('is created under another name where that is allowed', async () => {
+      const { w, id } = await released();
+      w.emulator.dashboard.remove('numbers', id);
+      const plan = await w.plan(resources, { allowRecreate: ['PhoneNumber/m'] });
+      expect(at(plan, 'PhoneNumber/m')).toMatchObject({ action: 'create', recreates: id });
+      expect(outcomes(await w.applySaved(plan))).toEqual({ 'PhoneNumber/m': 'done' });
+      expect(actionsIn(await w.plan(resources))).toEqual([]);
+    });
+  });
+
+  it('of a released number does not stand in the way of another number with its name', async () => {
+    const w = await Workspace.open();
+    await w.apply([agent('s'), number('n', { number: '+49301' })]);
+    await w.apply([agent('s')]);
+    const plan = await w.plan([agent('s'), number('n', { number: '+49302' })]);
+    expect(at(plan, 'PhoneNumber/n')).toMatchObject({ action: 'create' });
+  });
+
   it('keeps what refers to it in sync, and what must be written with it waiting', async () => {
     const ann = (role: string) => user('ann', { role, agent_ids: [ref('Agent/b')] });
     const w = await Workspace.open();

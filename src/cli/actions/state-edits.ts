@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { keyKept } from '../../engine/decide/natural-key.ts';
+import { kinds } from '../../kinds/index.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
@@ -52,15 +54,17 @@ export async function removeFromState(
     for (const address of addresses) {
       requireKnown(address, session.state);
       if (session.state.pending.has(address)) {
-        throw new UserError(`${address} has a create without an answer, which must be settled first`, {
+        throw new UserError(`${address} has an unknown create: resolve it first`, {
           hint: `voxform import ${address} ID, or voxform state resolve ${address} --not-created`,
         });
       }
     }
     for (const address of new Set(addresses)) {
-      const id = session.state.resources.get(address)?.id ?? '';
+      const entry = session.state.resources.get(address);
+      const kind = kindOf(address);
       const since = context.now().toISOString();
-      const orphan = { kind: kindOf(address), id, address, reason: 'removed' as const, since };
+      const kept = keyKept(kinds.get(kind), entry);
+      const orphan = { kind, id: entry?.id ?? '', address, reason: 'removed' as const, since, ...kept };
       await session.record({ type: 'forgotten', address, orphan });
     }
   });

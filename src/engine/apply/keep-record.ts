@@ -4,6 +4,7 @@ import type { Orphan, ResourceEntry } from '../../state/document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { shownBy, unlikeSent } from '../decide/answer.ts';
 import { remember, textsToMask } from '../decide/memory.ts';
+import { keyKept } from '../decide/natural-key.ts';
 import type { Aftermath } from './after-update.ts';
 import { UnsavedRecord } from './write-errors.ts';
 import type { Writing } from './writing.ts';
@@ -84,6 +85,11 @@ export function displacedBy(facts: Writing, id: string): { readonly orphan?: Orp
   return { orphan: orphanOf(facts, { id: before.id, reason: 'replaced' }) };
 }
 
-export function orphanOf({ planned, now }: Writing, { id, reason }: Pick<Orphan, 'id' | 'reason'>): Orphan {
-  return { kind: planned.kind, id, address: planned.address, reason, since: now().toISOString() };
+export function orphanOf(
+  { planned, kind, session, now }: Writing,
+  { id, reason }: Pick<Orphan, 'id' | 'reason'>,
+): Orphan {
+  const { address } = planned;
+  const entry = session.state.resources.get(address);
+  return { kind: planned.kind, id, address, reason, since: now().toISOString(), ...keyKept(kind, entry) };
 }

@@ -4,6 +4,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import { keyKept } from '../decide/natural-key.ts';
 import type { Observation } from '../observe/observation.ts';
 import { ReadCounter } from '../observe/read-counter.ts';
 import { readList } from '../observe/read-list.ts';
@@ -95,6 +96,7 @@ export async function recordClaim(
         address,
         reason: 'replaced' as const,
         since: now().toISOString(),
+        ...keyKept(kind, entry),
       },
     }),
   });

@@ -198,7 +198,7 @@ async function madeBefore(
 
 /**
  * The id of a new record must be one, and must not be that of a record that the state knows already: it would lose the new
- * one. Nothing is put down then, so that the create stays unanswered.
+ * one. Nothing is put down then, so that the create stays unknown.
  */
 function refuseOddId({ planned, holders, session, workspaceFlag }: Writing, id: string): void {
   const holder = holders.get(recordKey(planned.kind, id));
@@ -209,7 +209,7 @@ function refuseOddId({ planned, holders, session, workspaceFlag }: Writing, id: 
       ? `${id} is the record of ${holder}`
       : orphan !== undefined && `${id} is on the orphan list, a former record of ${orphan.address}`;
   if (problem === false) return;
-  const hint = `It counts as a create without an answer. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
+  const hint = `It counts as an unknown create. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
   throw new OddAnswer(planned.address, problem, hint);
 }
 

@@ -1,3 +1,4 @@
+import type { Kind } from '../../kinds/kind.ts';
 import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from '../../state/document.ts';
@@ -10,7 +11,7 @@ export interface Binding {
   /** The address that the state knows it by, where that is another one. */
   readonly previousAddress: Address | undefined;
   readonly pending: PendingCreate | undefined;
-  /** The record that the address had before it was released, where nothing else leads to one. */
+  /** The record that the address had before it was released, or one released with its natural key, where nothing else leads to one. */
   readonly released: Orphan | undefined;
   /** The record to read: recorded, named by the manifest, or released before. */
   readonly id: string | undefined;
@@ -22,10 +23,18 @@ export interface Binding {
  */
 export function bindResources(
   resources: readonly Resource[],
-  { state, declared }: { readonly state: State; readonly declared: ReadonlySet<Address> },
+  {
+    state,
+    declared,
+    kinds,
+  }: {
+    readonly state: State;
+    readonly declared: ReadonlySet<Address>;
+    readonly kinds: ReadonlyMap<string, Kind>;
+  },
 ): ReadonlyMap<Address, Binding> {
   const holders = undeclaredHolders(state, declared);
-  const releases = releasesByAddress(state);
+  const releaseOf = releasesIn(state);
   const bindings = new Map<Address, Binding>();
   const taken = new Set(declared);
   for (const resource of resources.toSorted(byAddress)) {
@@ -40,7 +49,9 @@ export function bindResources(
     if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
     const released =
-      address === undefined && resource.id === undefined ? releases.get(resource.address) : undefined;
+      address === undefined && resource.id === undefined
+        ? releaseOf(resource, kinds.get(resource.kind)?.naturalKey?.(resource.spec)?.key)
+        : undefined;
     bindings.set(resource.address, {
       resource,
       entry,
@@ -53,15 +64,25 @@ export function bindResources(
   return bindings;
 }
 
-/** A record that another took the place of is not wanted back; any other that the address had is, the last one released. */
-function releasesByAddress({ orphans }: State): ReadonlyMap<Address, Orphan> {
-  const releases = new Map<Address, Orphan>();
+/**
+ * Finds the last record that a resource was released with. One of its natural key may still be there, however it was released, unless
+ * somebody said that it was deleted; one of another natural key is not meant. By its address alone, what another took the place of is not wanted back.
+ */
+function releasesIn({ orphans }: State): (resource: Resource, key: string | undefined) => Orphan | undefined {
+  const byAddress = new Map<Address, Orphan>();
+  const byKey = new Map<string, Orphan>();
   for (const orphan of orphans) {
-    const isWanted =
-      orphan.reason !== 'replaced' && orphan.reason !== 'gone' && orphan.closed?.because !== 'deleted';
-    if (isWanted && orphan.kind === kindOf(orphan.address)) releases.set(orphan.address, orphan);
+    if (orphan.closed?.because === 'deleted') continue;
+    if (orphan.natural_key !== undefined) byKey.set(recordKey(orphan.kind, orphan.natural_key), orphan);
+    const isWanted = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
+    if (isWanted && orphan.kind === kindOf(orphan.address)) byAddress.set(orphan.address, orphan);
   }
-  return releases;
+  return ({ address, kind }, key) => {
+    const alike = key === undefined ? undefined : byKey.get(recordKey(kind, key));
+    const before = byAddress.get(address);
+    const isMeant = key === undefined || before?.natural_key === undefined || before.natural_key === key;
+    return alike ?? (isMeant ? before : undefined);
+  };
 }
 
 /** Addresses in the state that no manifest declares, by the record they hold. */

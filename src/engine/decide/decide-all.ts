@@ -14,6 +14,7 @@ import { disownedIn } from './disowned.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { lookUp, missingSentence } from './lookups.ts';
 import { missingRecords } from './missing-ids.ts';
+import { naturalKeyOf } from './natural-key.ts';
 import { ownersOf } from './referents.ts';
 
 export interface Deciding {
@@ -150,7 +151,7 @@ export function ownFacts(
  * then it is missing, and another must not be made.
  */
 function observedOf(
-  { resource, entry, pending, released }: Binding,
+  { resource, entry, pending }: Binding,
   {
     key,
     leftBehind,
@@ -158,12 +159,12 @@ function observedOf(
   }: { key: string | undefined; leftBehind: ReadonlyMap<string, Address>; input: Deciding },
 ): Observation | { readonly status: 'missing'; readonly id: string } {
   const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
-  const isNew = entry === undefined && pending === undefined && released === undefined;
-  if (observation.status !== 'absent' || key === undefined || !isNew) return observation;
+  const isNew = entry === undefined && pending === undefined && resource.id === undefined;
+  if (observation.status === 'shown' || key === undefined || !isNew) return observation;
   const kind = kindNamed(input.kinds, resource.kind);
   for (const address of leftBehind.values()) {
     const known = kindOf(address) === resource.kind ? input.state.resources.get(address) : undefined;
-    if (known !== undefined && kind.naturalKey?.(known.recorded)?.key === key) {
+    if (known !== undefined && naturalKeyOf(kind, known) === key) {
       return { status: 'missing', id: known.id };
     }
   }

@@ -238,8 +238,8 @@ function settledAs(outcome: Compared): Decision {
   };
 }
 
-function takenUnder({ released }: Binding): string {
-  return released === undefined
+function takenUnder({ released, resource }: Binding): string {
+  return released?.address !== resource.address
     ? 'an existing record is taken under management'
     : 'the record that it had before it was released is taken under management again';
 }

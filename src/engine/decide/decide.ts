@@ -129,7 +129,7 @@ function importing({ binding, workspaceFlag }: Facts, { id }: { readonly id: str
 
 function missingReason({ entry, released }: Binding): string {
   if (entry === undefined)
-    return `the record that it had before, ${released?.id}, is missing from the platform`;
+    return `${released?.id}, a former record of ${released?.address}, is missing from the platform`;
   const since = entry.missing_since === undefined ? ': found by this run' : ` since ${entry.missing_since}`;
   return `its record ${entry.id} is missing from the platform${since}`;
 }
@@ -145,7 +145,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     );
   }
   if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
-    const steps = [`Settle ${facts.contender} first, and plan again.`];
+    const steps = [`Resolve ${facts.contender} first, and plan again.`];
     const contested = `a create of ${facts.contender} that was to be the same record had no clear answer, so it may or may not exist`;
     return {
       ...without(facts, 'unknown', contested),

@@ -28,9 +28,9 @@ export interface Facts {
   readonly holder: Address | undefined;
   /** Another declared resource that already holds the first of the namesakes. */
   readonly namesakeHolder: Address | undefined;
-  /** Another address whose unanswered create was to have the same natural key. */
+  /** Another address whose unknown create was to have the same natural key. */
   readonly contender: Address | undefined;
-  /** Records that may be the one of an unanswered create. */
+  /** Records that may be the one of an unknown create. */
   readonly candidates: readonly Candidate[];
   /** Records that the address had before, and that the platform shows again after it had called them gone. */
   readonly returned: readonly Orphan[];

@@ -26,7 +26,7 @@ export interface Observed {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** By lookup kind, then by name: the ids of that name. */
   readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
-  /** Records that may be those of unanswered creates, the likeliest first. */
+  /** Records that may be those of unknown creates, the likeliest first. */
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
   /** Orphans that the platform had called gone and shows again; looked for where a record is missing. */
   readonly returned: readonly Orphan[];

@@ -11,7 +11,7 @@ import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';
 
-/** A record that may be the one that an unanswered create made, with what speaks for it. */
+/** A record that may be the one that an unknown create made, with what speaks for it. */
 export interface Candidate {
   readonly id: string;
   /** Fields that are as they were sent. */
@@ -28,7 +28,7 @@ const MOST_READ = 200;
 const MOST_OFFERED = 3;
 
 /**
- * Looks for the records of unanswered creates of a kind that cannot be listed: among the ids that other records mention and that the
+ * Looks for the records of unknown creates of a kind that cannot be listed: among the ids that other records mention and that the
  * state does not know. Only likely ones are given, the likeliest first.
  */
 export async function searchLost(

@@ -49,7 +49,7 @@ function inputOf({
 }: World): PlanInput {
   const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
   return {
-    bindings: bindResources(resources, { state, declared }),
+    bindings: bindResources(resources, { state, declared, kinds }),
     declared,
     scope,
     state,
