@@ -46,7 +46,11 @@ describe('an answer that cannot be believed', () => {
     ]);
   });
 
-  it('that names a record on the orphan list does not lose the new one', async () => {
+  it.each([
+    { reason: 'open', closed: undefined },
+    { reason: 'closed as deleted', closed: 'deleted' },
+    { reason: 'closed as kept', closed: 'kept' },
+  ])('that names a record on the orphan list, $reason, does not lose the new one', async ({ closed }) => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
     const { resources } = JSON.parse((await workspace.run('plan', '--output', 'json')).stdout);
@@ -59,6 +63,10 @@ describe('an answer that cannot be believed', () => {
       fault: { status: 201, commit: true, body: { data: { id } } },
     });
     await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
+    if (closed !== undefined) {
+      const { code } = await workspace.run('orphans', 'close', id, '--because', closed);
+      expect(code).toBe(0);
+    }
     const { code, stdout } = await workspace.run('apply', '--auto-approve');
     expect(code).toBe(1);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
