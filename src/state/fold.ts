@@ -134,7 +134,7 @@ export class FoldedState implements State {
   #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>, at: string): void {
     const before = this.#resources.get(address);
     this.#resources.set(address, entry);
-    // Saving the record that an unanswered create was to replace says nothing about the new one.
+    // Saving the record that an unknown create was to replace says nothing about the new one.
     if (this.#pending.get(address)?.replaces !== entry.id) this.#pending.delete(address);
     this.#open.delete(address);
     if (orphan !== undefined) this.#addOrphan(orphan);

@@ -20,7 +20,7 @@ export function heldIds({ resources, pending, orphans }: Content): HeldId[] {
 /** What `before` knows and `after` would forget. */
 export interface Dropped {
   readonly ids: readonly HeldId[];
-  /** Addresses of creates without an answer. */
+  /** Addresses of unknown creates. */
   readonly pending: readonly string[];
 }
 

@@ -82,7 +82,7 @@ export async function pushState(
   }
 }
 
-/** @throws UserError where the document drops a create without an answer, which could then be sent a second time. */
+/** @throws UserError where the document drops an unknown create, which could then be sent a second time. */
 function keptOf(document: StateDocument, current: StateDocument): readonly HeldId[] {
   const { ids, pending } = droppedBy(document, current);
   const [first] = pending;

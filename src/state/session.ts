@@ -183,10 +183,10 @@ function documentOf(state: FoldedState, serial: number, version: string): StateD
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-/** Events that would make an id or an unanswered create be forgotten: never right, whatever the caller meant. */
+/** Events that would make an id or an unknown create be forgotten: never right, whatever the caller meant. */
 function mistakeIn(event: JournalEvent, state: State): string | undefined {
   if (event.type === 'creating' && state.pending.has(event.address)) {
-    return `${event.address} has an unanswered create, which must be settled before another`;
+    return `${event.address} has an unknown create: it must be resolved before another is sent`;
   }
   if (event.type !== 'renamed' || event.from === event.to) return undefined;
   const taken = state.resources.has(event.to) || state.pending.has(event.to);

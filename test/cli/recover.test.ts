@@ -119,7 +119,7 @@ describe('recover', () => {
     );
   });
 
-  it('keeps a create without an answer from being sent again', async () => {
+  it('keeps an unknown create from being sent again', async () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await workspace.run('apply', '--auto-approve');

@@ -16,7 +16,7 @@ export interface ResolveOptions extends LockFlags {
   readonly autoApprove?: boolean;
 }
 
-/** Settles unknown creates as not created: those that are named, or all of them after they were shown and approved. */
+/** Resolves unknown creates as not created: those that are named, or all of them after they were shown and approved. */
 export async function resolvePending(
   context: Context,
   addresses: readonly string[],
@@ -31,7 +31,7 @@ export async function resolvePending(
     const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];
     for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
     if (chosen.length === 0) {
-      context.log.info('No create is unknown.');
+      context.log.info('There are no unknown creates.');
       return ExitCode.ok;
     }
     if (options.all) {
@@ -81,8 +81,8 @@ function sentSince({ pending }: State, since: string | undefined): string[] {
 
 function notPending(address: string, { pending }: State): UserError {
   const open = [...pending.keys()].sort();
-  return new UserError(`${address} has no unanswered create${didYouMean(address, open)}`, {
-    hint: open.length === 0 ? 'Nothing is unknown in this state.' : `Unknown are: ${open.join(', ')}.`,
+  return new UserError(`${address} has no unknown create${didYouMean(address, open)}`, {
+    hint: open.length === 0 ? 'This state has no unknown creates.' : `Unknown creates: ${open.join(', ')}`,
   });
 }
 

@@ -16,7 +16,7 @@ export interface Sources {
   addresses(): Promise<readonly Candidate[]>;
   /** Of the state alone. */
   managed(): Promise<readonly Candidate[]>;
-  /** Creates without an answer. */
+  /** Unknown creates. */
   pending(): Promise<readonly Candidate[]>;
   /** Ids of records that are no longer managed. */
   orphans(): Promise<readonly Candidate[]>;
