@@ -40,6 +40,7 @@ const longerThanMost = new Set(['platform/records.ts']);
 const pure = [
   'decide/answer',
   'decide/bind',
+  'decide/bind-desired',
   'decide/body',
   'decide/compare',
   'decide/decide',

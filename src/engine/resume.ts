@@ -6,13 +6,14 @@ import type { State } from '../state/state.ts';
 import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
+import { type Planned, planFor } from './engine.ts';
 import { type PlanDocument, type PlannedResource, writes } from './plan/plan-document.ts';
 import { refuseOddContents } from './plan/saved-plan-contents.ts';
-import { type Planned, type Reconciling, reconcile } from './reconcile.ts';
+import type { PlanRequest } from './plan-request.ts';
 
 export interface Resuming
   extends Omit<
-    Reconciling,
+    PlanRequest,
     | 'desired'
     | 'selection'
     | 'refresh'
@@ -42,7 +43,7 @@ export async function resume(input: Resuming): Promise<Planned> {
 
   const written = saved.resources.filter(({ action }) => writes.has(action));
   const others = saved.resources.filter((each) => each.source !== null && !writes.has(each.action));
-  const planned = await reconcile({
+  const planned = await planFor({
     ...input,
     desired: [
       ...written.filter(({ desired }) => desired !== undefined).map((each) => resourceOf(each, input)),

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { learntOf } from '../engine/apply/learnt.ts';
+import type { Planned } from '../engine/engine.ts';
 import { driftOf } from '../engine/plan/drift.ts';
 import { type PlanDocument, type PlannedResource, writes } from '../engine/plan/plan-document.ts';
-import type { Planned } from '../engine/reconcile.ts';
 import { carryOut } from '../runs/carry-out.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { changesIn, planWorkspace } from '../runs/planning.ts';

@@ -1,7 +1,7 @@
 import { apply, type LostCreates } from '../engine/apply/apply.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { Planned } from '../engine/engine.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { Planned } from '../engine/reconcile.ts';
 import { kinds } from '../kinds/index.ts';
 import { verifyWorkspace } from '../kinds/workspace-check.ts';
 import { UserError } from '../problems/user-error.ts';

@@ -1,7 +1,7 @@
+import { type Planned, planFor } from '../engine/engine.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { type Planned, reconcile } from '../engine/reconcile.ts';
 import type { Resuming } from '../engine/resume.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
@@ -156,7 +156,7 @@ export interface Planning extends Surroundings {
 /** The plan for everything that the options leave in scope. Reads the platform; writes nothing. */
 export function planWorkspace(planning: Planning): Promise<Planned> {
   const { desired, options, opened, ahead } = planning;
-  return reconcile({
+  return planFor({
     ...commonInput(planning),
     ahead,
     desired,

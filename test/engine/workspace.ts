@@ -4,9 +4,10 @@ import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';
 import type { ApplyReport } from '../../src/engine/apply/report.ts';
 import { takeIn } from '../../src/engine/apply/take-in.ts';
+import { type Planned, planFor } from '../../src/engine/engine.ts';
 import { driftOf } from '../../src/engine/plan/drift.ts';
 import type { Action, PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { type Planned, type Reconciling, reconcile } from '../../src/engine/reconcile.ts';
+import type { PlanRequest } from '../../src/engine/plan-request.ts';
 import { type Resuming, resume } from '../../src/engine/resume.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
@@ -23,7 +24,7 @@ export const VERSION = '1.2.3';
 
 export type PlanOptions = Partial<
   Pick<
-    Reconciling,
+    PlanRequest,
     | 'selection'
     | 'refresh'
     | 'routes'
@@ -91,7 +92,7 @@ export class Workspace {
   readonly secret = (name: string): Secret => new Secret(name, this.secrets[name]);
 
   get #input(): Omit<
-    Reconciling,
+    PlanRequest,
     'desired' | 'state' | 'selection' | 'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'guards'
   > {
     const { emulator, client, now } = this;
@@ -111,7 +112,7 @@ export class Workspace {
   }
 
   async reconcile(desired: readonly Resource[], options: PlanOptions = {}, state?: State): Promise<Planned> {
-    return reconcile({
+    return planFor({
       ...this.#input,
       desired,
       state: state ?? (await this.state()),

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { reconcile } from '../../src/engine/reconcile.ts';
+import { planFor } from '../../src/engine/engine.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import { userModules, userRoles } from '../../src/platform/records.ts';
 import { loadDesired } from '../../src/project/load-desired.ts';
@@ -30,7 +30,7 @@ async function planOf(folder: string, { client, emulator }: ByHand) {
     mode: 'live',
   });
   expect(diagnostics).toEqual([]);
-  const { plan } = await reconcile({
+  const { plan } = await planFor({
     desired: resources,
     state: {
       lineage: 'L',

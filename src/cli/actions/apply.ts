@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ApplyReport } from '../../engine/apply/report.ts';
+import type { Planned } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
-import type { Planned } from '../../engine/reconcile.ts';
 import { resume } from '../../engine/resume.ts';
 import { applyJson } from '../../output/apply-json.ts';
 import { renderApply } from '../../output/apply-text.ts';

@@ -1,5 +1,5 @@
+import type { Planned } from '../../engine/engine.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
-import type { Planned } from '../../engine/reconcile.ts';
 import { planHtml } from '../../output/html/reports.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { planGithub } from '../../output/plan-github.ts';

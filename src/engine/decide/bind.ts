@@ -97,6 +97,11 @@ export function undeclaredHolders(
   return holders;
 }
 
+/** True while nothing is recorded of a record that exists. */
+export function isAdopting({ entry }: Binding): boolean {
+  return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
+}
+
 function byAddress(a: Resource, b: Resource): number {
   return compareText(a.address, b.address);
 }

@@ -5,9 +5,10 @@ import type { State } from '../../state/state.ts';
 import { hasReference, references, withReferences } from '../../values/value.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { Observation } from '../observe/observation.ts';
-import type { Observed } from '../observe/observe.ts';
+import type { Observed } from '../observe/observed.ts';
 import { writes } from '../plan/plan-document.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
+import type { Bound } from './bind-desired.ts';
 import { decide } from './decide.ts';
 import type { Decision, Facts } from './decision.ts';
 import { disownedIn } from './disowned.ts';
@@ -17,24 +18,15 @@ import { missingRecords } from './missing-ids.ts';
 import { naturalKeyOf } from './natural-key.ts';
 import { ownersOf } from './referents.ts';
 
-export interface Deciding {
-  /** Of everything that the manifests declare and that is in scope. */
-  readonly bindings: ReadonlyMap<Address, Binding>;
-  /** Everything that the manifests declare. */
-  readonly declared: ReadonlySet<Address>;
-  /** The addresses that may be planned; undefined for all. */
-  readonly scope: ReadonlySet<Address> | undefined;
+export interface Deciding extends Bound {
   readonly state: State;
   readonly observed: Observed;
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly lookups: ReadonlyMap<string, Lookup>;
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */
   readonly fingerprints: Fingerprints;
-  readonly allowReplace: ReadonlySet<Address>;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored?: boolean;
-  /** Addresses, or `all`. */
-  readonly allowRecreate: ReadonlySet<string>;
   /** What could be decided before everything was observed. */
   readonly decided?: ReadonlyMap<Address, Decision>;
   /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */

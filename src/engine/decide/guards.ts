@@ -1,6 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Guards } from '../../project/project.ts';
-import type { Observed } from '../observe/observe.ts';
+import type { Observed } from '../observe/observed.ts';
 import type { PlanDocument, PlannedResource } from '../plan/plan-document.ts';
 
 export interface Guarding {

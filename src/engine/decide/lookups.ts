@@ -2,7 +2,7 @@ import type { Resource } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type Reference, references } from '../../values/value.ts';
-import type { Observed } from '../observe/observe.ts';
+import type { Observed } from '../observe/observed.ts';
 
 /** The id of a record that is referred to by its name on the platform; undefined where there is none. */
 export function lookUp(reference: Reference, lookups: Observed['lookups']): string | undefined {

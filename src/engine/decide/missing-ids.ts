@@ -2,7 +2,7 @@ import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import { type LeafPath, valueAt } from '../../values/path.ts';
-import type { Observed } from '../observe/observe.ts';
+import type { Observed } from '../observe/observed.ts';
 import type { Binding } from './bind.ts';
 import { type Deliverable, fieldsAsObserved } from './body.ts';
 

@@ -1,240 +1,78 @@
-import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import type { Address, Resource } from '../../manifests/resource.ts';
-import type { PlatformClient } from '../../platform/client.ts';
-import { UserError } from '../../problems/user-error.ts';
-import type { Orphan, PendingCreate } from '../../state/document.ts';
-import type { State } from '../../state/state.ts';
-import { references } from '../../values/value.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import type { Address } from '../../manifests/resource.ts';
+import { createFingerprints, type Fingerprints, secretTexts } from '../../state/fingerprint.ts';
+import { isTainted } from '../../values/value.ts';
 import type { Binding } from '../decide/bind.ts';
-import { leavesOf, shownAt } from '../decide/field-rules.ts';
+import type { Bound } from '../decide/bind-desired.ts';
+import type { Decision } from '../decide/decision.ts';
+import { leavesOf } from '../decide/field-rules.ts';
+import { remembersSecret, textsToMask } from '../decide/memory.ts';
 import { kindNamed } from '../kind-named.ts';
-import { eachConcurrently } from './each-concurrently.ts';
-import type { Observation } from './observation.ts';
+import type { PlanRequest } from '../plan-request.ts';
+import { DecidingAhead } from './decide-ahead.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import type { ReadAhead } from './read-ahead.ts';
-import { ReadCounter } from './read-counter.ts';
-import { readList } from './read-list.ts';
-import { getRecord, unlisted } from './read-record.ts';
-import { returnedOrphans } from './returned.ts';
-import { type Candidate, searchLost } from './search.ts';
-import { sharingTexts } from './share-texts.ts';
+import type { Observed } from './observed.ts';
+import { readAll } from './read-all.ts';
 
-/** What the platform showed, at one time, of everything a plan is about. */
-export interface Observed {
-  readonly records: ReadonlyMap<Address, Observation>;
-  /** All records of the kinds that were listed. */
-  readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
-  /** By lookup kind, then by name: the ids of that name. */
-  readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
-  /** Records that may be those of unknown creates, the likeliest first. */
-  readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
-  /** Orphans that the platform had called gone and shows again; looked for where a record is missing. */
-  readonly returned: readonly Orphan[];
-}
-
-export interface Observing extends ObserveOptions {
-  /** What was begun to be read before. */
-  readonly ahead?: ReadAhead | undefined;
-  /** Told of each record that only its id leads to, as soon as it was looked at. */
-  onObserved?(binding: Binding, observation: Observation): void;
+/** What a plan is made of beside the manifests and the state. */
+export interface Sight {
+  readonly observed: Observed;
+  readonly observedAt: Date;
+  /** Prepared for every secret of the resources, and for what the platform shows in its place. */
+  readonly fingerprints: Fingerprints;
+  /** What could be decided while other records were awaited. */
+  readonly decided: ReadonlyMap<Address, Decision>;
 }
 
 /**
- * Reads what a plan of these resources needs, each thing once: listed kinds by their lists, the others record by record.
+ * Looks at everything that the run is about, each thing once; what one record and its manifest decide alone is decided meanwhile.
  * @throws PlatformError when a read fails for another reason than that the record is missing.
  * @throws UserError when everything that was read belongs to other workspaces, or everything that was recorded is missing.
  */
-export async function observe(
-  bindings: readonly Binding[],
-  { ahead, ...options }: Observing,
-): Promise<Observed> {
-  const progress = new ReadCounter(options.onProgress?.bind(options));
-  const records = new Map<Address, Observation>();
-  const wanted: Binding[] = [];
-  for (const binding of bindings) {
-    if (options.refresh || binding.entry === undefined) wanted.push(binding);
-    else records.set(binding.resource.address, REMEMBERED);
-  }
-  const byKind = Map.groupBy(wanted, (binding) => binding.resource.kind);
-
-  const collecting = { workspaceId: options.workspaceId, progress };
-  const lists = new Map<string, readonly ShownRecord[]>();
-  const single: Binding[] = [];
-  const listing: Promise<void>[] = [];
-  for (const [name, members] of byKind) {
-    const kind = kindNamed(options.kinds, name);
-    if (kind.list === undefined) single.push(...members);
-    else {
-      const list = kind.list;
-      listing.push(
-        (async () => {
-          const shown = await counted(progress, ahead?.list(name), () =>
-            readList(() => list(options.client), collecting),
-          );
-          lists.set(name, shown);
-          for (const [address, observation] of matchList(kind, members, { shown, client: options.client }))
-            records.set(address, observation);
-        })(),
-      );
-    }
-  }
-  const lookups = new Map<string, ReadonlyMap<string, readonly string[]>>();
-  for (const lookup of lookupsNeeded(bindings, options.lookups)) {
-    listing.push(
-      (async () => {
-        const { name } = lookup;
-        const shown = await counted(progress, ahead?.lookup(name), () =>
-          readList(() => lookup.list(options.client), collecting),
-        );
-        lookups.set(name, idsByName(shown));
-      })(),
-    );
-  }
-  const searching = searchAll(bindings, options);
-  progress.expect(single.length);
-  const reading = eachConcurrently(single, options.concurrency, (binding) =>
-    progress.single(async () => {
-      const observation = await observeOne(binding, { ...options, ahead });
-      records.set(binding.resource.address, observation);
-      options.onObserved?.(binding, observation);
+export async function observe(bound: Bound, request: PlanRequest): Promise<Sight> {
+  const observedAt = request.ahead?.since ?? request.now();
+  const bindings = [...bound.bindings.values()];
+  const fingerprints = createFingerprints(request.state.salt);
+  const deciding = new DecidingAhead({ ...request, ...bound, fingerprints });
+  const [observed] = await Promise.all([
+    readAll(bindings, {
+      ...observeOptions(request),
+      ahead: request.ahead,
+      onObserved: (binding, observation) => deciding.take(binding, observation),
     }),
-  );
-  const [candidates] = await Promise.all([searching, reading, ...listing]);
-  options.client.sightings.refuseWrongWorkspace();
-  if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options.state);
-  const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
-  const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
-  const returned = await returnedOrphans(kindsMissing, lists, options);
-  return { records, lists, lookups, candidates, returned };
+    fingerprints.prepare(bindings.flatMap(({ resource }) => secretTexts(resource.spec))),
+  ]);
+  await fingerprints.prepare(shownSecrets(bound, observed, request.kinds));
+  return { observed, observedAt, fingerprints, decided: deciding.decisions };
 }
 
-/** What was begun before, which nobody counted then, or else what is read now. */
-async function counted<T>(
-  progress: ReadCounter,
-  begun: Promise<readonly T[] | undefined> | undefined,
-  read: () => Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  const shown = await begun;
-  if (shown === undefined) return read();
-  progress.expect(shown.length);
-  progress.done(shown.length);
-  return shown;
+export function observeOptions(request: PlanRequest): ObserveOptions {
+  return {
+    client: request.client,
+    kinds: request.kinds,
+    lookups: request.lookups,
+    workspaceId: request.workspace.id,
+    workspaceFlag: request.workspaceFlag,
+    state: request.state,
+    concurrency: request.concurrency,
+    refresh: request.refresh,
+    evenIfAll: request.evenIfAll,
+    ...(request.onProgress !== undefined && { onProgress: request.onProgress }),
+  };
 }
 
-/** For creates that had no clear answer, of kinds that no list shows. Reads nothing where there are none. */
-async function searchAll(
-  bindings: readonly Binding[],
-  options: ObserveOptions,
-): Promise<Map<Address, Candidate[]>> {
-  const found = new Map<Address, Candidate[]>();
-  for (const kind of options.kinds.values()) {
-    const lost = new Map<Address, PendingCreate>();
-    for (const { resource, pending } of bindings) {
-      if (resource.kind === kind.name && pending !== undefined) lost.set(resource.address, pending);
-    }
-    for (const [address, candidates] of await searchLost(kind, lost, options)) found.set(address, candidates);
+/** What the platform shows where a secret is or was sent: compared by fingerprint, like the secret itself. */
+function* shownSecrets(
+  { bindings }: Bound,
+  observed: Observed,
+  kinds: ReadonlyMap<string, Kind>,
+): Generator<string> {
+  for (const [address, observation] of observed.records) {
+    const binding: Binding | undefined = bindings.get(address);
+    if (observation.status !== 'shown' || binding === undefined) continue;
+    if (!isTainted(binding.resource.spec) && !remembersSecret(binding.entry)) continue;
+    const kind = kindNamed(kinds, binding.resource.kind);
+    const { record } = observation;
+    yield* textsToMask(kind, { leaves: leavesOf(kind, binding.resource.spec), entry: binding.entry, record });
   }
-  return found;
 }
-
-/** Looks at one record that only its id leads to. */
-export async function observeOne(binding: Binding, { ahead, ...options }: Observing): Promise<Observation> {
-  const kind = kindNamed(options.kinds, binding.resource.kind);
-  if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
-  const { id } = binding;
-  const seen =
-    (await ahead?.record(kind, id)) ?? sharingTexts(await getRecord(kind, { ...options, id }), binding.entry);
-  if (seen.status !== 'shown') return seen;
-  return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
-}
-
-/** One more read, for an adoption only, where the record hides something that the manifest has. */
-async function publishedOf(
-  kind: Kind,
-  { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
-): Promise<PublishedRecord | undefined> {
-  if (kind.published === undefined || !isAdopting(binding)) return undefined;
-  const hides = [...leavesOf(kind, binding.resource.spec).keys()].some(
-    (path) => shownAt(kind, record, path) === undefined,
-  );
-  return hides ? kind.published(options.client, record) : undefined;
-}
-
-/** True while nothing is recorded of a record that exists. */
-export function isAdopting({ entry }: Binding): boolean {
-  return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
-}
-
-function* matchList(
-  kind: Kind,
-  members: readonly Binding[],
-  { shown, client }: { readonly shown: readonly ShownRecord[]; readonly client: PlatformClient },
-): Generator<[Address, Observation]> {
-  const byId = new Map(shown.map((record) => [record.id, record]));
-  const byKey = Map.groupBy(shown, (record) => kind.recordKey?.(record));
-  const problems: string[] = [];
-  for (const { resource, id, pending, released } of members) {
-    const { address } = resource;
-    const isRecorded = id !== undefined && pending === undefined && released === undefined;
-    const recorded = isRecorded ? byId.get(id) : undefined;
-    if (recorded !== undefined) {
-      yield [address, { status: 'shown', record: recorded }];
-      continue;
-    }
-    if (isRecorded && id === resource.id) {
-      yield [address, unlisted(id, client)];
-      continue;
-    }
-    const key = pending?.natural_key ?? kind.naturalKey?.(resource.spec)?.key;
-    const [record, ...more] = key === undefined ? [] : (byKey.get(key) ?? []);
-    const wasKnown = isRecorded || (pending === undefined && released !== undefined);
-    if (record === undefined) {
-      yield [address, isRecorded ? unlisted(id, client) : { status: wasKnown ? 'missing' : 'absent' }];
-    } else if (more.length > 0) problems.push(ambiguity(resource, [record, ...more]));
-    else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
-  }
-  if (problems.length === 0) return;
-  throw new UserError(problems.sort().join('\n'), {
-    hint: 'Say with metadata.id which of the records the manifest means.',
-  });
-}
-
-function ambiguity({ address, source }: Resource, records: readonly ShownRecord[]): string {
-  const ids = records.map((record) => record.id).sort();
-  return `${source.file}:${source.line}  ${address} may be any of ${ids.length} records: ${ids.join(', ')}`;
-}
-
-function* lookupsNeeded(
-  bindings: readonly Binding[],
-  lookups: ReadonlyMap<string, Lookup>,
-): Generator<Lookup> {
-  const names = new Set<string>();
-  for (const { resource } of bindings)
-    for (const reference of references(resource.spec)) names.add(reference.kind);
-  for (const lookup of lookups.values()) if (names.has(lookup.name)) yield lookup;
-}
-
-/** Fewer may well have been deleted. */
-const FEWEST_TO_SUSPECT = 3;
-
-function refuseWhenAllMissing(
-  bindings: readonly Binding[],
-  records: ReadonlyMap<Address, Observation>,
-  state: State,
-): void {
-  const read = bindings.filter((binding) => binding.entry !== undefined);
-  if (read.length < FEWEST_TO_SUSPECT) return;
-  if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
-  const which = read.length === state.resources.size ? 'managed records' : 'managed records that were read';
-  throw new UserError(`none of the ${read.length} ${which} exists any more`, {
-    hint: 'Check the API key, base_url and the state: one of them is wrong, or the platform has a problem. If the records were deleted: voxform apply --allow-recreate all --even-if-all',
-  });
-}
-
-function idsByName(shown: readonly { readonly id: string; readonly name: string }[]): Map<string, string[]> {
-  const ids = new Map<string, string[]>();
-  for (const { id, name } of shown) ids.set(name, [...(ids.get(name) ?? []), id].sort());
-  return ids;
-}
-
-const REMEMBERED: Observation = { status: 'remembered' };

@@ -10,13 +10,14 @@ import type { PlannedResource } from './plan-document.ts';
 /**
  * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
  * each of them. A version that cannot be read leaves what the plan says.
- * @param which `changes` for those that the plan updates, `all` for all that were looked at.
+ * @param which `changes` for those that the plan updates, `all` for all that were looked at, undefined for none.
  */
 export async function planWithPublications(
   plan: Plan,
-  which: 'changes' | 'all',
+  which: 'changes' | 'all' | undefined,
   options: ObserveOptions,
 ): Promise<Plan> {
+  if (which === undefined) return plan;
   const compared = new Map<string, PlannedResource>();
   const wanted = plan.document.resources.filter(({ action }) => which === 'all' || action === 'update');
   await eachConcurrently(wanted, options.concurrency, async (planned) => {

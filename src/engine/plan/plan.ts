@@ -8,7 +8,7 @@ import { trippedGuards } from '../decide/guards.ts';
 import { refuseDoubledNames } from '../decide/lookups.ts';
 import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
 import { renameWarnings } from '../decide/renames.ts';
-import type { Observed } from '../observe/observe.ts';
+import type { Observed } from '../observe/observed.ts';
 import {
   type Action,
   actions,
@@ -21,7 +21,7 @@ import {
 export interface PlanInput extends Deciding {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   /** Whether recorded records were read. */
-  readonly refreshed: boolean;
+  readonly refresh: boolean;
   readonly guards: Guards;
   readonly version: string;
 }
@@ -68,7 +68,7 @@ export function makePlan(input: PlanInput): Plan {
       workspace_id: input.workspace.id,
       base_url: input.workspace.baseUrl,
       state: { lineage: input.state.lineage, serial: input.state.serial, salt: input.state.salt },
-      refreshed: input.refreshed,
+      refreshed: input.refresh,
       summary: summaryOf(all),
       secrets: secretsOf(all, input),
       resources: all,

@@ -1,6 +1,6 @@
 import { lookUp } from '../../engine/decide/lookups.ts';
+import type { Planned } from '../../engine/engine.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
-import type { Planned } from '../../engine/reconcile.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/document.ts';

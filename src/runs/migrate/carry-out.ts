@@ -1,7 +1,7 @@
 import { LostCreates } from '../../engine/apply/apply.ts';
 import type { ApplyReport, ResourceResult } from '../../engine/apply/report.ts';
+import type { Planned } from '../../engine/engine.ts';
 import { type PlannedResource, writes } from '../../engine/plan/plan-document.ts';
-import type { Planned } from '../../engine/reconcile.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { type CarryingOut, carryOut } from '../carry-out.ts';
 import type { RunContext } from '../run-context.ts';

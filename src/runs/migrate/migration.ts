@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { ApplyEvent, ApplyReport } from '../../engine/apply/report.ts';
+import { type Planned, planFor } from '../../engine/engine.ts';
 import type { ReadProgress } from '../../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { type Planned, reconcile } from '../../engine/reconcile.ts';
 import { kinds } from '../../kinds/index.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
@@ -79,7 +79,7 @@ function planMigration(
   migrating: Migrating,
 ): Promise<Planned> {
   const { context, ends, options, client, state, onRead } = migrating;
-  return reconcile({
+  return planFor({
     ...commonInput({
       opened: ends.to,
       state,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Observed } from '../../../src/engine/observe/observe.ts';
+import type { Observed } from '../../../src/engine/observe/observed.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { Kind, ShownRecord } from '../../../src/kinds/kind.ts';
 import type { ResourceEntry } from '../../../src/state/document.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bindResources } from '../../../src/engine/decide/bind.ts';
-import type { Observed } from '../../../src/engine/observe/observe.ts';
+import type { Observed } from '../../../src/engine/observe/observed.ts';
 import type { Plan } from '../../../src/engine/plan/plan.ts';
 import { planDocument } from '../../../src/engine/plan/plan-document.ts';
 import { kinds } from '../../../src/kinds/index.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { bindResources } from '../../../src/engine/decide/bind.ts';
 import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
-import type { Observed } from '../../../src/engine/observe/observe.ts';
+import type { Observed } from '../../../src/engine/observe/observed.ts';
 import { makePlan, type Plan, type PlanInput } from '../../../src/engine/plan/plan.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
@@ -58,7 +58,7 @@ function inputOf({
     lookups,
     fingerprints,
     workspace: { name: 'staging', id: 'W1', baseUrl: 'https://example.com' },
-    refreshed: true,
+    refresh: true,
     allowReplace: new Set(),
     allowRecreate: new Set(allowRecreate),
     guards: { maxChangedPercent: 50, minResources: 10 },

@@ -9,11 +9,12 @@ import { DEFAULT_WORKSPACE_ID, type Emulator, startEmulator } from '../../../src
 import { apply } from '../../../src/engine/apply/apply.ts';
 import type { ApplyEvent, ApplyReport } from '../../../src/engine/apply/report.ts';
 import { takeIn } from '../../../src/engine/apply/take-in.ts';
+import { type Planned, planFor } from '../../../src/engine/engine.ts';
 import { ReadAhead } from '../../../src/engine/observe/read-ahead.ts';
 import { driftOf } from '../../../src/engine/plan/drift.ts';
 import type { PlanDocument, PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../../../src/engine/plan/saved-plan.ts';
-import { type Planned, type Reconciling, reconcile } from '../../../src/engine/reconcile.ts';
+import type { PlanRequest } from '../../../src/engine/plan-request.ts';
 import { resume } from '../../../src/engine/resume.ts';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
@@ -57,7 +58,7 @@ export interface BenchOptions {
 
 export type PlanOptions = Partial<
   Pick<
-    Reconciling,
+    PlanRequest,
     'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'guards' | 'selection' | 'workspace'
   >
 >;
@@ -125,7 +126,7 @@ export class Bench implements AsyncDisposable {
         for (let left = turns.next().value ?? 0; left > 0; left--) await setImmediate();
       }
       ahead.manifestsRead();
-      return (await reconcile({ ...input, ahead })).plan.document;
+      return (await planFor({ ...input, ahead })).plan.document;
     } finally {
       await client.close();
     }
@@ -142,7 +143,7 @@ export class Bench implements AsyncDisposable {
       const input = this.#reconciling({ client, state: session.state, options });
       const planned =
         saved === undefined
-          ? await reconcile(input)
+          ? await planFor(input)
           : await resume({
               ...input,
               // As a file carries it.
@@ -197,7 +198,7 @@ export class Bench implements AsyncDisposable {
   async #planned(options: PlanOptions): Promise<Planned> {
     const client = this.#client();
     try {
-      return await reconcile(this.#reconciling({ client, state: await this.state(), options }));
+      return await planFor(this.#reconciling({ client, state: await this.state(), options }));
     } finally {
       await client.close();
     }
@@ -211,7 +212,7 @@ export class Bench implements AsyncDisposable {
     client: PlatformClient;
     state: State;
     options: PlanOptions;
-  }): Reconciling {
+  }): PlanRequest {
     return {
       desired: this.manifests.map((each) => this.#resource(each)),
       state,

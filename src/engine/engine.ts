@@ -1,0 +1,32 @@
+import { bindDesired } from './decide/bind-desired.ts';
+import { observe, observeOptions, type Sight } from './observe/observe.ts';
+import type { ObserveOptions } from './observe/observe-options.ts';
+import { makePlan, type Plan } from './plan/plan.ts';
+import { planWithPublications } from './plan/plan-publications.ts';
+import { planWithRoutes } from './plan/plan-routes.ts';
+import type { PlanRequest } from './plan-request.ts';
+
+export { apply } from './apply/apply.ts';
+
+/** A plan with all that `apply` needs to carry it out. */
+export interface Planned extends Pick<Sight, 'observedAt' | 'fingerprints'> {
+  readonly plan: Plan;
+  readonly observing: ObserveOptions;
+}
+
+/**
+ * The idea of voxform: the manifests, the state and what the platform shows, laid side by side. Reads and writes nothing; `apply`
+ * carries the plan out.
+ */
+export async function planFor(request: PlanRequest): Promise<Planned> {
+  const bound = bindDesired(request);
+  const sight = await observe(bound, request);
+  const made = makePlan({ ...request, ...bound, ...sight });
+
+  const observing = observeOptions(request);
+  const routed = request.routes
+    ? await planWithRoutes(made, { desired: request.desired, options: observing })
+    : made;
+  const compared = await planWithPublications(routed, request.publications, observing);
+  return { plan: compared, observing, observedAt: sight.observedAt, fingerprints: sight.fingerprints };
+}
