@@ -11,7 +11,7 @@ interface Row {
 
 describe('an answer that cannot be believed', () => {
   it.each([' ', '../webhooks', 'a/b', '\u0000'])(
-    'with the id %j leaves the create unanswered',
+    'with the id %j leaves the create unknown',
     async (id) => {
       await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
       workspace.emulator.faults.add({

@@ -82,7 +82,7 @@ const cases: readonly Case[] = [
     expected: { pending: {}, resources: {} },
   },
   {
-    reason: 'an earlier unanswered create is not lost by a later one that did not happen',
+    reason: 'an earlier unknown create is not lost by a later one that did not happen',
     events: [
       { type: 'creating', address, pending: pending('earlier') },
       { type: 'creating', address, pending: pending('later') },
@@ -96,7 +96,7 @@ const cases: readonly Case[] = [
     expected: { resources: { [address]: entry('2') }, orphans: [orphan('1', 'replaced')] },
   },
   {
-    reason: 'saving the record that an unanswered replacement was for leaves the question open',
+    reason: 'saving the record that an unknown replacement was for leaves the question open',
     events: [saved('1'), { type: 'creating', address, pending: { ...pending(), replaces: '1' } }, saved('1')],
     expected: { pending: { [address]: { ...pending(), replaces: '1' } } },
   },

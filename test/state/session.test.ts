@@ -91,11 +91,11 @@ describe('a state session', () => {
     await (await openSession(store, options)).close();
   });
 
-  it('refuses a create on top of an unanswered one, and a rename onto something', async () => {
+  it('refuses a create on top of an unknown one, and a rename onto something', async () => {
     const path = await statePath();
     const session = await openSession(storeAt(path), options);
     await session.record(creating('a'));
-    await expect(session.record(creating('a'))).rejects.toThrow('unanswered');
+    await expect(session.record(creating('a'))).rejects.toThrow('unknown create');
     await session.record(saved('b'));
     for (const to of ['Agent/a', 'Agent/b']) {
       await session.record(saved('c'));
