@@ -38,7 +38,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
   }
   throw new LostState(
     `the state ${name} is damaged: its content does not match its digest, so it was edited or damaged`,
-    { hint: `To keep an edit, copy the file, restore the state, then: voxform state push COPY. ${hint}` },
+    { hint: `To keep an edit: voxform state push --force ${shellWord(name)}. ${hint}` },
   );
 }
 

@@ -1,10 +1,10 @@
 import { kindOf, recordKey } from '../manifests/resource.ts';
 import type { Orphan, StateDocument } from './document.ts';
 
-/** A record that a state knows. */
-export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'>;
+/** A record that a state knows: all that the orphan list says of it, where it is there. */
+export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
-type Content = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
+export type Content = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
 /** Each record that the document knows, managed or not. */
 export function heldIds({ resources, pending, orphans }: Content): HeldId[] {

@@ -3,22 +3,20 @@ import { kindOf, recordKey } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import type { StateDocument } from './document.ts';
-import { droppedBy, type HeldId, sharedId } from './held-ids.ts';
+import { type HeldId, sharedId } from './held-ids.ts';
 import { LostState } from './lost-state.ts';
+import { dropped, type PushOptions, putLostAside } from './push-lost.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import type { StateStore } from './store.ts';
-
-export interface PushOptions {
-  readonly document: StateDocument;
-  /** Also when it is older than the state, or of another lineage, or forgets what the state knows. Never when it is of another workspace. */
-  readonly force: boolean;
-  readonly session: SessionOptions;
-}
 
 export interface Pushed {
   readonly serial: number;
   /** Records that the document did not hold, which are on its orphan list now. */
   readonly kept: readonly HeldId[];
+  /** Unknown creates of a damaged state that the document did not hold, and does now. */
+  readonly unknown: readonly string[];
+  /** Where a damaged state is kept. */
+  readonly aside: string | undefined;
 }
 
 /**
@@ -26,10 +24,8 @@ export interface Pushed {
  * @returns undefined where the state was the same already.
  * @throws UserError where the document does not belong here, contradicts itself, or would take the state back.
  */
-export async function pushState(
-  store: StateStore,
-  { document, force, session }: PushOptions,
-): Promise<Pushed | undefined> {
+export async function pushState(store: StateStore, options: PushOptions): Promise<Pushed | undefined> {
+  const { document, force, session } = options;
   if (document.workspace_id !== session.workspaceId) {
     throw new UserError(
       `the document is the state of the workspace ${document.workspace_id}, but ${session.workspaceId} is configured`,
@@ -42,6 +38,7 @@ export async function pushState(
       hint: 'Remove one of them from the document. To rename a record: voxform state mv OLD NEW',
     });
   }
+  const lost = await putLostAside(store, options);
   // Works a journal that a dead run left into the state first, so that the backup has it.
   const { beginning, ...rest } = session;
   await (
@@ -63,7 +60,7 @@ export async function pushState(
       jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)
     )
       return undefined;
-    const kept = current === undefined || force ? [] : keptOf(document, current);
+    const kept = lost?.ids ?? (current === undefined || force ? [] : keptOf(current, options));
     const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
     const since = session.now().toISOString();
     const managed = new Set(
@@ -72,26 +69,31 @@ export async function pushState(
     const orphans = [
       // What is managed must not be listed as left to delete.
       ...document.orphans.filter(({ kind, id }) => !managed.has(recordKey(kind, id))),
-      ...kept.map((held) => ({ ...held, reason: 'removed' as const, since })),
+      ...kept.map((held) => ({ reason: 'removed' as const, since, ...held })),
     ];
-    const next = { ...document, orphans, serial, voxform_version: session.version, write: randomUUID() };
-    await lease.commit(next, current?.serial);
-    return { serial, kept };
+    const pending = { ...lost?.pending, ...document.pending };
+    const next = { ...document, orphans, pending, serial, voxform_version: session.version };
+    await lease.commit({ ...next, write: randomUUID() }, current?.serial);
+    // A mark of a state that was lost may know a later write than the document does: this one is meant.
+    const later = current === undefined ? (await lease.read()).newer?.serial : undefined;
+    if (later !== undefined) await lease.commit({ ...next, serial: later + 1, write: randomUUID() }, serial);
+    const unknown = Object.keys(lost?.pending ?? {});
+    return { serial: later === undefined ? serial : later + 1, kept, unknown, aside: lost?.aside };
   } finally {
     await lease.release();
   }
 }
 
 /** @throws UserError where the document drops an unknown create, which could then be sent a second time. */
-function keptOf(document: StateDocument, current: StateDocument): readonly HeldId[] {
-  const { ids, pending } = droppedBy(document, current);
+function keptOf(current: StateDocument, options: PushOptions): readonly HeldId[] {
+  const { ids, pending } = dropped(current, options);
   const [first] = pending;
   if (first !== undefined) {
     throw new UserError(`the document drops unknown creates of the state: ${pending.join(', ')}`, {
       hint: `Resolve them first: voxform import ${first} ID, or voxform state resolve ${first} --not-created. To drop them all the same: --force`,
     });
   }
-  return ids.map(({ kind, id, address }) => ({ kind, id, address }));
+  return ids;
 }
 
 /** A state that is gone is what a document is pushed for. */

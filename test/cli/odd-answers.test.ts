@@ -10,23 +10,20 @@ interface Row {
 }
 
 describe('an answer that cannot be believed', () => {
-  it.each([' ', '../webhooks', 'a/b', '\u0000'])(
-    'with the id %j leaves the create unknown',
-    async (id) => {
-      await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
-      workspace.emulator.faults.add({
-        match: { method: 'POST' },
-        fault: { status: 201, commit: true, body: { data: { id } } },
-      });
-      const { code, stdout } = await workspace.run('apply', '--auto-approve');
-      expect(code).toBe(1);
-      expect(stdout.replaceAll(/\s+/g, ' ')).toContain('is no id');
-      await workspace.run('apply', '--auto-approve');
-      expect(workspace.emulator.world.agents.size).toBe(1);
-      const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
-      expect(rows).toMatchObject([{ address: 'Agent/day', id: null, status: 'unknown' }]);
-    },
-  );
+  it.each([' ', '../webhooks', 'a/b', '\u0000'])('with the id %j leaves the create unknown', async (id) => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
+    workspace.emulator.faults.add({
+      match: { method: 'POST' },
+      fault: { status: 201, commit: true, body: { data: { id } } },
+    });
+    const { code, stdout } = await workspace.run('apply', '--auto-approve');
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain('is no id');
+    await workspace.run('apply', '--auto-approve');
+    expect(workspace.emulator.world.agents.size).toBe(1);
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    expect(rows).toMatchObject([{ address: 'Agent/day', id: null, status: 'unknown' }]);
+  });
 
   it('that names a record twice does not lose the second one', async () => {
     await using workspace = await testWorkspace(FILES);

@@ -1,4 +1,4 @@
-import { cp } from 'node:fs/promises';
+import { cp, readFile, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
@@ -166,6 +166,44 @@ describe('the state by hand', () => {
     expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('not JSON');
   });
 
+  it('replaces a damaged state in one step, and gives up nothing that is left of it', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { folder } = workspace;
+    const state = path.join(folder.root, '.voxform/test.state.json');
+    await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
+    await folder.write('early.json', (await workspace.run('state', 'pull')).stdout);
+    await folder.write('manifests/c.yaml', agentManifest('third'));
+    workspace.emulator.faults.add({ match: { method: 'POST' }, times: 1, fault: { cut: 'after' } });
+    await workspace.run('apply', '--auto-approve', '--concurrency', '1');
+    const before = JSON.parse((await workspace.run('state', 'pull')).stdout);
+    const [lost = ''] = Object.keys(before.pending);
+    const [made = ''] = Object.keys(before.resources).filter((address) => address !== 'Agent/day');
+    await truncate(state, 200);
+    const damaged = await readFile(state);
+
+    const refused = await workspace.run('state', 'push', 'early.json');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.replace(/\s+/g, ' ')).toContain('voxform state push --force early.json');
+    expect(await readFile(state)).toEqual(damaged);
+    const { code, stdout } = await workspace.run('state', 'push', '--force', 'early.json');
+    expect(code).toBe(0);
+    const [, aside = ''] = /kept in (.*)\.$/m.exec(stdout) ?? [];
+    expect(await readFile(path.join(aside, 'test.state.json'))).toEqual(damaged);
+    expect(stdout).toContain(`${lost} is not in early.json: it is still an unknown create.`);
+
+    const planned = await workspace.run('plan', '--output', 'json');
+    expect(planned.stderr).not.toContain('older');
+    expect(JSON.parse(planned.stdout).resources).toMatchObject([
+      { address: 'Agent/day', action: 'noop' },
+      ...[
+        { address: lost, action: 'unknown' },
+        { address: made, action: 'adopt', id: before.resources[made].id },
+      ].sort((a, b) => (a.address < b.address ? -1 : 1)),
+    ]);
+    await workspace.run('apply', '--auto-approve');
+    expect(workspace.emulator.world.agents.size).toBe(3);
+  });
+
   it('keeps every id that a pushed document does not hold, unless forced', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
@@ -190,7 +228,12 @@ describe('the state by hand', () => {
     expect(orphans).toMatchObject([{ kind: 'Agent', id, address: 'Agent/night', reason: 'removed' }]);
 
     const current = JSON.parse((await workspace.run('state', 'pull')).stdout) as { serial: number };
-    expect((await push({ ...current, resources, orphans: [] })).code).toBe(0);
+    await workspace.run('orphans', 'close', id, '--because', 'kept');
+    expect((await push({ ...current, serial: 90, orphans: [] })).code).toBe(0);
+    expect(await rowsOf(workspace, 'orphans', '--all')).toMatchObject([
+      { id, reason: 'removed', closed: { because: 'kept' } },
+    ]);
+    expect((await push({ ...current, serial: 95, resources, orphans: [] })).code).toBe(0);
     expect((await workspace.run('orphans', '--output', 'json')).stdout.trim()).toBe('[]');
 
     const dead = { since: '2030-01-01T00:00:00Z', recorded: {} };

@@ -48,7 +48,7 @@ describe('the digest of a state', () => {
       expect.objectContaining({
         name: LostState.name,
         message: expect.stringContaining('does not match its digest, so it was edited or damaged'),
-        hint: expect.stringMatching(/voxform state push COPY\. Restore it\.$/),
+        hint: expect.stringMatching(/voxform state push --force x\.json\. Restore it\.$/),
       }),
     );
     expect(parseEdited(edited, 'x.json', '').resources['Agent/a-1']?.id).toBe('id-9');

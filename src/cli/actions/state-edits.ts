@@ -6,6 +6,7 @@ import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
+import { shellWord } from '../../state/backends/files.ts';
 import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
@@ -101,17 +102,22 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
   const document = parseEdited(bytes, file, 'Take another copy: the state itself was not touched.');
   const pushed = await pushState(opened.store, {
     document,
+    file: `${shellWord(file)}${opened.workspaceFlag}`,
     force: flags.force ?? false,
     session: opened.sessionOptions('state push', flags),
+    keyKept: (address, entry) => keyKept(kinds.get(kindOf(address)), entry),
   });
   const lines =
     pushed === undefined
       ? ['The state is the same already.']
       : [
-          `Pushed as serial ${pushed.serial}. The earlier state is kept as a backup.`,
+          pushed.aside === undefined
+            ? `Pushed as serial ${pushed.serial}. The earlier state is kept as a backup.`
+            : `Pushed as serial ${pushed.serial}. The damaged state is kept in ${pushed.aside}.`,
           ...pushed.kept.map(
             ({ address, id }) => `${address} (${id}) is not in ${file}: its record is on the orphan list.`,
           ),
+          ...pushed.unknown.map((address) => `${address} is not in ${file}: it is still an unknown create.`),
         ];
   context.terminal.out(`${lines.join('\n')}\n`);
   return ExitCode.ok;
