@@ -81,6 +81,7 @@ const together: readonly { readonly name: string; readonly sources: readonly str
   { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
   { name: 'project', sources: ['cli/actions/validate.ts', 'cli/actions/plan.ts'] },
   { name: 'planning', sources: ['cli/actions/plan.ts', 'cli/actions/apply.ts'] },
+  { name: 'report', sources: ['output/formats/text.ts'] },
 ];
 
 function chunkOf(id: string, chunking: ChunkingContext): string | null {

@@ -85,7 +85,7 @@ async function replacement(bench: Bench): Promise<void> {
   assert.match(said, /orphan|still fires|stays|both/, `it does not say what would happen: ${said}`);
   const writes = lab.writes();
   succeeded(await lab.run(...APPLY));
-  refused(await lab.run(...APPLY, '--allow-replace', 'Webhook/hok'), /did you mean "Webhook\/hook"/);
+  refused(await lab.run(...APPLY, '--allow-replace', 'Webhook/hok'), /did you mean "Webhook\/hook"/, 64);
   assert.equal(lab.writes(), writes, 'it was replaced without being allowed to');
 
   succeeded(await lab.run(...APPLY, '--allow-replace', 'Webhook/hook'));

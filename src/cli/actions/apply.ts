@@ -1,19 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ApplyReport } from '../../engine/apply/report.ts';
 import type { Planned } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { resume } from '../../engine/resume.ts';
-import { applyJson } from '../../output/apply-json.ts';
-import { renderApply } from '../../output/apply-text.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
-import { applyHtml } from '../../output/html/reports.ts';
-import { jsonText } from '../../output/json-text.ts';
-import { applyGithub } from '../../output/plan-github.ts';
-import { applyMarkdown } from '../../output/plan-markdown.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
-import type { Style } from '../../output/style.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { carryOut, refuseTrippedGuards } from '../../runs/carry-out.ts';
 import { warnOfStateInGit } from '../../runs/git-state.ts';
@@ -33,18 +25,10 @@ import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';
-import {
-  type PlanFormat,
-  progressFor,
-  type Rendering,
-  refuseLooseEvenIfAll,
-  rendered,
-  strictCode,
-} from './planning.ts';
+import { progressFor, type ReportFlags, refuseLooseEvenIfAll, report, strictCode } from './planning.ts';
 import { refuseSeveral } from './several.ts';
 
-export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags {
-  readonly output: PlanFormat;
+export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags, ReportFlags {
   readonly autoApprove?: boolean;
   readonly onError: 'continue' | 'stop';
 }
@@ -103,7 +87,7 @@ async function approveAndApply(
   { opened, session, planned, options }: Carrying,
 ): Promise<number> {
   const { document } = planned.plan;
-  show(context, document, options);
+  await show(context, document, options);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, options);
     const approved = options.autoApprove || (await confirm(context, document));
@@ -119,7 +103,7 @@ async function approveAndApply(
     context.log.warn('interrupted: what is under way is finished first; once more ends the run at once');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
   const progress = progressFor(context, changesIn(document));
-  const report = await carryOut(context, {
+  const applied = await carryOut(context, {
     opened,
     session,
     planned,
@@ -127,49 +111,26 @@ async function approveAndApply(
     onEvent: progress.apply,
   });
   progress.clear();
-  tell(context, report, options);
+  if (options.output !== 'text' || applied.results.size > 0) {
+    const { full = context.verbose } = options;
+    await report(context, { ...options, full }, (format, presentation) =>
+      format.apply(applied, presentation),
+    );
+  }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
-  const isWhole = [...report.results.values()].every(({ status }) => status === 'done');
-  if (!isWhole || (options.strict && notAppliedAfter(report) > 0)) return ExitCode.error;
+  const isWhole = [...applied.results.values()].every(({ status }) => status === 'done');
+  if (!isWhole || (options.strict && notAppliedAfter(applied) > 0)) return ExitCode.error;
   return strictCode(document, options);
 }
 
 /** The plan before it is carried out: the result itself where results are text, else only for who is asked about it. */
-function show(context: Context, document: PlanDocument, { output, full, autoApprove }: ApplyOptions): void {
+async function show(context: Context, document: PlanDocument, options: ApplyOptions): Promise<void> {
   const { terminal, verbose } = context;
-  if (output === 'text') terminal.out(rendered(document, { output, full }, context));
-  else if (!autoApprove && terminal.canAsk) {
+  const { output, full, autoApprove } = options;
+  if (output === 'text') {
+    await report(context, options, (format, presentation) => format.plan(document, presentation));
+  } else if (!autoApprove && terminal.canAsk) {
     terminal.err(renderPlanText(document, terminal.errorStyle, { verbose, full }));
-  }
-}
-
-function tell(
-  { terminal, verbose, now }: Context,
-  report: ApplyReport,
-  { output, full = verbose }: ApplyOptions,
-): void {
-  if (output === 'text' && report.results.size === 0) return;
-  terminal.out(renderedReport(report, { output, full, made: now() }, terminal.style));
-}
-
-function renderedReport(
-  report: ApplyReport,
-  { output, full, made }: Rendering & { readonly made: Date },
-  style: Style,
-): string {
-  switch (output) {
-    case 'text':
-      return `\n${renderApply(report, style, { full })}`;
-    case 'json':
-      return jsonText(applyJson(report));
-    case 'markdown':
-      return applyMarkdown(report, { full });
-    case 'html':
-      return applyHtml(report, { full, made });
-    case 'github':
-      return applyGithub(report);
-    default:
-      return output satisfies never;
   }
 }
 

@@ -8,17 +8,16 @@ import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { writePrivateFile } from '../private-file.ts';
 import {
-  type PlanFormat,
   planAll,
   progressFor,
+  type ReportFlags,
   refuseLooseEvenIfAll,
-  rendered,
+  report,
   strictCode,
 } from './planning.ts';
-import { inEach, renderedSeveral, severalCode, severalNamed } from './several.ts';
+import { inEach, severalCode, severalNamed } from './several.ts';
 
-export interface PlanOptions extends PlanFlags, WorkspacesFlags {
-  readonly output: PlanFormat;
+export interface PlanOptions extends PlanFlags, WorkspacesFlags, ReportFlags {
   readonly out?: string;
   readonly detailedExitcode?: boolean;
 }
@@ -30,7 +29,7 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
   const opened = await openWorkspace(context, { requireKey: true });
   const document = await planOf(context, opened, options);
   if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
-  context.terminal.out(rendered(document, options, context));
+  await report(context, options, (format, presentation) => format.plan(document, presentation));
   if (options.out !== undefined)
     context.log.info(`Saved. To apply exactly this: voxform apply ${options.out}`);
   return codeFor([document], options);
@@ -49,7 +48,8 @@ async function planSeveral(
   }
   const planned = await inEach(context, names, (opened) => planOf(context, opened, options));
   const { done: documents, failures } = planned;
-  context.terminal.out(renderedSeveral({ what: 'plan', documents, failures }, options, context));
+  const plans = { what: 'plan', documents, failures } as const;
+  await report(context, options, (format, presentation) => format.several(plans, presentation));
   return severalCode(context, planned, codeFor(documents, options));
 }
 

@@ -1,10 +1,7 @@
 import type { Planned } from '../../engine/engine.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
-import { planHtml } from '../../output/html/reports.ts';
-import { jsonText } from '../../output/json-text.ts';
-import { planGithub } from '../../output/plan-github.ts';
-import { planMarkdown } from '../../output/plan-markdown.ts';
-import { renderPlanText } from '../../output/plan-text.ts';
+import type { Presentation, ReportFormat } from '../../output/formats/format.ts';
+import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
@@ -12,8 +9,6 @@ import { type Prepared, planWorkspace } from '../../runs/planning.ts';
 import type { PlanningOptions } from '../../runs/run-options.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags } from '../flags.ts';
-
-export type PlanFormat = 'text' | 'json' | 'markdown' | 'html' | 'github';
 
 export interface Planning extends Prepared {
   readonly opened: OpenWorkspace;
@@ -43,30 +38,18 @@ export function progressFor({ terminal, log, quiet, now }: Context, writes?: num
   });
 }
 
-export interface Rendering extends FullFlag {
-  readonly output: PlanFormat;
+export interface ReportFlags extends FullFlag {
+  readonly output: ReportFormatName;
 }
 
-/** The plan in one of its forms. */
-export function rendered(
-  document: PlanDocument,
-  { output, full }: Rendering,
+/** Prints a report in the format that was asked for. */
+export async function report(
   { terminal, verbose, now }: Context,
-): string {
-  switch (output) {
-    case 'text':
-      return renderPlanText(document, terminal.style, { verbose, full });
-    case 'json':
-      return jsonText(document);
-    case 'markdown':
-      return planMarkdown(document, { full });
-    case 'html':
-      return planHtml(document, { full, made: now() });
-    case 'github':
-      return planGithub(document);
-    default:
-      return output satisfies never;
-  }
+  { output, full }: ReportFlags,
+  render: (format: ReportFormat, presentation: Presentation) => string,
+): Promise<void> {
+  const { format } = await reportFormats[output]();
+  terminal.out(render(format, { style: terminal.style, verbose, full, made: now() }));
 }
 
 /** @throws UserError where `--even-if-all` has nothing that it goes with. */

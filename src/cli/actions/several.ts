@@ -1,25 +1,11 @@
 import { renderError } from '../../output/errors.ts';
-import { jsonText } from '../../output/json-text.ts';
 import { failureOf, isOwnMistake } from '../../output/several/failures.ts';
-import {
-  type SeveralPlans,
-  severalPlansGithub,
-  severalPlansHtml,
-  severalPlansMarkdown,
-  severalPlansText,
-} from '../../output/several/plans.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import {
-  PLANS_FORMAT_VERSION,
-  type PlansDocument,
-  type WorkspaceFailure,
-} from '../../runs/plans-document.ts';
+import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { forEachWorkspace, openWorkspaces } from '../../runs/several.ts';
-import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
-import type { Rendering } from './planning.ts';
 
 /** The workspaces that the command line asks for where they are several, or all of them; undefined for one. */
 export function severalNamed(
@@ -89,35 +75,4 @@ export function severalCode(
   const message = `${failures.length} of ${done.length + failures.length} workspaces failed: ${names}`;
   log.block('error', renderError(new UserError(message), terminal.errorStyle));
   return ExitCode.error;
-}
-
-/** The plans of several workspaces in one of their forms. */
-export function renderedSeveral(
-  several: SeveralPlans,
-  { output, full }: Rendering,
-  { terminal, verbose, now }: Context,
-): string {
-  switch (output) {
-    case 'text':
-      return severalPlansText(several, terminal.style, { verbose, full });
-    case 'json':
-      return jsonText(documentOf(several));
-    case 'markdown':
-      return severalPlansMarkdown(several, { full });
-    case 'html':
-      return severalPlansHtml(several, { full, made: now() });
-    case 'github':
-      return severalPlansGithub(several);
-    default:
-      return output satisfies never;
-  }
-}
-
-function documentOf({ documents, failures }: SeveralPlans): PlansDocument {
-  return {
-    format_version: PLANS_FORMAT_VERSION,
-    voxform_version: VERSION,
-    plans: documents,
-    failures,
-  };
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { reportFormatNames } from '../../output/formats/index.ts';
 import type { ApplyOptions } from '../actions/apply.ts';
 import type { Start } from '../context.ts';
 import { outputOption, withApplying, withFull, withLock, withPlanning } from '../flags.ts';
@@ -10,7 +11,7 @@ export function defineApply(program: Command, start: Start): void {
       'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, or refused if anything changed since.',
     )
     .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
-    .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
+    .addOption(outputOption(reportFormatNames))
     .addOption(new Option('--all-workspaces').hideHelp());
   withApplying(command).action((file: string | undefined, options: ApplyOptions) =>
     start(async (context) => (await import('../actions/apply.ts')).applyChanges(context, file, options), {

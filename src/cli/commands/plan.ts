@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { reportFormatNames } from '../../output/formats/index.ts';
 import type { PlanOptions } from '../actions/plan.ts';
 import type { Start } from '../context.ts';
 import { outputOption, withFull, withPlanning, withWorkspaces } from '../flags.ts';
@@ -9,7 +10,7 @@ export function definePlan(program: Command, start: Start): void {
     .description(
       'Show what apply would change. Reads the platform and the state, takes no lock, and changes nothing.',
     )
-    .addOption(outputOption(['text', 'json', 'markdown', 'html', 'github']))
+    .addOption(outputOption(reportFormatNames))
     .option('--out <file>', 'Save the plan, for voxform apply FILE')
     .addOption(new Option('--detailed-exitcode', 'Exit with 2 when there are changes'))
     .action((options: PlanOptions) =>

@@ -1,0 +1,21 @@
+import type { ApplyReport } from '../../engine/apply/report.ts';
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import type { SeveralPlans } from '../several/plans.ts';
+import type { Style } from '../style.ts';
+
+/** What a format may need to know beside its subject. */
+export interface Presentation {
+  readonly style: Style;
+  readonly verbose: boolean;
+  /** Nothing that is alike is told once for all. */
+  readonly full?: boolean | undefined;
+  readonly made: Date;
+}
+
+/** One form of everything that is reported: the whole text, its final newline included. */
+export interface ReportFormat {
+  plan(document: PlanDocument, presentation: Presentation): string;
+  drift(document: PlanDocument, presentation: Presentation): string;
+  apply(report: ApplyReport, presentation: Presentation): string;
+  several(plans: SeveralPlans, presentation: Presentation): string;
+}
