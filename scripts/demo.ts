@@ -128,7 +128,7 @@ async function startPlatform(): Promise<Platform> {
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /http:\/\/[\w.:]+\d/.exec(line)?.[0];
     if (url === undefined) continue;
-    write(`The platform is at ${url}.\n`);
+    write(`Emulator listening on ${url}.\n`);
     return { url, process: child };
   }
   throw new Error('the emulator did not start');

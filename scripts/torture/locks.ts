@@ -166,7 +166,7 @@ async function unlocks(bench: Bench): Promise<void> {
   refused(await lab.run('state', 'unlock', 'something-else'), /something-else is not the id of the lock/);
   succeeded(
     await lab.run('state', 'unlock', id),
-    new RegExp(`The lock ${id} of .* \\(apply, since .*\\) is gone`),
+    new RegExp(`Released lock ${id} of .* \\(apply, since .*\\)`),
   );
   open();
   const stopped = await lab.ended(holder);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { KnownId } from '../runs/heard-of.ts';
+import type { KnownId } from '../runs/discover.ts';
 import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './discovery-flags.ts';
 
@@ -21,7 +21,7 @@ function named(kind: string, ids: readonly string[] = []): KnownId[] {
   return ids
     .flatMap((given) => given.split(','))
     .filter((id) => id !== '')
-    .map((id) => ({ kind, id, clause: 'it was named on the command line' }));
+    .map((id) => ({ kind, id, clause: 'it was given on the command line' }));
 }
 
 async function listed({ cwd }: Context, kind: string, file: string | undefined): Promise<KnownId[]> {
@@ -31,7 +31,7 @@ async function listed({ cwd }: Context, kind: string, file: string | undefined):
     .split(/\r?\n/)
     .map((line) => line.replace(/#.*/, '').trim())
     .filter((id) => id !== '')
-    .map((id) => ({ kind, id, clause: `${file} names it` }));
+    .map((id) => ({ kind, id, clause: `${file} lists it` }));
 }
 
 /** The text of a file that a flag names, without its byte order mark. */
@@ -39,9 +39,9 @@ export async function readTextOf(cwd: string, file: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path.resolve(cwd, file)));
   } catch (cause) {
-    const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : reasonOf(cause);
-    throw new UserError(`${file} cannot be read: ${reason}`, {
-      hint: 'A relative path is seen from the folder that -C names.',
+    const reason = cause instanceof TypeError ? 'not UTF-8 text' : reasonOf(cause);
+    throw new UserError(`cannot read ${file}: ${reason}`, {
+      hint: 'Relative paths start at the folder that -C names.',
       cause,
     });
   }

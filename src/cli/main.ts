@@ -8,9 +8,7 @@ import { run } from './run.ts';
 /** Runs the command line of a process, and leaves the exit code to it. */
 export async function main(process: NodeJS.Process): Promise<void> {
   const interrupts = new Interrupts((exitCode) => {
-    const text = interrupts.patient
-      ? 'ended at once: voxform plan shows the creates whose outcome is not known\n'
-      : '';
+    const text = interrupts.patient ? 'Stopped. Run voxform plan to see unknown creates.\n' : '';
     process.stderr.write(text, () => process.exit(exitCode));
   });
   process.on('SIGINT', () => interrupts.raise('SIGINT'));

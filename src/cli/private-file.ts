@@ -17,9 +17,9 @@ export async function writePrivateFile({ cwd }: Context, file: string, text: str
   } catch (cause) {
     if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
     const isWithoutFolder = (cause as NodeJS.ErrnoException).code === 'ENOENT';
-    const reason = isWithoutFolder ? 'there is no such folder' : reasonOf(cause);
-    throw new UserError(`${file} cannot be written: ${reason}`, {
-      hint: 'Choose a folder that exists and that you may write to.',
+    const reason = isWithoutFolder ? 'no such folder' : reasonOf(cause);
+    throw new UserError(`cannot write ${file}: ${reason}`, {
+      hint: 'Choose an existing, writable folder.',
       cause,
     });
   }

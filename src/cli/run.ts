@@ -138,8 +138,8 @@ async function perform(
     exitCode = await action(context);
     const lost = await terminal.lost();
     if (lost !== undefined) {
-      throw new UserError(`the result could not be written: ${lost.message}`, {
-        hint: 'What the command did is done; only its output is incomplete.',
+      throw new UserError(`cannot write the result: ${lost.message}`, {
+        hint: 'The command finished; only its output is incomplete.',
       });
     }
     if (failureOf(exitCode) !== undefined)
@@ -158,8 +158,8 @@ function forOneWorkspace(action: Action): Action {
   return async (context) => {
     const { workspaces } = context;
     if (workspaces.length < 2) return action(context);
-    throw new UserError(`this command is for one workspace, and ${workspaces.join(' and ')} are named`, {
-      hint: 'Run it once for each of them. plan, drift, status, validate and diff take several.',
+    throw new UserError(`this command takes one workspace, got ${workspaces.join(' and ')}`, {
+      hint: 'Run it once per workspace. plan, drift, status, validate and diff take several.',
       exitCode: ExitCode.usage,
     });
   };

@@ -18,7 +18,7 @@ export function usageError(
   const { command } = cursorIn(program, [...args, '']);
   const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1];
   const known = unknown === undefined ? undefined : knownElsewhere(unknown);
-  const usage = `${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} shows how it is used.`;
+  const usage = `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} for usage.`;
   return new UserError(
     known === undefined ? inOurWords(message) : (message.split('\n')[0] ?? '').replace(/^error: /, ''),
     {
@@ -40,7 +40,9 @@ export function refuseUnknownHelp(program: Command, args: readonly string[]): vo
   const names = command.commands.map((each) => each.name());
   const known = command.parent === null ? knownElsewhere(name) : undefined;
   throw new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
-    hint: known ?? `${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} lists the commands.`,
+    hint:
+      known ??
+      `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} to list the commands.`,
     exitCode: ExitCode.usage,
   });
 }
@@ -59,7 +61,7 @@ function takeOneOf(each: Option | Argument, choices: readonly string[]): void {
   const parse = (given: string, earlier: Choice | undefined): Choice => {
     const before = Array.isArray(earlier) ? earlier : [];
     if (choices.includes(given)) return each.variadic ? [...before, given] : given;
-    throw new InvalidArgumentError(`It takes ${choices.join(', ')}${suggested(given, choices)}`);
+    throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggested(given, choices)}`);
   };
   if (each instanceof Argument) each.argParser<Choice>(parse);
   else each.argParser<Choice>(parse);

@@ -54,7 +54,7 @@ export class Inputs {
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     return remembered(this.#files, path.resolve(folder, relative), (file) => {
       const name = path.relative(root, file).replaceAll(path.sep, '/');
-      const outside = { code: 'outside-project', message: `$file: ${name} lies outside the project folder` };
+      const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
       if (name === '') {
         return { code: 'not-a-file', message: '$file names the project folder itself, expected a file' };

@@ -22,7 +22,7 @@ export function readTextFile(file: string, inside?: string): ReadResult {
     if (inside !== undefined && !isInside(realpathSync(file), inside)) {
       return problem(
         'outside-project',
-        'the file lies outside the project folder, which a symbolic link must not leave',
+        'the file is outside the project folder, which a symbolic link must not leave',
       );
     }
     return readOpen(openSync(file, READING));

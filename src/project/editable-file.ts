@@ -24,7 +24,7 @@ export function editableFile(root: string, absolute: string): EditableFile {
   const read = readTextFile(absolute, root);
   if (!('text' in read)) throw new CannotEdit(`${file}: ${read.problem.message}`);
   const real = realpathSync(absolute);
-  if (!isInside(real, root)) throw new CannotEdit(`${file} lies outside the project folder`);
+  if (!isInside(real, root)) throw new CannotEdit(`${file} is outside the project folder`);
   const hasMark = readFileSync(real)
     .subarray(0, 3)
     .equals(Buffer.from([0xef, 0xbb, 0xbf]));

@@ -46,7 +46,7 @@ async function draft(root: string, edit: FileEdit): Promise<Draft> {
   try {
     target = await realpath(path.join(root, edit.file));
     if (!isInside(target, root)) {
-      throw new UserError(`${edit.file} lies outside the project folder, so it is not written`);
+      throw new UserError(`${edit.file} is outside the project folder, so it is not written`);
     }
     await access(target, constants.W_OK);
     const { mode } = await stat(target);

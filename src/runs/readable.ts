@@ -20,8 +20,7 @@ export interface Readable {
 /** Everything that the API can show, by the name that people type. */
 export const readables = {
   agents: {
-    description:
-      'agents; without an id those that the state, numbers, users and calls name: the API cannot list them',
+    description: 'agents, by id: the API cannot list them, so that without an id those in the state are read',
     kind: 'Agent',
     get: (client, id) => client.agents.get(id),
   },

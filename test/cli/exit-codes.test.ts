@@ -10,7 +10,7 @@ describe('wrong usage', () => {
     [[], 'Usage: voxform', 'no command'],
     [['pln'], 'did you mean "plan"?', 'a misspelt command'],
     [['plan', '--detailed-exitcod'], 'did you mean "--detailed-exitcode"?', 'a misspelt flag'],
-    [['plan', '--output', 'xml'], 'It takes text, json', 'a form that does not exist'],
+    [['plan', '--output', 'xml'], 'Expected one of text, json', 'a form that does not exist'],
     [['plan', '--output', 'jsn'], 'did you mean "json"?', 'a misspelt form'],
     [['completion', 'fihs'], 'did you mean "fish"?', 'a misspelt argument'],
     [['state', 'lsit'], 'voxform state --help', 'a misspelt command of a group'],

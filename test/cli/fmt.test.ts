@@ -90,7 +90,7 @@ describe('fmt', () => {
     expect(await read(folder, 'z.yaml')).toBe(UNTIDY);
     const outside = await command(['fmt', '../z.yaml', '-C', 'x'], { cwd: folder.root });
     expect(outside.code).toBe(1);
-    expect(outside.stderr).toContain('lies outside the project folder');
+    expect(outside.stderr).toContain('is outside the project folder');
     expect((await run(folder, 'none.yaml')).stderr).toContain('there is no such file');
   });
 });

@@ -31,7 +31,7 @@ describe('import --from', () => {
       `address,id\nAgent/day,${day}\nAgent/night,${night}\nWorkspaceUser/ann,${user}\n`,
     );
     const first = await workspace.run('import', '--from', 'ids.csv');
-    expect(first.stdout).toContain('3 taken under management.');
+    expect(first.stdout).toContain('3 imported.');
     expect(first.stderr).toContain('no manifest declares WorkspaceUser/ann yet');
     expect(first.code).toBe(0);
     expect(await stateOf(workspace)).toEqual([
@@ -45,7 +45,7 @@ describe('import --from', () => {
       'test.state.json.backup-1',
     ]);
     const again = await workspace.run('import', '--from', 'ids.csv');
-    expect(again.stdout).toContain('0 taken under management. 3 were already.');
+    expect(again.stdout).toContain('0 imported. 3 were already managed.');
   });
 
   it('reports every wrong row with its line, and saves nothing', async () => {
@@ -70,7 +70,7 @@ describe('import --from', () => {
     [['import'], 64, 'import needs ADDRESS and ID, or --from FILE'],
     [['import', 'Agent/day'], 64, 'import needs ADDRESS and ID, or --from FILE'],
     [['import', 'Agent/day', 'x', '--from', 'ids.csv'], 64, 'import needs ADDRESS and ID, or --from FILE'],
-    [['import', '--from', 'nothing.csv'], 1, 'nothing.csv cannot be read'],
+    [['import', '--from', 'nothing.csv'], 1, 'cannot read nothing.csv'],
   ])('%j says what is wrong', async (args, expected, message) => {
     await using workspace = await testWorkspace(FILES);
     const { code, stderr } = await workspace.run(...args);

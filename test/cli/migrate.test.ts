@@ -186,7 +186,7 @@ describe('migrate', () => {
     await h.folder.write('voxform.yaml', before.replace('  old:\n', '  old:\n    skip: ["*/*"]\n'));
     const letGo = await h.migrate();
     expect(letGo.code).toBe(1);
-    expect(flat(letGo)).toContain('declare nothing for old: it skips all of it');
+    expect(flat(letGo)).toContain('old skips every resource of the manifests');
   });
 
   it('stops after a wave with too many failures, and goes on when it is run again', async () => {
@@ -306,7 +306,7 @@ spec: { number: "+4930111", nickname: Main }
       reason: 'no terminal and no approval',
       args: ['--from', 'old', '--to', 'new'],
       code: 1,
-      says: 'there is no terminal to ask',
+      says: 'approval needs a terminal',
     },
     {
       reason: 'one workspace twice',
@@ -320,7 +320,12 @@ spec: { number: "+4930111", nickname: Main }
       code: 1,
       says: 'did you mean "old"',
     },
-    { reason: '-w', args: ['--from', 'old', '--to', 'new', '-w', 'new'], code: 64, says: 'not with -w' },
+    {
+      reason: '-w',
+      args: ['--from', 'old', '--to', 'new', '-w', 'new'],
+      code: 64,
+      says: 'use --from and --to',
+    },
     {
       reason: 'failures without waves',
       args: ['--from', 'old', '--to', 'new', '--max-failures', '1'],
@@ -337,7 +342,7 @@ spec: { number: "+4930111", nickname: Main }
       reason: 'a map that is not there',
       args: ['--from', 'old', '--to', 'new', '--map', 'no.yaml'],
       code: 1,
-      says: 'no.yaml cannot be read',
+      says: 'cannot read no.yaml',
     },
     {
       reason: 'a glob of nothing',

@@ -20,7 +20,7 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
     new Writable({
       write(chunk, _, done) {
         texts.asked += String(chunk);
-        if (/(quit|answer): $/.test(String(chunk))) {
+        if (/(\[q\]uit|to \w+): $/.test(String(chunk))) {
           const answer = left.shift() ?? 'quit';
           if (answer === 'Ctrl-C') interrupts.raise('SIGINT');
           else stdin.write(`${answer}\n`);
@@ -86,7 +86,10 @@ describe('recover at a terminal', () => {
     [['yes', 'no', 'yes'], ['a', 'c'], 0],
     [['no', 'all'], ['b', 'c'], 0],
     [['yes', 'quit'], ['a'], 0],
-    [['y', 'Yes ', ''], ['b'], 0],
+    [['y', 'Yes ', ''], ['a', 'b'], 0],
+    [['n', 'a'], ['b', 'c'], 0],
+    [['y', 'q'], ['a'], 0],
+    [['yea', 'nope', 'x'], [], 0],
   ])('asks for each one, and %j takes %j', async (answers, names, unused) => {
     await using workspace = await testWorkspace(FILES);
     const ids = await made(workspace);
@@ -111,7 +114,7 @@ describe('recover at a terminal', () => {
     const refused = await answering(workspace, ['recover', '--auto', '--output', 'json'], ['y']);
     expect(Object.values(refused.taken)).toEqual([null, null, null]);
     const { asked, taken } = await answering(workspace, ['recover', '--auto', '--output', 'json'], ['yes']);
-    expect(asked).toContain('Take 3 under management?');
+    expect(asked).toContain('Import 3 records?');
     expect(Object.values(taken)).not.toContain(null);
   });
 });

@@ -64,7 +64,7 @@ describe('recover', () => {
     expect(flat(asked.stdout)).toContain(
       `${ids['Agent/day']}: all that is shown agrees: name, prompt_config.prompt; number +12025550120 is linked to it`,
     );
-    expect(asked.stderr).toContain('there is no terminal to ask');
+    expect(asked.stderr).toContain('approval needs a terminal');
     expect(await idsOf(workspace)).toEqual({});
 
     const { code, stdout } = await workspace.run('recover', '--auto', '--auto-approve');
@@ -90,7 +90,7 @@ describe('recover', () => {
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
     expect(workspace.writes()).toBe(writes);
     const done = await workspace.run('recover');
-    expect(done.stderr).toContain('there is nothing to recover');
+    expect(done.stderr).toContain('Nothing to recover');
     expect(done.code).toBe(0);
   });
 

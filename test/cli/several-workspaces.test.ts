@@ -53,20 +53,20 @@ describe('what is refused', () => {
     {
       reason: 'a command for one',
       args: ['get', 'users', ...BOTH],
-      says: 'staging and production are named',
+      says: 'takes one workspace, got staging and production',
     },
     {
       reason: 'an apply of two',
       args: ['apply', ...BOTH],
       says: 'then voxform apply --workspace production',
     },
-    { reason: 'an apply of all', args: ['apply', ALL], says: 'apply is for one workspace' },
+    { reason: 'an apply of all', args: ['apply', ALL], says: 'apply takes one workspace at a time' },
     {
       reason: 'one plan file for two',
       args: ['plan', ...BOTH, '--out', 'p.plan'],
-      says: '--out saves the plan of one',
+      says: '--out takes one workspace only',
     },
-    { reason: 'names and all', args: ['plan', ALL, '-w', 'staging'], says: 'do not go together' },
+    { reason: 'names and all', args: ['plan', ALL, '-w', 'staging'], says: 'are mutually exclusive' },
     {
       reason: 'an address for two',
       args: ['plan', ALL],
@@ -79,9 +79,9 @@ describe('what is refused', () => {
       env: { VOXFORM_API_KEY: 'k', VOXFORM_WORKSPACE_ID: 'w' },
       says: 'VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY override',
     },
-    { reason: 'a diff of one', args: ['diff', '-w', 'staging'], says: 'and 1 is named' },
-    { reason: 'a diff of three', args: ['diff', 'staging', 'production', '-w', 'x'], says: '3 are named' },
-    { reason: 'a diff of nothing', args: ['diff'], says: 'and none is named' },
+    { reason: 'a diff of one', args: ['diff', '-w', 'staging'], says: 'needs two workspaces, got 1' },
+    { reason: 'a diff of three', args: ['diff', 'staging', 'production', '-w', 'x'], says: 'got 3' },
+    { reason: 'a diff of nothing', args: ['diff'], says: 'got 0' },
   ])('is $reason', async ({ args, env, says }) => {
     const { code, stdout, stderr } = await two.run(args, env);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });

@@ -45,7 +45,7 @@ describe('import', () => {
     const user = [...workspace.emulator.world.users.values()][0];
     const { code, stderr } = await workspace.run('import', 'WorkspaceUser/ann', user?.id ?? '');
     expect(code).toBe(0);
-    expect(stderr).toContain('would forget it');
+    expect(stderr).toContain('releases the record');
   });
 });
 

@@ -23,7 +23,7 @@ describe('the state by hand', () => {
     const [day, night] = await rows('state', 'list');
 
     expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/night')).stderr).toContain(
-      'in the state already',
+      'already in the state',
     );
     expect((await workspace.run('state', 'mv', 'Agent/day', 'Webhook/day')).code).toBe(64);
     const odd = await workspace.run('state', 'mv', 'Agent/day', 'Agent/early DAWN');
@@ -65,7 +65,7 @@ describe('the state by hand', () => {
     expect((await close(night)).code).toBe(64);
     expect((await close('nobody', '--because', 'kept')).stderr).toContain('not on the orphan list');
     expect((await close(night, line, '--because', 'handed-over', '--lock-timeout', '5s')).stdout).toContain(
-      `Agent/night (${night}) is closed: handed-over.`,
+      `Closed Agent/night (${night}): handed-over.`,
     );
     expect(await rowsOf(workspace, 'orphans')).toMatchObject([{ id: third, exists: null }]);
     expect(await rowsOf(workspace, 'orphans', '--all')).toMatchObject([
@@ -111,7 +111,7 @@ describe('the state by hand', () => {
     expect(await check()).toHaveLength(1);
     dashboard.remove('agents', day?.id ?? '');
     const doubtful = await workspace.run('orphans', '--check', '--auto-approve');
-    expect(doubtful.stderr).toContain('nothing is closed');
+    expect(doubtful.stderr).toContain('nothing was closed');
     await workspace.run('state', 'rm', 'Agent/day');
     expect(await check('--auto-approve')).toMatchObject([
       { id: night?.id, exists: false, closed: { because: 'deleted' } },
@@ -129,7 +129,7 @@ describe('the state by hand', () => {
     await workspace.run('apply', '--auto-approve', '--target', 'Agent/day');
     const early = (await workspace.run('state', 'pull')).stdout;
     await workspace.folder.write('early.json', early);
-    expect((await workspace.run('state', 'push', 'early.json')).stdout).toContain('same already');
+    expect((await workspace.run('state', 'push', 'early.json')).stdout).toContain('already identical');
     await workspace.run('apply', '--auto-approve');
 
     const older = await workspace.run('state', 'push', 'early.json');
@@ -276,7 +276,7 @@ describe('state resolve', () => {
       'Agent/noon',
       '--not-created',
     );
-    expect([code, stdout.match(/counts as not created/g)?.length]).toEqual([0, 2]);
+    expect([code, stdout.match(/as not created/g)?.length]).toEqual([0, 2]);
     expect(Object.keys(await open())).toEqual(['Agent/night']);
   });
 
@@ -292,10 +292,7 @@ describe('state resolve', () => {
     expect(settled.code).toBe(0);
     expect(await open()).toEqual({});
     const nothing = await workspace.run('state', 'resolve', '--all', '--not-created', '--auto-approve');
-    expect([nothing.code, nothing.stderr]).toEqual([
-      0,
-      expect.stringContaining('There are no unknown creates.'),
-    ]);
+    expect([nothing.code, nothing.stderr]).toEqual([0, expect.stringContaining('No unknown creates.')]);
     expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
     expect(workspace.emulator.world.agents.size).toBe(3);
   });
@@ -311,7 +308,7 @@ describe('state resolve', () => {
         .at(-1) ?? '';
     const run = (since: string) =>
       workspace.run('state', 'resolve', '--all', '--since', since, '--not-created', '--auto-approve');
-    expect((await run('2999-01-01')).stderr).toContain('There are no unknown creates.');
+    expect((await run('2999-01-01')).stderr).toContain('No unknown creates.');
     expect((await run(latest)).code).toBe(0);
     expect(Object.keys(await open()).sort()).toEqual(
       sent.filter(({ since }) => since < latest).map(({ address }) => address),

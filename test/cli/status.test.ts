@@ -34,7 +34,7 @@ describe('status', () => {
     for (const [flags, says] of [
       [['--only', 'drift'], 'did you mean "drifted"'],
       [['--kind', 'Agnet'], 'unknown kind "Agnet"; did you mean "Agent"'],
-      [['--only', 'manual', '--wait-published'], 'do not go together'],
+      [['--only', 'manual', '--wait-published'], 'are mutually exclusive'],
     ] as const) {
       const { code, stderr } = await workspace.run('status', ...flags);
       expect([code, stderr]).toEqual([64, expect.stringContaining(says)]);
@@ -102,7 +102,7 @@ describe('status', () => {
     await workspace.run('apply', '--auto-approve');
     const late = await workspace.run('status', '--wait-published', '--timeout', '0');
     expect(late.code).toBe(1);
-    expect(late.stderr).toContain('not everything was published');
+    expect(late.stderr).toContain('timed out waiting');
     const agent = [...workspace.emulator.world.agents.values()][0];
     workspace.emulator.dashboard.edit('agents', agent?.id ?? '', { prompt_config: { prompt: 'Be rude.' } });
     const drifted = await workspace.run('status', '--wait-published', '--timeout', '0');

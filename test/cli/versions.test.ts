@@ -34,7 +34,7 @@ describe('versions and rollback', () => {
     ) as object;
     expect(data).toMatchObject({ before: { version: 1 }, after: { version: 2 } });
     expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain(
-      'are the same',
+      'are identical',
     );
 
     const dry = await workspace.run('rollback', 'Agent/day', '--to', '1', '--dry-run');
@@ -48,7 +48,7 @@ describe('versions and rollback', () => {
     expect(workspace.writes()).toBe(writes);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
     expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).stdout).toContain(
-      'No value of Agent/day differs',
+      'No managed field of Agent/day differs',
     );
     workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
     workspace.emulator.dashboard.publishAgent(agent);
@@ -66,7 +66,7 @@ describe('versions and rollback', () => {
       [['versions', 'Webhook/x'], 64, 'has no versions'],
       [['versions', 'Agent/dya'], 64, 'did you mean "Agent/day"?'],
       [['versions', 'Agent/day', '7'], 1, 'Agent/day has no published version 7'],
-      [['versions', 'Agent/day', '--diff', '1'], 64, '--diff needs the version'],
+      [['versions', 'Agent/day', '--diff', '1'], 64, '--diff needs a version'],
       [['rollback', 'Agent/day', '--to', '7'], 1, 'Agent/day has no published version 7'],
       [['rollback', 'Agent/day'], 64, '--to'],
       [['rollback', 'Agent/nobody', '--to', '1'], 64, 'no manifest declares Agent/nobody'],

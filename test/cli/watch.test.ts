@@ -7,8 +7,8 @@ it('refuses what cannot be meant, before it watches anything', async () => {
   const cases: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
     [['--mode', 'apply'], 64, '--mode apply needs --auto-approve'],
     [['--listen', 'here'], 64, '--listen: "here" is not HOST:PORT'],
-    [['--interval', '0'], 64, '--interval must be more than no time'],
-    [['--ref', 'main'], 64, '--ref, --path and --allow-dir belong to --git'],
+    [['--interval', '0'], 64, '--interval must be more than 0'],
+    [['--ref', 'main'], 64, '--ref, --path and --allow-dir need --git'],
     [['--git', '--upload-pack=touch x'], 64, '--git: this is not the address of a repository'],
     [['--git', 'https://x.example/y', '--ref', '-x'], 64, '--ref: "-x" is not the name of a branch or a tag'],
     [[], 1, 'there is no voxform.yaml'],

@@ -244,8 +244,8 @@ describe('a file of a manifest', () => {
     symlinkSync(outside.root, `${project.root}/dir`);
     const desired = await project.load();
     expect(desired.diagnostics.map(lineOf)).toEqual([
-      'manifests/a.yaml:6:18 spec.name outside-project $file: manifests/link.md lies outside the project folder',
-      'manifests/a.yaml:7:37 spec.prompt_config.prompt outside-project $file: dir/secret.md lies outside the project folder',
+      'manifests/a.yaml:6:18 spec.name outside-project $file: manifests/link.md is outside the project folder',
+      'manifests/a.yaml:7:37 spec.prompt_config.prompt outside-project $file: dir/secret.md is outside the project folder',
     ]);
     expect(JSON.stringify(desired)).not.toContain('"outside"');
   });

@@ -392,7 +392,7 @@ const rows: readonly Row[] = [
     reason: 'the path of a file leads out of the project',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: ../../mail.txt }',
-    expected: ['6:19 spec.email outside-project $file: ../mail.txt lies outside the project folder'],
+    expected: ['6:19 spec.email outside-project $file: ../mail.txt is outside the project folder'],
   },
   {
     reason: 'the path of a file is absolute',

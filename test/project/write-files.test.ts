@@ -43,7 +43,7 @@ describe('writing files together', () => {
       reason: 'one leads out of the project',
       file: 'link.yaml',
       before: 'x',
-      message: 'lies outside the project',
+      message: 'is outside the project',
     },
   ])('writes none where $reason', async ({ file, before, message }) => {
     using project = new TemporaryProject({ 'a.yaml': 'a', 'b.yaml': 'b' });

@@ -21,7 +21,7 @@ describe('a result that cannot be written', () => {
     const { cwd, env } = { cwd: workspace.root, env: workspace.env };
     const { code, stderr } = await command(['apply', '--auto-approve'], { cwd, env, stdout: new Full() });
     expect(code).toBe(1);
-    expect(stderr).toContain('the result could not be written: ENOSPC');
+    expect(stderr).toContain('cannot write the result: ENOSPC');
     expect(stderr).not.toMatch(/\n\s+at /);
     expect(workspace.platform.emulator.world.webhooks.size).toBe(1);
     expect((await workspace.run(['plan', '--detailed-exitcode'])).code).toBe(0);

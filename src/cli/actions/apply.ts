@@ -92,15 +92,14 @@ async function approveAndApply(
     refuseTrippedGuards(document, options);
     const approved = options.autoApprove || (await confirm(context, document));
     if (!approved) {
-      context.log.warn('not applied: nothing was written');
+      context.log.warn('apply cancelled: nothing was written');
       return context.interrupts.exitCode ?? ExitCode.error;
     }
   }
 
   const { interrupts } = context;
   interrupts.patient = true;
-  const onStop = () =>
-    context.log.warn('interrupted: what is under way is finished first; once more ends the run at once');
+  const onStop = () => context.log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
   const progress = progressFor(context, changesIn(document));
   const applied = await carryOut(context, {
@@ -139,9 +138,9 @@ function refuseScopeOf(options: ApplyOptions): void {
   if ([target, selector, allowReplace, allowRecreate, retryIgnored].every((flag) => flag === undefined))
     return;
   throw new UserError(
-    'a saved plan is applied as it is: --target, --selector, --allow-replace, --allow-recreate and --retry-ignored belong to plan',
+    'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate or --retry-ignored',
     {
-      hint: 'Make the plan with them: voxform plan --target ADDRESS --out FILE',
+      hint: 'Pass them to plan: voxform plan --target ADDRESS --out FILE',
       exitCode: ExitCode.usage,
     },
   );
@@ -152,10 +151,9 @@ async function readSavedPlan({ cwd }: Context, file: string): Promise<PlanDocume
   try {
     text = await readFile(path.resolve(cwd, file), 'utf8');
   } catch (cause) {
-    const reason =
-      (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no such file' : String(cause);
-    throw new UserError(`the plan ${file} cannot be read: ${reason}`, {
-      hint: 'Make one: voxform plan --out FILE. Without a file, apply plans by itself.',
+    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : String(cause);
+    throw new UserError(`cannot read the plan ${file}: ${reason}`, {
+      hint: 'Save a plan with voxform plan --out FILE, or run voxform apply without a file.',
       cause,
     });
   }

@@ -5,8 +5,10 @@ import { UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
 export interface Approval {
-  /** Without the line that says what an answer is. */
+  /** Without the line that asks for yes. */
   readonly question: string;
+  /** Completes "Type yes to". */
+  readonly verb: string;
   /** What else a person can do where nobody can be asked. */
   readonly hint: string;
 }
@@ -17,12 +19,12 @@ export interface Approval {
  */
 export async function approve(
   { terminal, interrupts }: Context,
-  { question, hint }: Approval,
+  { question, verb, hint }: Approval,
 ): Promise<boolean> {
   if (!terminal.canAsk) {
-    throw new UserError('there is no terminal to ask for approval, so nothing was written', { hint });
+    throw new UserError('approval needs a terminal; nothing was written', { hint });
   }
-  const answer = await terminal.ask(`\n${question}\nOnly "yes" is taken for an answer: `, interrupts.stop);
+  const answer = await terminal.ask(`\n${question}\nType yes to ${verb}: `, interrupts.stop);
   return answer?.trim() === 'yes';
 }
 
@@ -37,6 +39,7 @@ export async function confirm(context: Context, document: PlanDocument): Promise
   );
   return approve(context, {
     question: `Apply to ${document.workspace} (${document.workspace_id}): ${what}?`,
-    hint: 'Approve on the command line, with --auto-approve, once you have seen the plan: voxform plan --out FILE saves what you saw.',
+    verb: 'apply',
+    hint: 'Review with voxform plan --out FILE and apply that file, or approve with --auto-approve.',
   });
 }

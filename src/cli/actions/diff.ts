@@ -26,9 +26,7 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   const { terminal, log } = context;
   const workspaces = [...new Set([...context.workspaces, ...options.named])];
   if (workspaces.length !== 2) {
-    const named =
-      workspaces.length === 0 ? 'none is' : `${workspaces.length} ${workspaces.length === 1 ? 'is' : 'are'}`;
-    throw new UserError(`diff compares two workspaces, and ${named} named`, {
+    throw new UserError(`diff needs two workspaces, got ${workspaces.length}`, {
       hint: 'Name both: voxform diff staging production',
       exitCode: ExitCode.usage,
     });

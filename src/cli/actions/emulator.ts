@@ -20,15 +20,13 @@ export async function emulator(context: Context, flags: EmulatorFlags): Promise<
   const emulator = await start(flags, cwd);
   terminal.out(
     [
-      `The platform is at ${emulator.url}, with the workspace ${emulator.workspaceId}.`,
-      flags.apiKey === undefined ? 'Any API key will do.' : 'It takes the API key that it was started with.',
-      flags.data === undefined
-        ? 'It forgets everything when it ends.'
-        : `It keeps its records in ${flags.data}.`,
+      `Emulator listening on ${emulator.url}, workspace ${emulator.workspaceId}.`,
+      flags.apiKey === undefined ? 'Accepts any API key.' : 'Accepts only the API key of --api-key.',
+      flags.data === undefined ? 'Keeps its records in memory.' : `Keeps its records in ${flags.data}.`,
       '',
     ].join('\n'),
   );
-  log.info('Ctrl-C ends it.');
+  log.info('Press Ctrl-C to stop.');
   if (!interrupts.stop.aborted) {
     await new Promise<void>((resolve) =>
       interrupts.stop.addEventListener('abort', () => resolve(), { once: true }),
@@ -56,7 +54,7 @@ function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {
   if (parsed.success) return given;
   const [issue] = parsed.error.issues;
   throw new UserError(`--behaviour: ${issue?.path.join('.')}: ${issue?.message}`, {
-    hint: `It takes ${Object.keys(emulatorBehaviour.shape).join(', ')}.`,
+    hint: `Known behaviours: ${Object.keys(emulatorBehaviour.shape).join(', ')}.`,
     exitCode: ExitCode.usage,
   });
 }

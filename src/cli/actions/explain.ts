@@ -25,8 +25,8 @@ export async function explainTopic(
   }
   const found = findTopic(topics, asked);
   if (!('topic' in found)) {
-    throw new UserError(`there is nothing called ${asked}${found.suggestion}`, {
-      hint: 'voxform explain lists what there is.',
+    throw new UserError(`unknown topic ${asked}${found.suggestion}`, {
+      hint: 'Run voxform explain to list all topics.',
       exitCode: ExitCode.usage,
     });
   }

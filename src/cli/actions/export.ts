@@ -80,10 +80,8 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     terminal.out(exportText(report, terminal.style));
     warnOfTokens(log, tokens);
     if (left.length > 0)
-      log.warn(
-        'manifests of before may declare the same records: take out those that do, then voxform validate',
-      );
-    log.info(`Next: voxform -C ${asArgument(options.out)} plan shows what it would adopt.`);
+      log.warn('older manifests may declare the same records: delete those, then run voxform validate');
+    log.info(`Next: run voxform -C ${asArgument(options.out)} plan to see what it would adopt.`);
     return ExitCode.ok;
   } finally {
     spool.close();
@@ -95,12 +93,12 @@ const MOST_TOKENS = 20;
 
 function warnOfTokens(log: Context['log'], tokens: readonly TokenUrl[]): void {
   for (const { file, line, key, part } of tokens.slice(0, MOST_TOKENS)) {
-    log.warn(`${file}:${line}  ${key} seems to hold a token in its ${part}`);
+    log.warn(`${file}:${line}  ${key} may contain a token in its ${part}`);
   }
   const more = tokens.length - MOST_TOKENS;
-  if (more > 0) log.warn(`and ${more} more URLs seem to hold a token`);
+  if (more > 0) log.warn(`and ${more} more URLs may contain a token`);
   if (tokens.length > 0)
-    log.info('Replace such a URL with { $secret: NAME } before you commit its manifest.');
+    log.info('Replace these URLs with { $secret: NAME } before you commit the manifests.');
 }
 
 /** @throws UserError once the run is interrupted: what was written is then taken away again. */

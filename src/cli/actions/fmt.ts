@@ -42,10 +42,10 @@ export async function fmt(context: Context, names: readonly string[], options: F
 }
 
 function told(changed: number, count: number, isWriting: boolean): string {
-  if (count === 0) return 'There are no files to format.';
+  if (count === 0) return 'No files to format.';
   if (changed > 0)
-    return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'to be formatted'}.`;
-  return `${plural(count, 'file')} looked at: nothing to format.`;
+    return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'not formatted'}.`;
+  return `${plural(count, 'file')} checked: all formatted.`;
 }
 
 interface Files {
@@ -66,8 +66,8 @@ function named(folder: string, cwd: string, names: readonly string[]): Files {
     const absolute = path.resolve(here, name);
     const relative = path.relative(root, absolute).replaceAll(path.sep, '/');
     if (!isInside(real(absolute), root) || !isInside(absolute, root)) {
-      throw new UserError(`${name} lies outside the project folder`, {
-        hint: 'Name the folder of its project with -C DIR.',
+      throw new UserError(`${name} is outside the project folder`, {
+        hint: 'Pass the folder of its project with -C DIR.',
       });
     }
     if (!statSync(absolute).isDirectory()) return [relative];
@@ -81,6 +81,6 @@ function real(file: string): string {
   try {
     return realpathSync(file);
   } catch (error) {
-    throw new UserError(`${file} cannot be read: ${reasonOf(error)}`);
+    throw new UserError(`cannot read ${file}: ${reasonOf(error)}`);
   }
 }

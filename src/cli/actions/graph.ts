@@ -27,7 +27,7 @@ export async function graph(
   const shown = addresses.length === 0 ? whole : connectedTo(whole, addresses);
   const { note } = groupedGraph(shown);
   if (note !== undefined && output !== 'dot')
-    context.log.info(`${note}; voxform graph ADDRESS draws one with what it is connected to`);
+    context.log.info(`${note}; to draw one resource and its connections: voxform graph ADDRESS`);
   context.terminal.out(rendered(shown, output, opened.workspace.name));
   return ExitCode.ok;
 }
@@ -51,7 +51,7 @@ function refuseUnknown(addresses: readonly string[], { nodes }: ReferenceGraph):
   const known = nodes.map(({ id }) => id);
   for (const address of addresses) {
     if (known.includes(address)) continue;
-    throw new UserError(`there is no resource ${address}${didYouMean(address, known)}`, {
+    throw new UserError(`unknown resource ${address}${didYouMean(address, known)}`, {
       hint: 'An address is Kind/name, such as Agent/support-line.',
       exitCode: ExitCode.usage,
     });

@@ -23,8 +23,8 @@ export async function importRecord(
   const name = parseAddress(address)?.kind ?? '';
   const kind = kinds.get(name);
   if (kind === undefined) {
-    throw new UserError(`${address}: there is no kind ${name}${didYouMean(name, kinds.keys())}`, {
-      hint: `Kinds are ${[...kinds.keys()].join(', ')}.`,
+    throw new UserError(`${address}: unknown kind ${name}${didYouMean(name, kinds.keys())}`, {
+      hint: `Kinds: ${[...kinds.keys()].join(', ')}.`,
       exitCode: ExitCode.usage,
     });
   }
@@ -39,8 +39,8 @@ export async function importRecord(
   );
   context.terminal.out(
     outcome === 'already'
-      ? `${address} is ${id} already.\n`
-      : `${address} is ${id} now. Plan to see how it differs.\n`,
+      ? `${address} (${id}) is already managed.\n`
+      : `Imported ${address} (${id}). Run voxform plan to see how it differs.\n`,
   );
   warnUndeclared(context, claimedBy(resources).has(address) ? [] : [address]);
   return ExitCode.ok;
@@ -64,8 +64,8 @@ export async function importFile(context: Context, file: string, options: Import
     return checked.fresh;
   });
   const held = rows.length - fresh.length;
-  const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already.`;
-  context.terminal.out(`${fresh.length} taken under management.${more} Plan to see how they differ.\n`);
+  const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already managed.`;
+  context.terminal.out(`${fresh.length} imported.${more} Run voxform plan to see how they differ.\n`);
   const declared = claimedBy(resources);
   warnUndeclared(
     context,
@@ -80,7 +80,7 @@ function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
   const what = more.length === 0 ? first : `${first} and ${more.length} more`;
   const them = more.length === 0 ? 'one' : 'them';
   log.warn(
-    `no manifest declares ${what} yet: write ${them} before the next apply, which would forget ${more.length === 0 ? 'it' : 'them'} otherwise`,
+    `no manifest declares ${what} yet: write ${them} before the next apply, or it releases ${more.length === 0 ? 'the record' : 'the records'}`,
   );
 }
 

@@ -1,11 +1,11 @@
-export const gitIgnore = `# Secrets and saved plans stay here, and so do the keys of an emulator's data files.
+export const gitIgnore = `# Secrets, saved plans and keys of emulator data files.
 secrets/
 *.plan
 *.key
 .env
 
-# The state is the only memory of the ids that the platform gave, and holds no secret: keep it in Git,
-# or in another place that is backed up. Its lock, its backups and the cache are not for Git.
+# The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
+# that is backed up. Do not commit its lock, its backups and the cache.
 .voxform/cache/
 .voxform/*.lock
 .voxform/*.backup-*
@@ -25,7 +25,7 @@ export const editorSettings = `{
  * @param version of voxform: exactly this one gets to see the secrets, never what is published next under its name.
  */
 export function ciWorkflow(version: string): string {
-  return `# Shows what a pull request would change, and applies what is merged.
+  return `# Plans every pull request, and applies every merge.
 name: voxform
 on:
   pull_request:
@@ -35,7 +35,7 @@ on:
 permissions:
   contents: read
 
-# Which voxform runs, in all jobs. It sees the secrets, so the version stays as it is until you change it here.
+# The version of voxform in all jobs, pinned because it reads the secrets.
 env:
   VOXFORM: voxform@${version}
 
@@ -62,11 +62,11 @@ jobs:
     runs-on: ubuntu-latest
     permissions:
       contents: write
-    # One apply at a time: the lock of a state in Git is seen on one machine only.
+    # One apply at a time: runners do not share the lock of a state file.
     concurrency: { group: voxform-apply, cancel-in-progress: false }
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        # The branch, not the commit of the push: an apply that has just ended may have pushed a newer state.
+        # The branch, not the pushed commit: the apply before this one may have pushed a newer state.
         with: { ref: main }
       - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
@@ -74,12 +74,12 @@ jobs:
         env:
           VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
-      - name: Keep the state, also of a run that failed half way
+      - name: Commit the state, even if the apply failed
         if: always()
         run: |
           git config user.name voxform
           git config user.email voxform@users.noreply.github.com
           if [ -e .voxform ]; then git add .voxform; fi
-          git diff --cached --quiet || (git commit -m "Keep the state" && git push)
+          git diff --cached --quiet || (git commit -m "Update the state" && git push)
 `;
 }

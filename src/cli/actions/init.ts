@@ -15,7 +15,7 @@ export async function init(context: Context, folder: string): Promise<number> {
   const files = await projectFiles();
   const known = projectFileIn(target);
   if (known !== undefined) {
-    throw new UserError(`${path.join(folder, known)} is there already: nothing was written`, {
+    throw new UserError(`${path.join(folder, known)} already exists; nothing was written`, {
       hint: 'Choose another folder: voxform init DIR',
     });
   }
@@ -27,12 +27,12 @@ export async function init(context: Context, folder: string): Promise<number> {
   }
   const here = folder === '.' ? '' : ` -C ${folder}`;
   out('');
-  out('Try it against the platform on this machine:');
+  out('Try it against the emulator:');
   out('  voxform emulator --port 4010 &');
   out(`  export VOXFORM_API_KEY=anything OPENAI_API_KEY=anything`);
   out(`  voxform${here} validate`);
   out(`  voxform${here} plan`);
-  out(`Then put your own base_url and workspace_id into ${path.join(folder, PROJECT_FILE)}.`);
+  out(`Then set base_url and workspace_id in ${path.join(folder, PROJECT_FILE)}.`);
   return ExitCode.ok;
 }
 
@@ -72,9 +72,9 @@ async function writeNew(file: string, text: string): Promise<boolean> {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST' && (await exists(file))) return false;
     if (!(cause instanceof Error)) throw cause;
     const isNowhere = 'code' in cause && cause.code === 'ENOENT';
-    const reason = isNowhere ? 'no folder can be made there' : reasonOf(cause);
-    throw new UserError(`${file} cannot be written: ${reason}`, {
-      hint: 'Choose a folder in which this user may write: voxform init DIR',
+    const reason = isNowhere ? 'cannot create a folder there' : reasonOf(cause);
+    throw new UserError(`cannot write ${file}: ${reason}`, {
+      hint: 'Choose a writable folder: voxform init DIR',
       cause,
     });
   }

@@ -76,13 +76,10 @@ export async function migrate(context: Context, options: MigrateOptions): Promis
 function refuseOdd({ workspaces }: Context, { wave, maxFailures }: MigrateOptions): void {
   const usage = { exitCode: ExitCode.usage };
   if (workspaces.length > 0) {
-    throw new UserError(
-      'migrate is about two workspaces: name them with --from and --to, not with -w',
-      usage,
-    );
+    throw new UserError('migrate takes two workspaces: use --from and --to, not -w', usage);
   }
   if (wave === undefined && maxFailures !== undefined)
-    throw new UserError('--max-failures is looked at after each wave: it needs --wave', usage);
+    throw new UserError('--max-failures needs --wave', usage);
 }
 
 async function namesIn({ cwd }: Context, file: string | undefined): Promise<NameMap> {
@@ -99,7 +96,7 @@ async function liveSource(context: Context, ends: Ends, options: MigrateOptions)
   const isBegun = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
   if (options.source === 'manifests' || isBegun || (options.source === undefined && hasManifests)) {
     if (options.source === 'live' || given.length > 0)
-      context.log.info(`What ${options.from} has is taken from the manifests: it is not looked for again.`);
+      context.log.info(`Using the manifests of ${options.from}; the live workspace is not read.`);
     return undefined;
   }
   selectWorkspace(from.project, { name: from.workspace.name, env: context.env, requireKey: true });
@@ -117,8 +114,8 @@ async function refuseSkipped({ from, declarations }: Ends, { diagnostics }: Desi
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
   const { name } = from.workspace;
   if ((await declarations()).declarations.length === 0) return;
-  throw new UserError(`the manifests declare nothing for ${name}: it skips all of it`, {
-    hint: `Take \`skip\` of ${name} out of voxform.yaml for as long as it is moved from.`,
+  throw new UserError(`${name} skips every resource of the manifests`, {
+    hint: `Remove \`skip\` of ${name} from voxform.yaml until the migration is done.`,
   });
 }
 
@@ -145,19 +142,18 @@ async function run(running: Running, session: StateSession): Promise<number> {
   if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
     refuseTrippedGuards(planned.plan.document, options);
     if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document)))) {
-      log.warn('not migrated: nothing was written');
+      log.warn('migration cancelled: nothing was written');
       return interrupts.exitCode ?? ExitCode.error;
     }
   }
   interrupts.patient = true;
-  const onStop = () =>
-    log.warn('interrupted: what is under way is finished first; once more ends the run at once');
+  const onStop = () => log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
   const progress = progressFor(context, changesIn(planned.plan.document));
   const report = await carryOutMigration(running, { session, prepared, planned, onEvent: progress.apply });
   progress.clear();
   tellAfter(running, outlook, report);
-  log.info(`Which record became which: ${mapPath(options)}`);
+  log.info(`Map of old to new ids: ${mapPath(options)}`);
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   return [...report.results.values()].every(({ status }) => status === 'done') ? ExitCode.ok : ExitCode.error;
 }
@@ -175,7 +171,8 @@ function ask({ context, ends, options }: Running, changes: number): Promise<bool
   const { name, workspaceId } = ends.to.workspace;
   return approve(context, {
     question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
-    hint: 'Look first: voxform migrate --dry-run. Then approve on the command line, with --auto-approve.',
+    verb: 'migrate',
+    hint: 'Review with --dry-run, then approve with --auto-approve.',
   });
 }
 
@@ -208,7 +205,7 @@ function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | und
     if (text !== '') terminal.out(`\n${text}`);
   }
   if (plan === undefined)
-    log.warn('nothing was written: do first what the list begins with, or leave it out with --exclude');
+    log.warn('nothing was written: fix the first items of the list, or leave them out with --exclude');
 }
 
 function endsOf({ from, to }: Ends): { readonly from: MigrationEnd; readonly to: MigrationEnd } {

@@ -26,9 +26,7 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
   const { log } = context;
   if (wanted.length === 0 && options.output === 'text') {
     const more = listed.length - wanted.length;
-    log.info(
-      `There are no orphans${more === 0 ? '' : `; --all lists ${more} that ${more === 1 ? 'is' : 'are'} closed`}.`,
-    );
+    log.info(more === 0 ? 'No orphans.' : `No open orphans; --all lists ${more} closed.`);
     return ExitCode.ok;
   }
   if (!options.check) {
@@ -77,7 +75,7 @@ async function check(
         options,
       ),
     );
-    context.log.info(`${plural(done.size, 'orphan')} closed: the platform has no such record.`);
+    context.log.info(`Closed ${plural(done.size, 'orphan')} whose records no longer exist.`);
     looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
   }
   if (options.output === 'json') print(looked, options, context);
@@ -94,17 +92,17 @@ async function agrees(context: Context, { count, isTrusted, options }: Agreeing)
   const { log, terminal } = context;
   if (!isTrusted) {
     log.warn(
-      'nothing is closed: none of the managed records that were looked at exists either. Check the API key and base_url.',
+      'nothing was closed: none of the managed records exists either. Check the API key and base_url.',
     );
     return false;
   }
   if (options.autoApprove) return true;
-  const what = `${plural(count, 'orphan')} the platform has no more`;
+  const what = `${plural(count, 'orphan')} whose ${count === 1 ? 'record no longer exists' : 'records no longer exist'}`;
   if (!terminal.canAsk || options.output === 'json') {
-    log.info(`${what}: --auto-approve closes ${count === 1 ? 'it' : 'them'}.`);
+    log.info(`${what}; --auto-approve closes ${count === 1 ? 'it' : 'them'}.`);
     return false;
   }
-  return approve(context, { question: `Close ${what}?`, hint: '' });
+  return approve(context, { question: `Close ${what}?`, verb: 'close', hint: '' });
 }
 
 export interface CloseOptions extends LockFlags {
@@ -127,7 +125,7 @@ export async function closeOrphans(
         listed.map((orphan) => orphan.id),
       )}`,
       {
-        hint: 'voxform orphans --all lists the ids.',
+        hint: 'Run voxform orphans --all to list the ids.',
       },
     );
   }
@@ -136,7 +134,7 @@ export async function closeOrphans(
   const closing = listed.filter(({ id }) => wanted.has(id)).map((orphan) => ({ ...orphan, closed }));
   const done = new Set(await close(opened, closing, options));
   for (const { address, id } of closing.filter((each) => done.has(each.id)))
-    context.terminal.out(`${address} (${id}) is closed: ${because}.\n`);
+    context.terminal.out(`Closed ${address} (${id}): ${because}.\n`);
   return ExitCode.ok;
 }
 

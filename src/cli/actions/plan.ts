@@ -30,8 +30,7 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
   const document = await planOf(context, opened, options);
   if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
   await report(context, options, (format, presentation) => format.plan(document, presentation));
-  if (options.out !== undefined)
-    context.log.info(`Saved. To apply exactly this: voxform apply ${options.out}`);
+  if (options.out !== undefined) context.log.info(`Plan saved. To apply it: voxform apply ${options.out}`);
   return codeFor([document], options);
 }
 
@@ -41,8 +40,8 @@ async function planSeveral(
   options: PlanOptions,
 ): Promise<number> {
   if (options.out !== undefined) {
-    throw new UserError('--out saves the plan of one workspace, and this is for several', {
-      hint: 'Save one for each: voxform plan --workspace NAME --out FILE',
+    throw new UserError('--out takes one workspace only', {
+      hint: 'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
       exitCode: ExitCode.usage,
     });
   }

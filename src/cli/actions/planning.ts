@@ -55,7 +55,7 @@ export async function report(
 /** @throws UserError where `--even-if-all` has nothing that it goes with. */
 export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
   if (!evenIfAll || allowRecreate.includes('all')) return;
-  throw new UserError('--even-if-all goes with --allow-recreate all', { exitCode: ExitCode.usage });
+  throw new UserError('--even-if-all needs --allow-recreate all', { exitCode: ExitCode.usage });
 }
 
 /** With `--strict`, what is left to a person is an error. */

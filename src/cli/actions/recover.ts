@@ -59,7 +59,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   }
   const { matches } = recovery;
   if (matches.length === 0 && recovery.unanswered.length === 0) {
-    context.log.info('The state has a record for every manifest: there is nothing to recover.');
+    context.log.info('Nothing to recover: the state has a record for every manifest.');
   }
   const { terminal } = context;
   const isText = options.output === 'text';
@@ -86,7 +86,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     const lock = { lockTimeout, allowOlderState };
     const recording = interrupted === undefined ? opened : uninterrupted(context, opened);
     const kept = await recordRecovery(recording, { recovery, taken, isLost, ...lock, now: context.now });
-    if (kept !== undefined) context.log.info(`What was left of the earlier state is kept in ${kept}.`);
+    if (kept !== undefined) context.log.info(`The old state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
   const told: Recovered = { ...recovery, unanswered, taken, kinds, workspaceFlag: opened.workspaceFlag };
@@ -118,12 +118,12 @@ async function chosen(
   const open = auto ? certain.size : matches.filter(({ candidates }) => candidates.length > 0).length;
   if (open === 0) return new Map();
   if (!context.terminal.canAsk) {
-    throw new UserError('there is no terminal to ask, so nothing was taken under management', {
-      hint: 'To take what is certain: voxform recover --auto --auto-approve. For a single one: voxform import ADDRESS ID',
+    throw new UserError('approval needs a terminal; nothing was imported', {
+      hint: 'To import certain matches: voxform recover --auto --auto-approve. To import one record: voxform import ADDRESS ID',
     });
   }
   if (!auto) return oneByOne(context, matches);
-  const question = `\nTake ${certain.size} under management?\nOnly "yes" is taken for an answer: `;
+  const question = `\nImport ${plural(certain.size, 'record')}?\nType yes to import: `;
   return (await answerTo(context, question)) === 'yes' ? certain : new Map();
 }
 
@@ -138,11 +138,11 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<Re
       if (used.has(key)) continue;
       const isCertain = candidate === certain;
       const evidence = visible(`${candidate.id}? ${evidenceText(candidate)}`);
-      const question = `\n${address}: is it ${evidence}\nyes, no, all that are certain, or quit: `;
-      const answer = isAll ? (isCertain ? 'yes' : 'no') : await answerTo(context, question);
-      if (answer === undefined || answer === 'quit') return taken;
-      if (answer === 'all') isAll = true;
-      if (answer !== 'yes' && !(isAll && isCertain)) continue;
+      const question = `\n${address}: is it ${evidence}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
+      const answer = isAll ? (isCertain ? 'y' : 'n') : letterOf(await answerTo(context, question));
+      if (answer === 'q') return taken;
+      if (answer === 'a') isAll = true;
+      if (answer !== 'y' && !(isAll && isCertain)) continue;
       taken.set(address, candidate.id);
       used.add(key);
       break;
@@ -156,15 +156,21 @@ async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions):
   if (autoApprove) return true;
   if (!context.terminal.canAsk) {
     throw new UserError(
-      'nothing is certain, and there is no terminal to ask whether to go on without the state',
+      'no certain match, and continuing without the old state needs approval on a terminal',
       {
-        hint: 'Restore the state, or go on without what cannot be used of it: voxform recover --auto-approve',
+        hint: 'Restore the state, or continue without it: voxform recover --auto-approve',
       },
     );
   }
   const question =
-    '\nNothing is taken. Put aside what cannot be used of the state, and go on without it?\nOnly "yes" is taken for an answer: ';
+    '\nNothing imported. Quarantine the unusable state and continue without it?\nType yes to continue: ';
   return (await answerTo(context, question)) === 'yes';
+}
+
+/** Of an answer, written out or not: y, n, a or q; q where there is none. */
+function letterOf(answer = 'q'): string {
+  const letter = answer.charAt(0);
+  return ['yes', 'no', 'all', 'quit', letter].includes(answer) ? letter : '';
 }
 
 async function answerTo({ terminal, interrupts }: Context, question: string): Promise<string | undefined> {

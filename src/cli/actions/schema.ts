@@ -12,8 +12,8 @@ export async function schema({ terminal }: Context, name: string): Promise<numbe
   const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
   const wanted = names.find((each) => plain(each) === plain(name));
   if (wanted === undefined) {
-    throw new UserError(`there is no schema ${name}${didYouMean(name, names)}`, {
-      hint: `Schemas are ${names.sort().join(', ')}.`,
+    throw new UserError(`unknown schema ${name}${didYouMean(name, names)}`, {
+      hint: `Schemas: ${names.sort().join(', ')}.`,
       exitCode: ExitCode.usage,
     });
   }

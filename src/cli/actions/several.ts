@@ -14,8 +14,8 @@ export function severalNamed(
 ): readonly string[] | 'all' | undefined {
   if (!allWorkspaces) return workspaces.length > 1 ? workspaces : undefined;
   if (workspaces.length === 0) return 'all';
-  throw new UserError('--all-workspaces and --workspace do not go together', {
-    hint: 'Name the workspaces, or take all of them.',
+  throw new UserError('--all-workspaces and --workspace are mutually exclusive', {
+    hint: 'Use one of them.',
     exitCode: ExitCode.usage,
   });
 }
@@ -31,13 +31,10 @@ export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
     names === 'all'
       ? 'voxform apply --workspace NAME'
       : names.map((name) => `voxform apply --workspace ${name}`).join(', then ');
-  throw new UserError(
-    'apply is for one workspace: whether to go on to the next one is a decision of its own',
-    {
-      hint: `Look at all of them with voxform plan, and apply one after the other: ${each}`,
-      exitCode: ExitCode.usage,
-    },
-  );
+  throw new UserError('apply takes one workspace at a time', {
+    hint: `Review all of them with voxform plan, then apply each: ${each}`,
+    exitCode: ExitCode.usage,
+  });
 }
 
 export interface Reported<T> {

@@ -29,20 +29,20 @@ export async function moveInState(
   await editing(context, { operation: 'state mv', flags }, async (session) => {
     requireKnown(from, session.state);
     if (kindOf(from) !== kindOf(to)) {
-      throw new UserError(`${from} cannot become ${to}: a record keeps its kind`, {
+      throw new UserError(`cannot rename ${from} to ${to}: the kinds differ`, {
         exitCode: ExitCode.usage,
       });
     }
     const refusal = undeclarable(to);
     if (refusal !== undefined) throw new UserError(`${to}: ${refusal}`, { exitCode: ExitCode.usage });
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
-      throw new UserError(`${to} is in the state already`, {
-        hint: `Move it away first, or release it: voxform state rm ${to}`,
+      throw new UserError(`${to} is already in the state`, {
+        hint: `Rename it first, or release it: voxform state rm ${to}`,
       });
     }
     await session.record({ type: 'renamed', from, to });
   });
-  context.terminal.out(`${from} is ${to} now. Rename it in the manifests as well.\n`);
+  context.terminal.out(`Renamed ${from} to ${to}. Rename it in the manifests too.\n`);
   return ExitCode.ok;
 }
 
@@ -70,7 +70,7 @@ export async function removeFromState(
     }
   });
   for (const address of addresses) {
-    context.terminal.out(`${address} is released, and its record is on the orphan list.\n`);
+    context.terminal.out(`Released ${address}. Its record is on the orphan list.\n`);
   }
   return ExitCode.ok;
 }
@@ -82,8 +82,8 @@ export async function pullState(context: Context): Promise<number> {
   const stored = await store.read();
   if (stored.document === undefined) {
     await opened.refuseSecond();
-    throw new UserError(`there is no state at ${store.location} yet`, {
-      hint: 'The first apply or import makes it.',
+    throw new UserError(`no state at ${store.location} yet`, {
+      hint: 'The first apply or import creates it.',
     });
   }
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
@@ -94,12 +94,12 @@ export async function pullState(context: Context): Promise<number> {
 export async function pushStateFile(context: Context, file: string, flags: PushFlags): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
-    throw new UserError(`${file} cannot be read: ${reasonOf(cause)}`, {
-      hint: 'It takes what `voxform state pull` printed into a file.',
+    throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
+      hint: 'Pass a file with the output of voxform state pull.',
       cause,
     });
   });
-  const document = parseEdited(bytes, file, 'Take another copy: the state itself was not touched.');
+  const document = parseEdited(bytes, file, 'Use another copy. The state was not changed.');
   const pushed = await pushState(opened.store, {
     document,
     file: `${shellWord(file)}${opened.workspaceFlag}`,
@@ -109,10 +109,10 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
   });
   const lines =
     pushed === undefined
-      ? ['The state is the same already.']
+      ? ['The state is already identical.']
       : [
           pushed.aside === undefined
-            ? `Pushed as serial ${pushed.serial}. The earlier state is kept as a backup.`
+            ? `Pushed as serial ${pushed.serial}. The old state is kept as a backup.`
             : `Pushed as serial ${pushed.serial}. The damaged state is kept in ${pushed.aside}.`,
           ...pushed.kept.map(
             ({ address, id }) => `${address} (${id}) is not in ${file}: its record is on the orphan list.`,

@@ -23,8 +23,8 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
   const settings = settingsFrom(from, { opened, cwd: context.cwd });
   const { store, workspace } = opened;
   if ((await realOf(settings.path)) === (await realOf(workspace.state.path))) {
-    throw new UserError(`${store.location} is where this workspace keeps its state already`, {
-      hint: 'Name another state with --from, or point `state` of the workspace at the new place first.',
+    throw new UserError(`${store.location} is already the state of this workspace`, {
+      hint: 'Pass another state with --from, or change `state` of the workspace first.',
     });
   }
   const source = opened.storeAt(settings);
@@ -36,7 +36,7 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
     );
   } catch (error) {
     if (!(error instanceof MovedState) || !(await isHere(opened, error))) throw error;
-    context.terminal.out(`The state was moved from ${source.location} to ${store.location} already.\n`);
+    context.terminal.out(`The state was already moved from ${source.location} to ${store.location}.\n`);
   }
   return ExitCode.ok;
 }
@@ -47,7 +47,7 @@ export async function initState(context: Context, { lockTimeout }: LockFlags): P
   const lease = await store.lock(opened.lockRequest('state init', lockTimeout));
   try {
     if ((await lease.read()).document !== undefined) {
-      throw new UserError(`there is a state at ${store.location} already`);
+      throw new UserError(`a state already exists at ${store.location}`);
     }
     await lease.commit(emptyDocument(freshState(), workspace.workspaceId, VERSION), undefined);
   } finally {
@@ -73,7 +73,7 @@ function settingsFrom(from: string, { opened, cwd }: Place): WorkspaceConfig['st
   if (problems.length > 0 || documents.length !== 1 || !settings.success) {
     const why = problems[0]?.message ?? settings.error?.issues[0]?.message ?? 'expected one document';
     throw new UserError(`--from: ${why}`, {
-      hint: "Settings are written as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
+      hint: "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
       exitCode: ExitCode.usage,
     });
   }

@@ -7,7 +7,7 @@ import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
-import { approve } from './confirm.ts';
+import { type Approval, approve } from './confirm.ts';
 
 export interface ResolveOptions extends LockFlags {
   readonly all?: boolean;
@@ -31,7 +31,7 @@ export async function resolvePending(
     const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];
     for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
     if (chosen.length === 0) {
-      context.log.info('There are no unknown creates.');
+      context.log.info('No unknown creates.');
       return ExitCode.ok;
     }
     if (options.all) {
@@ -40,13 +40,13 @@ export async function resolvePending(
         renderTable([{ title: 'ADDRESS', whole: true }, { title: 'SENT' }], rows, terminal.tableStyle),
       );
       if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length)))) {
-        context.log.warn('not resolved: nothing was written');
+        context.log.warn('cancelled: nothing was written');
         return context.interrupts.exitCode ?? ExitCode.error;
       }
     }
     for (const address of chosen) await session.record({ type: 'resolved', address });
     for (const address of chosen) {
-      terminal.out(`${address} counts as not created. The next plan will create it.\n`);
+      terminal.out(`Resolved ${address} as not created. The next apply creates it.\n`);
     }
   } finally {
     await session.close();
@@ -59,9 +59,9 @@ function refuseUnclear(addresses: readonly string[], { all, since }: ResolveOpti
     all && addresses.length > 0
       ? '--all takes no addresses'
       : !all && since !== undefined
-        ? '--since belongs to --all'
+        ? '--since needs --all'
         : !all && addresses.length === 0
-          ? 'no address is given'
+          ? 'no address given'
           : undefined;
   if (problem === undefined) return;
   throw new UserError(problem, {
@@ -82,14 +82,15 @@ function sentSince({ pending }: State, since: string | undefined): string[] {
 function notPending(address: string, { pending }: State): UserError {
   const open = [...pending.keys()].sort();
   return new UserError(`${address} has no unknown create${didYouMean(address, open)}`, {
-    hint: open.length === 0 ? 'This state has no unknown creates.' : `Unknown creates: ${open.join(', ')}`,
+    hint: open.length === 0 ? 'The state has no unknown creates.' : `Unknown creates: ${open.join(', ')}.`,
   });
 }
 
-function approvalOf(count: number): { question: string; hint: string } {
+function approvalOf(count: number): Approval {
   const what = plural(count, 'create');
   return {
-    question: `Resolve ${what} as not created? A record that exists after all will be created a second time.`,
-    hint: 'Look for the records in the dashboard, then approve on the command line with --auto-approve.',
+    question: `Resolve ${what} as not created? Records that do exist will be created again.`,
+    verb: 'resolve',
+    hint: 'Check the dashboard for the records, then approve with --auto-approve.',
   };
 }

@@ -21,7 +21,7 @@ export async function listState(context: Context, { output }: StateOutput): Prom
   const rows = rowsOf(state);
   const { terminal } = context;
   if (output === 'json') terminal.out(jsonText(rows));
-  else if (rows.length === 0) context.log.info('The state holds no resources yet.');
+  else if (rows.length === 0) context.log.info('No resources in the state.');
   else {
     const columns = [{ title: 'ADDRESS', whole: true }, { title: 'ID', whole: true }, { title: 'STATUS' }];
     terminal.out(
@@ -49,9 +49,7 @@ export async function showState(context: Context, address: string): Promise<numb
 export async function unlockState(context: Context, id: string): Promise<number> {
   const { store } = await openWorkspace(context, { requireKey: false });
   const lock = await store.unlock(id);
-  context.terminal.out(
-    `The lock ${lock.id} of ${lock.who} (${lock.operation}, since ${lock.since}) is gone.\n`,
-  );
+  context.terminal.out(`Released lock ${lock.id} of ${lock.who} (${lock.operation}, since ${lock.since}).\n`);
   return ExitCode.ok;
 }
 

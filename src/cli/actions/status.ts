@@ -56,7 +56,7 @@ function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
       throw new UserError(unknownKind(each, { kinds, lookups }), { exitCode: ExitCode.usage });
   }
   if (only !== undefined && waitPublished)
-    throw new UserError('--only and --wait-published do not go together', { exitCode: ExitCode.usage });
+    throw new UserError('--only and --wait-published are mutually exclusive', { exitCode: ExitCode.usage });
 }
 
 interface Looking {
@@ -87,7 +87,7 @@ async function statusIn(
       const waited = resources.filter(({ unpublished }) => unpublished).map(({ address }) => address);
       log.info(`Waiting for ${waited.join(', ')} to be published.`);
       await delay(Math.min(PAUSE, left), undefined, { signal: interrupts.stop }).catch(() => undefined);
-      if (interrupts.exitCode !== undefined) throw new UserError('the waiting was ended');
+      if (interrupts.exitCode !== undefined) throw new UserError('interrupted');
       resources = await look({ ...prepared, ahead: undefined });
     }
     const { name, workspaceId } = opened.workspace;
@@ -103,7 +103,7 @@ function codeFor(
 ): number {
   const rows = found.flatMap(({ resources }) => resources);
   if (waitPublished && rows.some(({ unpublished }) => unpublished)) {
-    log.warn('not everything was published in time');
+    log.warn('timed out waiting for agents to be published');
     return ExitCode.error;
   }
   return detailedExitcode && !rows.every(isSettled) ? ExitCode.changes : ExitCode.ok;
@@ -142,7 +142,7 @@ function table(
     resources.map(({ address, status, detail }) => [...(titled ? [workspace] : []), address, status, detail]),
   );
   if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
-  if (rows.length === 0) return 'The manifests declare nothing, and the state holds nothing.\n';
+  if (rows.length === 0) return 'No resources in the manifests or the state.\n';
   const columns: Column[] = [
     ...(titled ? [{ title: 'WORKSPACE', whole: true }] : []),
     { title: 'ADDRESS', whole: true },

@@ -89,7 +89,7 @@ function betweenText(
   const [before, after] = [own(shown), own(other)];
   const nameOf = (version: number): string => `${address} version ${version}`;
   const names = { before: nameOf(numbers[0]), after: nameOf(numbers[1]) };
-  if (before === after) return `${names.before} and version ${numbers[1]} are the same.\n`;
+  if (before === after) return `${names.before} and version ${numbers[1]} are identical.\n`;
   return renderFileDiffs([{ file: address, before, after, names }], style);
 }
 
@@ -113,7 +113,10 @@ export async function rollback(context: Context, address: string, options: Rollb
       acceptance,
       options,
       command: `voxform rollback ${address} --to ${options.to}`,
-      words: { verb: 'Roll back', nothing: `No value of ${address} differs from version ${options.to}.` },
+      words: {
+        verb: 'Roll back',
+        nothing: `No managed field of ${address} differs from version ${options.to}.`,
+      },
     });
   } finally {
     await client.close();
@@ -191,14 +194,14 @@ async function versionOf(
   } catch (cause) {
     if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;
     throw new UserError(`${address} has no published version ${version}`, {
-      hint: `voxform versions ${address} lists those that it has.`,
+      hint: `Run voxform versions ${address} to list its versions.`,
       cause,
     });
   }
 }
 
 function whichVersion(address: string, diff: number): UserError {
-  return new UserError('--diff needs the version that it compares with', {
+  return new UserError('--diff needs a version to compare with', {
     hint: `voxform versions ${address} VERSION --diff ${diff}`,
     exitCode: ExitCode.usage,
   });

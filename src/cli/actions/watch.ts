@@ -84,11 +84,11 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   let endsAt = Number.POSITIVE_INFINITY;
   interrupts.stop.addEventListener('abort', () => {
     endsAt = systemClock.now() + flags.grace * 1000;
-    const message = 'ending: what is under way is finished first; once more ends it at once';
+    const message = 'stopping: finishing requests in flight; press Ctrl-C again to stop now';
     log.entry('info', message, { event: 'ending' });
   });
-  const verb = flags.mode === 'apply' ? 'applied' : 'reported';
-  const started = `watching ${source.name}; what differs is ${verb}${listener === undefined ? '' : `, see ${listener.url}/status`}`;
+  const verb = flags.mode === 'apply' ? 'applying' : 'reporting';
+  const started = `watching ${source.name}, ${verb} differences${listener === undefined ? '' : `; status at ${listener.url}/status`}`;
   log.entry('info', started, {
     event: 'watching',
     mode: flags.mode,
@@ -100,7 +100,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     await notifier.flush(Math.max(0, endsAt - systemClock.now()));
     log.entry(
       isClean ? 'info' : 'warning',
-      isClean ? 'ended' : 'ended before all that was under way was done',
+      isClean ? 'stopped' : 'stopped before all requests in flight finished',
       {
         event: 'ended',
       },
@@ -153,7 +153,7 @@ function filesOf(
     folder: projectFolder,
     changed,
     onError: (error) => {
-      const message = `not all files can be watched; the interval remains: ${messageOf(error)}`;
+      const message = `cannot watch all files, relying on --interval: ${messageOf(error)}`;
       if (!said.has(message)) log.entry('warning', message, { event: 'files-unwatched' });
       said.add(message);
     },
@@ -230,16 +230,16 @@ async function listening(
 
 function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
-    throw new UserError('--mode apply needs --auto-approve: nobody is asked before a watch applies', {
-      hint: 'Watch with --mode report first to see what it would do.',
+    throw new UserError('--mode apply needs --auto-approve: watch does not ask', {
+      hint: 'Try it with --mode report first.',
       exitCode: ExitCode.usage,
     });
   }
   if (interval <= 0) {
-    throw new UserError('--interval must be more than no time', { exitCode: ExitCode.usage });
+    throw new UserError('--interval must be more than 0', { exitCode: ExitCode.usage });
   }
   if (git === undefined && (ofGit.ref ?? ofGit.path ?? ofGit.allowDir) !== undefined) {
-    throw new UserError('--ref, --path and --allow-dir belong to --git', {
+    throw new UserError('--ref, --path and --allow-dir need --git', {
       hint: 'To watch another folder: voxform watch -C DIR',
       exitCode: ExitCode.usage,
     });

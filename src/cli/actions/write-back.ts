@@ -39,7 +39,7 @@ export async function writeBack(
   if (isWriting) {
     const approved = options.autoApprove || (await ask(context, { files: files.length, command }));
     if (!approved) {
-      log.warn('nothing was written');
+      log.warn('cancelled: nothing was written');
       return interrupts.exitCode ?? ExitCode.error;
     }
     await writeFiles(project.root, files);
@@ -54,6 +54,7 @@ export async function writeBack(
 function ask(context: Context, { files, command }: { files: number; command: string }): Promise<boolean> {
   return approve(context, {
     question: `Write ${plural(files, 'file')}?`,
-    hint: `Approve on the command line: ${command} --auto-approve. Or look first: ${command} --dry-run.`,
+    verb: 'write',
+    hint: `Review with ${command} --dry-run, then approve with ${command} --auto-approve.`,
   });
 }
