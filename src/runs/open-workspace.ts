@@ -47,6 +47,7 @@ export class OpenWorkspace {
   /** For what the platform says: there a short secret is struck out too. */
   readonly #platformRedactor = new Redactor();
   #older: string | undefined;
+  #isWarned = false;
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, as far as they were read; relative to the project folder. */
   manifests: ReadonlySet<string> = new Set();
@@ -193,18 +194,27 @@ export class OpenWorkspace {
   }
 
   /** The same without a word: `warnOfOlder` says it when its turn comes. */
-  stateAhead(): Promise<State> {
+  async stateAhead(): Promise<State> {
     const { workspaceId } = this.workspace;
+    let older: string | undefined;
     const onOlder = ({ message, hint }: UserError): void => {
-      this.#older = hint === undefined ? message : `${message}. ${hint}`;
+      older = hint === undefined ? message : `${message}. ${hint}`;
     };
     const beginning = () => this.refuseSecond();
-    return readState(this.store, { workspaceId, fresh: freshState(), beginning, onOlder });
+    const state = await readState(this.store, { workspaceId, fresh: freshState(), beginning, onOlder });
+    this.#isWarned &&= older === this.#older;
+    this.#older = older;
+    return state;
   }
 
   warnOfOlder(): void {
-    if (this.#older !== undefined) this.#context.log.warn(this.#older);
-    this.#older = undefined;
+    if (this.#older !== undefined && !this.#isWarned) this.#context.log.warn(this.#older);
+    this.#isWarned = true;
+  }
+
+  /** That the state which was read is an older one, for the plan that is made from it. */
+  get olderState(): string | undefined {
+    return this.#older;
   }
 
   /** Throws where a state of this workspace lies under another name, so that none may be begun. */

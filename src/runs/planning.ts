@@ -154,9 +154,9 @@ export interface Planning extends Surroundings {
 }
 
 /** The plan for everything that the options leave in scope. Reads the platform; writes nothing. */
-export function planWorkspace(planning: Planning): Promise<Planned> {
+export async function planWorkspace(planning: Planning): Promise<Planned> {
   const { desired, options, opened, ahead } = planning;
-  return planFor({
+  const planned = await planFor({
     ...commonInput(planning),
     ahead,
     desired,
@@ -170,6 +170,11 @@ export function planWorkspace(planning: Planning): Promise<Planned> {
     routes: options.routes ?? false,
     publications: options.publications ? 'all' : options.routes ? 'changes' : undefined,
   });
+  const { olderState: message } = opened;
+  if (message === undefined) return planned;
+  const { plan } = planned;
+  const warnings = [{ address: null, message }, ...plan.document.warnings];
+  return { ...planned, plan: { ...plan, document: { ...plan.document, warnings } } };
 }
 
 /** The number of resources that an apply would write. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/emulator/faults.ts';
@@ -111,6 +111,18 @@ describe('migrate', () => {
     expect(await h.summaryOf('old')).toEqual({ noop: 4 });
     expect(h.text('manifests/agents/desk.yaml')).not.toContain(' id:');
     expect(h.text('.voxform/migrations/old-to-new.csv')).toContain(`Agent/night,${unheard},`);
+  });
+
+  it('writes nothing where the state of the new workspace is an older one', async () => {
+    const agents = ['a', 'b'].map((name) => agentManifest(name)).join('---\n');
+    await using h = await house({ 'manifests/a.yaml': agents });
+    await h.run('apply', '-w', 'new', '--auto-approve', '--target', 'Agent/a');
+    await h.run('apply', '-w', 'new', '--auto-approve');
+    const state = path.join(h.folder.root, '.voxform/new.state.json');
+    copyFileSync(`${state}.backup-1`, state);
+    const refused = await h.migrate();
+    expect([refused.code, flat(refused)]).toEqual([1, expect.stringContaining('is older than')]);
+    expect(h.empty.world.agents.size).toBe(2);
   });
 
   it('says of how many writes it has done some', async () => {

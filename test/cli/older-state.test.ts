@@ -50,11 +50,16 @@ describe.each([{ backups: true }, { backups: false }])('an older state, with bac
       expect(flat(stderr), args.join(' ')).toMatch(/^warning: the state \S+ \(serial 1\) is older than/);
       expect(flat(stderr).split('is older than')).toHaveLength(2);
     }
+    for (const command of ['plan', 'drift']) {
+      const { warnings } = JSON.parse((await run(command, '--output', 'json')).stdout);
+      expect(warnings[0]).toEqual({ address: null, message: expect.stringContaining('is older than') });
+    }
     const writes = workspace.writes();
     const before = await readFile(path.join(workspace.folder.root, STATE));
     for (const args of [
       APPLY,
       ['import', 'Agent/x', webhookId],
+      ['recover', '--webhooks', webhookId, '--auto', '--auto-approve'],
       ['state', 'mv', 'Agent/day', 'Agent/dawn'],
       ['state', 'rm', 'Agent/day'],
       ['state', 'resolve', 'Agent/day', '--not-created'],

@@ -1,3 +1,5 @@
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
@@ -67,6 +69,22 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a program that uses voxform', () => {
+  it('is told in the plan that the state is an older one, and writes nothing with it', async () => {
+    await using given = await setting();
+    const { project, folder, emulator } = given;
+    await apply(await plan(project));
+    await folder.write('manifests/late.yaml', agentManifest('late'));
+    await apply(await plan(project));
+    const state = path.join(folder.root, '.voxform/test.state.json');
+    await copyFile(`${state}.backup-1`, state);
+    const planned = await plan(project);
+    const message = expect.stringContaining('is older than');
+    expect(planned.document.warnings).toContainEqual({ address: null, message });
+    expect(await failureOf(apply(planned))).toMatchObject({ name: UserError.name, message });
+    expect(emulator.world.agents.size).toBe(3);
+    expect(await apply(planned, { allowOlderState: true })).toMatchObject({ complete: true });
+  });
+
   it('plans, applies what it planned, and finds nothing to do then', async () => {
     await using given = await setting();
     const { project, emulator, log } = given;

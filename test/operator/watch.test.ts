@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { copyFile, readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -221,6 +221,31 @@ describe('a watch', () => {
     expect(await run).toMatchObject({ result: 'ok', triggers: ['retry'] });
     expect(await store.holder()).toBeUndefined();
     expect(await busySeconds(made)).toEqual(['0', null]);
+  });
+
+  it('writes nothing with an older state, and says so', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next, folder, writes, said } = made;
+    const state = path.join(folder.root, '.voxform/test.state.json');
+    void watch.untilStopped();
+    await next();
+    await folder.write('manifests/agents.yaml', agents(2, 'One.')['manifests/agents.yaml'] ?? '');
+    watch.trigger('request');
+    expect(await next()).toMatchObject({ result: 'ok' });
+    await copyFile(`${state}.backup-1`, state);
+    const before = writes();
+    for (let run = 0; run < 2; run++) {
+      watch.trigger('request');
+      expect(await next()).toMatchObject({
+        result: 'failed',
+        plan: { warnings: [{ address: null, message: expect.stringContaining('is older than') }] },
+        applied: [],
+      });
+    }
+    expect(writes()).toBe(before);
+    expect(said.filter((each) => each.startsWith('error:') && each.includes('is older than'))).toHaveLength(
+      1,
+    );
   });
 
   it('releases what left the manifests only when it stays so', async () => {
