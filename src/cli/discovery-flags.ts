@@ -26,6 +26,6 @@ export function withDiscovery(command: Command): Command {
 /** From when on calls are read where nobody says. */
 export const ALL_CALLS = new Date(0);
 
-function parseDate(text: string): Date {
+export function parseDate(text: string): Date {
   return new Date(dateOrMoment(text));
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { KnownId } from '../runs/discover.ts';
+import type { KnownId } from '../runs/heard-of.ts';
 import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './discovery-flags.ts';
 

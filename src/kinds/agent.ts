@@ -1,5 +1,6 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/errors.ts';
+import { PER_PAGE } from '../platform/pages.ts';
 import { type AgentRequest, agentRequest } from '../platform/records.ts';
 import type { Kind, Mention, ShownRecord } from './kind.ts';
 
@@ -77,10 +78,15 @@ async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention
   }
 }
 
-async function* mentionedByCalls(client: PlatformClient, since: Date): AsyncGenerator<Mention> {
-  const day = since.toISOString().slice(0, 10);
-  for await (const { agent_id, start_time } of client.calls.list({ date_from: day })) {
+/** Without `since` only as many calls as a page holds: there may be millions. */
+async function* mentionedByCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
+  const day = since?.toISOString().slice(0, 10);
+  let count = 0;
+  for await (const { agent_id, start_time } of client.calls.list(
+    day === undefined ? {} : { date_from: day },
+  )) {
     if (typeof agent_id === 'string')
       yield { id: agent_id, clause: `it had a call at ${String(start_time)}` };
+    if (day === undefined && ++count === PER_PAGE) return;
   }
 }

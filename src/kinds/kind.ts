@@ -31,9 +31,9 @@ export interface Kind extends KindSchema {
   readonly versions?: Versions;
   /**
    * Where ids of such records are mentioned, for a kind that no list shows: one iterable for each place, read only as far as
-   * needed. `since` is when the sought record was made, at the earliest.
+   * needed. `since` is when the sought record was made, at the earliest; undefined: what a few requests give will do.
    */
-  mentions?(client: PlatformClient, since: Date): readonly AsyncIterable<Mention>[];
+  mentions?(client: PlatformClient, since: Date | undefined): readonly AsyncIterable<Mention>[];
   /** Must send exactly one POST. Absent where the platform has none: `createByHand` says then what a person must do. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent where the platform has none. */

@@ -1,6 +1,6 @@
-import type { Missed } from '../runs/discover.ts';
 import type { Drafts } from '../runs/export/drafts.ts';
 import { usedSecrets } from '../runs/export/used-secrets.ts';
+import type { Missed } from '../runs/heard-of.ts';
 import { kindCounts } from './plural.ts';
 import type { Style } from './style.ts';
 import { visible } from './visible.ts';

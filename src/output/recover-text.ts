@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { Resource } from '../manifests/resource.ts';
-import type { Missed } from '../runs/discover.ts';
+import type { Missed } from '../runs/heard-of.ts';
 import type { Candidate, Match } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
 import type { Style } from './style.ts';

@@ -1,29 +1,33 @@
 import type { Style } from './style.ts';
-import { breakText, displayWidth, pad, truncate, wrapWords } from './text-width.ts';
+import { breakText, displayWidth, pad, wrapWords } from './text-width.ts';
 import { visible } from './visible.ts';
 
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** Never cut, whatever the width: an id or an address of which a part is worth nothing. */
+  /** Never broken, whatever the width: an id or an address of which a part is worth nothing. */
   readonly whole?: boolean;
-  /** Sentences: never cut, but wrapped, in their column or below the row. Only for the last column. */
+  /** Sentences, which are wrapped before other columns are. */
   readonly prose?: boolean;
+  /** Left out where the other columns fit on one line without it; the highest goes first. */
+  readonly spare?: number;
 }
 
 /** In columns: what parts two columns, and how far further lines of a row are in. */
 const gap = 2;
 const hang = 4;
 
-/** In columns: what a cut one keeps at least, and what it asks for where it can have a line further down. */
-const narrowest = 8;
+/** In columns: what a wrapped one keeps at least, and what it asks for where it can have a line further down. */
+const narrowest = 12;
 const readable = 20;
+/** The same where leaving out other columns may give it. */
+const comfortable = 28;
 /** In columns: sentences are not squeezed below this. */
 const leastProse = 32;
 
 /**
- * Rows under titles, columns aligned. Where a row is wider than the style, sentences are wrapped and the widest other columns are cut
- * with `…`; where that is not enough, each row takes several lines.
+ * Rows under titles, columns aligned. Where a row is wider than the style, spare columns may be left out, sentences are wrapped, then the
+ * widest other columns; where that is not enough, each row takes several lines. No cell is cut.
  */
 export function renderTable(
   columns: readonly Column[],
@@ -50,7 +54,9 @@ export function tableLayout(
   let widths = columns.map(({ title }, index) =>
     Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
-  let lines = inLines(sized(columns, widths), style.width);
+  const shown = withoutSpare(columns, widths, style.width);
+  const linesOf = () => inLines(sized(shown, widths), style.width);
+  let lines = linesOf();
   const row = (texts: readonly string[]): string =>
     lines
       .map((members, number) => lineOf(members, texts, number === 0 ? 0 : hang))
@@ -62,50 +68,74 @@ export function tableLayout(
       const needed = widths.map((width, index) => Math.max(width, displayWidth(texts[index] ?? '')));
       if (needed.some((width, index) => width > (widths[index] ?? 0))) {
         widths = needed;
-        lines = inLines(sized(columns, widths), style.width);
+        lines = linesOf();
       }
       return row(texts);
     },
   };
 }
 
-interface SizedColumn extends Column {
+interface PlacedColumn extends Column {
   /** Its place in a row. */
   readonly index: number;
+}
+
+interface SizedColumn extends PlacedColumn {
   readonly width: number;
   /** The width below which it is not made narrower. */
   readonly least: number;
 }
 
-function sized(columns: readonly Column[], widths: readonly number[]): SizedColumn[] {
-  return columns.map((column, index) => {
-    const { whole = false, prose = false } = column;
+/** Without as many spare columns as it takes for the others to fit on one line; all where leaving out does not make them fit. */
+function withoutSpare(
+  columns: readonly Column[],
+  widths: readonly number[],
+  width: number,
+): readonly PlacedColumn[] {
+  const all = columns.map((column, index) => ({ ...column, index }));
+  const fits = (some: readonly PlacedColumn[]): boolean =>
+    sized(some, widths).reduce((sum, column) => sum + wanted(column, comfortable) + gap, -gap) <= width;
+  let kept = all;
+  for (const column of [...all].sort((a, b) => (b.spare ?? 0) - (a.spare ?? 0))) {
+    if (fits(kept) || column.spare === undefined) break;
+    kept = kept.filter(({ index }) => index !== column.index);
+  }
+  return fits(kept) ? kept : all;
+}
+
+/** What a column asks for: one that may be wrapped need not be as wide as its longest cell. */
+function wanted({ whole = false, prose = false, width }: SizedColumn, enough: number): number {
+  return whole ? width : Math.min(width, prose ? leastProse : enough);
+}
+
+function sized(columns: readonly PlacedColumn[], widths: readonly number[]): SizedColumn[] {
+  return columns.map((column) => {
+    const { index, whole = false, prose = false } = column;
     const natural = widths[index] ?? 0;
     const least = Math.min(natural, prose ? leastProse : narrowest);
-    return { ...column, index, width: natural, least: whole ? natural : least };
+    return { ...column, width: natural, least: whole ? natural : least };
   });
 }
 
 function lineOf(members: readonly SizedColumn[], texts: readonly string[], margin: number): string {
-  let start = margin;
-  const parts = members.map(({ index, width, align = 'left', whole = false, prose = false }) => {
+  const cells = members.map(({ index, width, whole = false }) => {
     const text = texts[index] ?? '';
-    const indent = start;
-    start += width + gap;
-    if (prose) return wrapped(text, width, indent);
-    return pad(whole ? text : truncate(text, width), width, align);
+    return whole ? [text] : wrapped(text, width);
   });
-  return (' '.repeat(margin) + parts.join(' '.repeat(gap))).trimEnd();
+  const height = Math.max(1, ...cells.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, number) => {
+    const parts = members.map(({ width, align }, place) => pad(cells[place]?.[number] ?? '', width, align));
+    return (' '.repeat(margin) + parts.join(' '.repeat(gap))).trimEnd();
+  }).join('\n');
 }
 
-function wrapped(text: string, width: number, indent: number): string {
-  const lines = wrapWords(text, width).flatMap((line) =>
-    displayWidth(line) > width ? breakText(line, width) : [line],
-  );
-  return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(indent)}`);
+function wrapped(text: string, width: number): string[] {
+  return wrapWords(text, width)
+    .flatMap((line) => (displayWidth(line) > width ? breakText(line, width) : [line]))
+    .map((line) => line.trimEnd());
 }
 
-/** All columns on one line where cutting makes them fit, else as many on each line as it takes. */
+/** All columns on one line where wrapping makes them fit, else as many on each line as it takes. */
 function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][] {
   const least = columns.reduce((sum, column) => sum + column.least + gap, -gap);
   if (least <= width) return [fitted(columns, width)];
@@ -113,13 +143,13 @@ function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][
   let room = 0;
   for (const column of columns) {
     const line = lines.at(-1);
-    const wanted = column.whole || column.prose ? column.width : Math.min(column.width, readable);
-    if (line === undefined || wanted + gap > room) {
+    const asked = column.prose ? column.width : wanted(column, readable);
+    if (line === undefined || asked + gap > room) {
       lines.push([column]);
-      room = width - (line === undefined ? 0 : hang) - wanted;
+      room = width - (line === undefined ? 0 : hang) - asked;
     } else {
       line.push(column);
-      room -= wanted + gap;
+      room -= asked + gap;
     }
   }
   return lines.map((line, number) =>
@@ -130,7 +160,7 @@ function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][
   );
 }
 
-/** The columns made narrower until all fit, or until none can be cut further: sentences first, which lose nothing by it, then the widest. */
+/** The columns made narrower until all fit, or until none can be narrower: sentences first, then the widest. */
 function fitted(columns: readonly SizedColumn[], room: number): SizedColumn[] {
   const fitting = [...columns];
   let excess = columns.reduce((sum, { width }) => sum + width + gap, -gap) - room;

@@ -4,9 +4,9 @@ import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord, unlisted } from '../engine/observe/read-record.ts';
-import type { Kind, Lookup, Mention, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
-import { PlatformError } from '../platform/errors.ts';
+import { heardOf, type KnownId, knownOf, type Missed } from './heard-of.ts';
 import type { Looking } from './orphans.ts';
 
 export interface Discovering extends Looking {
@@ -18,27 +18,12 @@ export interface Discovering extends Looking {
   onProgress?(progress: ReadProgress): void;
 }
 
-export interface KnownId {
-  readonly kind: string;
-  readonly id: string;
-  /** Where it is known from, as a clause, e.g. `it was named`. */
-  readonly clause: string;
-}
-
 export interface FoundRecord {
   readonly record: ShownRecord;
   /** Present where the read hides a config object and a published version may show it. */
   readonly published: PublishedRecord | undefined;
   /** Clauses that say where its id was heard of; none for a record that a list shows. */
   readonly heardOf: readonly string[];
-}
-
-/** Something that may exist and was not read. */
-export interface Missed {
-  readonly kind: string;
-  /** Absent where it is about the whole kind. */
-  readonly id?: string;
-  readonly because: string;
 }
 
 export interface LookupRecord {
@@ -53,9 +38,6 @@ export interface Discovery {
   readonly lookups: ReadonlyMap<string, readonly LookupRecord[]>;
   readonly missed: readonly Missed[];
 }
-
-/** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
-const MOST_CLAUSES = 3;
 
 /** What `discoverEach` has to tell beside the records. */
 export type Surroundings = Omit<Discovery, 'records'>;
@@ -117,20 +99,18 @@ async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, se
   };
   const shown = await readList(passing, { workspaceId, progress });
   const ids = new Set(shown.map(({ id }) => id));
-  for (const [id, clauses] of knownOf(kind, search)) {
+  for (const [id, clauses] of knownOf(kind, search.known)) {
     if (!ids.has(id)) missed.push({ kind: kind.name, id, because: why(unlisted(id, client), clauses) });
   }
 }
 
 async function findById(kind: Kind, search: Search): Promise<void> {
   const { client, workspaceId, concurrency, progress, missed, take } = search;
-  const heardOf = knownOf(kind, search);
-  const sources = kind.mentions?.(client, search.since) ?? [];
-  await Promise.all(sources.map((source) => gather(source, heardOf, { kind, missed })));
-  missed.push({ kind: kind.name, because: cannotBeListed(sources.length > 0) });
+  const ids = await heardOf(kind, search);
+  missed.push({ kind: kind.name, because: cannotBeListed(kind.mentions !== undefined) });
   const gaps: Missed[] = [];
-  progress.expect(heardOf.size);
-  await eachConcurrently([...heardOf], concurrency, async ([id, clauses]) => {
+  progress.expect(ids.size);
+  await eachConcurrently([...ids], concurrency, async ([id, clauses]) => {
     const seen = await getRecord(kind, { id, client, workspaceId });
     if (seen.status !== 'shown') gaps.push({ kind: kind.name, id, because: why(seen, clauses) });
     else {
@@ -142,33 +122,6 @@ async function findById(kind: Kind, search: Search): Promise<void> {
     progress.done(1);
   });
   missed.push(...gaps.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1)));
-}
-
-function knownOf({ name }: Kind, { known }: Search): Map<string, string[]> {
-  const ids = new Map<string, string[]>();
-  for (const { kind, id, clause } of known) if (kind === name) addClause(ids, { id, clause });
-  return ids;
-}
-
-/** A source that refuses to answer is passed over and told of: the others may do. */
-async function gather(
-  source: AsyncIterable<Mention>,
-  heardOf: Map<string, string[]>,
-  { kind, missed }: { readonly kind: Kind; readonly missed: Missed[] },
-): Promise<void> {
-  try {
-    for await (const mention of source) addClause(heardOf, mention);
-  } catch (error) {
-    if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
-    missed.push({ kind: kind.name, because: `what mentions them could not all be read: ${error.message}` });
-  }
-}
-
-function addClause(heardOf: Map<string, string[]>, { id, clause }: Mention): void {
-  if (id === '') return;
-  const clauses = heardOf.get(id);
-  if (clauses === undefined) heardOf.set(id, [clause]);
-  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
 }
 
 /** True where the record does not show some object that a published version may show. */
@@ -184,7 +137,7 @@ function cannotBeListed(areMentioned: boolean): string {
     : 'the API cannot list them and nothing mentions them: found were those that were named or are in the state';
 }
 
-function why(seen: Observation, clauses: readonly string[]): string {
+export function why(seen: Observation, clauses: readonly string[]): string {
   if (seen.status === 'foreign')
     return `it belongs to the workspace ${seen.workspaceId}, although ${clauses.join(', ')}`;
   return `the platform does not have it, although ${clauses.join(', ')}`;

@@ -20,7 +20,8 @@ export interface Readable {
 /** Everything that the API can show, by the name that people type. */
 export const readables = {
   agents: {
-    description: 'agents, by id: the API cannot list them, so that without an id those in the state are read',
+    description:
+      'agents; without an id those that the state, numbers, users and calls name: the API cannot list them',
     kind: 'Agent',
     get: (client, id) => client.agents.get(id),
   },

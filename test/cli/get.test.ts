@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { agentManifest, testWorkspace, webhookManifest } from './workspace.ts';
+import { API_KEY, agentManifest, type TestWorkspace, testWorkspace, webhookManifest } from './workspace.ts';
 
 const FILES = {
   'manifests/agents.yaml': agentManifest('day'),
   'manifests/hook.yaml': webhookManifest('hook', 'https://example.com/hook'),
 };
+
+/** Makes a record as another client of the API would; its id. */
+async function post({ emulator }: TestWorkspace, collection: string, body: object): Promise<string> {
+  const answer = await fetch(`${emulator.url}/api/v1/${collection}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return ((await answer.json()) as { data: { id: string } }).data.id;
+}
 
 describe('get', () => {
   it('reads everything that the API can show', async () => {
@@ -146,6 +156,73 @@ describe('get', () => {
     }
     const none = await workspace.run('get', 'versions', id, '7');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('has no version 7')]);
+  });
+
+  it('finds agents that numbers, users and calls mention, and says how', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await workspace.run('apply', '--auto-approve');
+    const { dashboard, world } = workspace.emulator;
+    const [own = ''] = world.agents.keys();
+    const make = (name: string) => post(workspace, 'agents', { name });
+    const [linked, given, called, old] = [await make('n'), await make('u'), await make('c'), await make('o')];
+    const { id: user } = dashboard.inviteUser({ email: 'ann@example.com' });
+    dashboard.edit('users', user, { agent_ids: [own, given] });
+    dashboard.recordCall({ agent_id: old });
+    for (let index = 0; index < 150; index++) dashboard.recordCall({ agent_id: called });
+    dashboard.recordCall({ agent_id: '01GONE' });
+    const number = await post(workspace, 'numbers', { number: '+12025550120' });
+    dashboard.linkNumber(number, { inbound_agent_id: linked });
+    const before = workspace.emulator.requests.length;
+    const { code, stdout, stderr } = await workspace.run('get', 'agents');
+    const rows = stdout.split('\n');
+    const row = (id: string) => rows.find((line) => line.startsWith(id));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(rows[1]).toMatch(new RegExp(`^${own} +Agent/day +day `));
+    expect(row(linked)).toMatch(/number \+12025550120 is linked to it$/);
+    expect(row(given)).toMatch(/ann@example\.com has access to it$/);
+    expect(row(called)).toContain('it had a call at ');
+    expect(row(old), 'a page of calls is looked at').toBe(undefined);
+    const paths = workspace.emulator.requests.slice(before).map(({ path }) => path.split('?', 1)[0]);
+    expect(paths.filter((path) => path === '/api/v1/call-histories')).toHaveLength(1);
+    expect(paths, 'three lists, then each agent').toHaveLength(3 + 5);
+
+    const all = await workspace.run('get', 'agents', '--calls-from', '2000-01-01', '--output', 'json');
+    const ids = (JSON.parse(all.stdout) as { id: string }[]).map(({ id }) => id);
+    expect(ids).toEqual([own, ...[linked, given, called, old].sort()]);
+  });
+
+  it('shows the address of each record and of what it refers to, in tables alone', async () => {
+    await using workspace = await testWorkspace({
+      ...FILES,
+      'manifests/number.yaml':
+        'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: main }\nspec: { number: "+12025550120", nickname: Front desk }\n',
+    });
+    await workspace.run('apply', '--auto-approve');
+    const { dashboard, world } = workspace.emulator;
+    const [[agent = ''], [number = '']] = [[...world.agents.keys()], [...world.numbers.keys()]];
+    dashboard.linkNumber(number, { inbound_agent_id: agent, outbound_agent_id: null });
+    dashboard.recordCall({ agent_id: agent });
+    const [titles, row] = (await workspace.run('get', 'numbers')).stdout.split('\n');
+    expect(titles?.split(/ {2,}/)).toEqual([
+      'ID',
+      'NUMBER',
+      'NICKNAME',
+      'INBOUND AGENT',
+      'OUTBOUND AGENT',
+      'ADDRESS',
+    ]);
+    expect(row?.split(/ {2,}/)).toEqual([
+      number,
+      '+12025550120',
+      'Front desk',
+      'Agent/day',
+      'PhoneNumber/main',
+    ]);
+    expect((await workspace.run('get', 'calls')).stdout).toContain(' Agent/day ');
+    expect((await workspace.run('get', 'webhooks')).stdout).toContain('Webhook/hook');
+    const raw = await workspace.run('get', 'numbers', '--output', 'csv');
+    expect(raw.stdout).toContain(agent);
+    expect(raw.stdout).not.toContain('Agent/day');
   });
 
   it('passes over other workspaces in lists, and says of one record that it is of another', async () => {

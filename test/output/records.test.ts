@@ -10,9 +10,11 @@ import { createStyle } from '../../src/output/style.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
+const NOTHING_KNOWN = { addresses: new Map(), mentioned: new Map() };
+
 function printed(format: RecordFormat, name: string, records: readonly AnyRecord[], width = 80): string {
   const style = createStyle({ color: false, width });
-  const writer = createRecordWriter(format, { name, style, zone: 'utc' });
+  const writer = createRecordWriter(format, { name, style, zone: 'utc', ...NOTHING_KNOWN });
   return records.map((record) => writer.write(record)).join('') + writer.end();
 }
 
@@ -171,7 +173,12 @@ describe('forms of a list', () => {
 
   it('measures its columns on the first rows and keeps to them', () => {
     const style = createStyle({ color: false, width: 80 });
-    const writer = createRecordWriter('table', { name: 'knowledge-bases', style, zone: 'utc' });
+    const writer = createRecordWriter('table', {
+      name: 'knowledge-bases',
+      style,
+      zone: 'utc',
+      ...NOTHING_KNOWN,
+    });
     let first = '';
     for (let index = 0; index < 100; index++) first += writer.write({ id: `id-${index}`, name: 'short' });
     expect(first.split('\n')).toHaveLength(102);

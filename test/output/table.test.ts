@@ -22,14 +22,34 @@ PhoneNumber/main  Main      1200
 `);
   });
 
-  it('is cut where it is too wide, but never in what is worth nothing in part', () => {
-    const rows = [['Agent/a-rather-long-name', 'x'.repeat(60), '7']];
-    const text = renderTable(columns, rows, plainStyle(50));
-    expect(widest(text)).toBe(50);
-    expect(text).toContain('Agent/a-rather-long-name  xxxxxxxxxxxxxxxxx…');
+  it('is wrapped where it is too wide, but never in what is worth nothing in part', () => {
+    const rows = [['Agent/a-rather-long-name', `one two ${'x'.repeat(30)}`, '7']];
+    expect(
+      renderTable(columns, rows, plainStyle(50)),
+    ).toBe(`ADDRESS                   NAME                SIZE
+Agent/a-rather-long-name  one two                7
+                          xxxxxxxxxxxxxxxxxx
+                          xxxxxxxxxxxx
+`);
   });
 
-  it('gives each row several lines where cutting is not enough', () => {
+  it('leaves out spare columns, the highest first, where the others fit then', () => {
+    const some = [
+      { title: 'ID', whole: true },
+      { title: 'NAME' },
+      { title: 'CREATED', whole: true, spare: 2 },
+      { title: 'RETRIES', whole: true, spare: 1 },
+    ] as const;
+    const rows = [['01J0000000', 'a name', '2026-01-31', '3']];
+    const titles = (width: number) => renderTable(some, rows, plainStyle(width)).split('\n', 1)[0];
+    expect(titles(60)).toBe('ID          NAME    CREATED     RETRIES');
+    expect(titles(30)).toBe('ID          NAME    RETRIES');
+    expect(titles(25)).toBe('ID          NAME');
+    const wide = [['01J0000000000000', 'a name', '2026-01-31', '3']];
+    expect(renderTable(some, wide, plainStyle(20)).replaceAll(/\s+/g, ' ')).toContain('2026-01-31');
+  });
+
+  it('gives each row several lines where wrapping is not enough', () => {
     const calls = [
       { title: 'ID', whole: true },
       { title: 'START', whole: true },
@@ -55,7 +75,9 @@ PhoneNumber/main  Main      1200
     expect(renderTable(status, long, plainStyle(40))).toBe(`ADDRESS
     STATUS   DETAIL
 Agent/${'a'.repeat(30)}
-    drifted  name, llm_config.temperatu…
+    drifted  name,
+             llm_config.temperature, and
+             many more
 `);
   });
 
@@ -87,6 +109,25 @@ Agent/a              in sync
     expect(renderTable(status, rows, plainStyle(200))).toContain(detail);
   });
 
+  it('loses nothing of a cell at any width', () => {
+    const cell = fc.stringMatching(/^[a-z.]{1,60}$/);
+    fc.assert(
+      fc.property(
+        fc.array(cell, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 20, max: 200 }),
+        (row, width) => {
+          const text = renderTable(
+            row.map((_, index) => ({ title: '', whole: index === 0 })),
+            [row],
+            plainStyle(width),
+          );
+          const shown = text.replaceAll(/\s/g, '');
+          expect([...shown].sort()).toEqual([...row.join('')].sort());
+        },
+      ),
+    );
+  });
+
   it('loses no word of a sentence at any width', () => {
     const words = fc.array(fc.stringMatching(/^[a-z.]{1,60}$/), { maxLength: 30 });
     fc.assert(
@@ -107,7 +148,7 @@ Agent/a              in sync
     const { line } = tableLayout(two, [['a', 'ok']], plainStyle(40));
     expect(line(['a name that is much longer', 'ok'])).toBe('a name that is much longer  ok');
     expect(line(['b', 'ok'])).toBe('b                           ok');
-    expect(line(['n'.repeat(60), 'ok'])).toBe(`${'n'.repeat(31)}…  ok`);
+    expect(line(['n'.repeat(60), 'ok'])).toBe(`${'n'.repeat(32)}  ok\n${'n'.repeat(28)}`);
   });
 
   it('is no wider than its style while its widest whole cell fits', () => {

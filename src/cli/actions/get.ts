@@ -1,34 +1,14 @@
-import { parseAddress } from '../../manifests/resource.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
-import type { PlatformClient } from '../../platform/client.ts';
 import { isReversed } from '../../platform/date-range.ts';
-import { PlatformError } from '../../platform/errors.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import {
-  type AnyRecord,
-  isReadable,
-  type Readable,
-  type ReadableName,
-  readables,
-} from '../../runs/readable.ts';
+import { isReadable, type Readable, type ReadableName, readables } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import type { PlatformFlags } from '../flags.ts';
-import { unknownInState } from '../unknown-in-state.ts';
+import { conditions, type GetOptions, type Records, recordsOf, usage } from './get-records.ts';
 
-export interface GetOptions extends PlatformFlags {
-  readonly output: RecordFormat;
-  readonly limit?: number;
-  readonly utc?: boolean;
-  readonly from?: string;
-  readonly to?: string;
-  readonly agent?: string;
-  readonly outcome?: string;
-  readonly where?: readonly string[];
-}
+export type { GetOptions } from './get-records.ts';
 
 interface Wanted {
   readonly what: string;
@@ -39,7 +19,7 @@ interface Wanted {
 export async function get(
   context: Context,
   { what, id, version }: Wanted,
-  options: GetOptions,
+  options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean },
 ): Promise<number> {
   const name = readableNamed(what);
   checkFilters(name, options);
@@ -49,13 +29,18 @@ export async function get(
   await opened.declared('offline');
   const client = opened.connect(options, 'kept');
   try {
-    const onOutside = (count: number): void =>
-      context.log.warn(`The platform ignored the date range: ${count} calls outside it are not shown.`);
-    const records = await recordsOf(name, { id, version, options, opened, client, onOutside });
-    await print(context, records, { name: version === undefined ? name : 'agents', options });
+    const { log } = context;
+    const isNeeded = [id, options.agent].some((given) => given?.includes('/')) || lacksList(name);
+    const state = isNeeded
+      ? await opened.state()
+      : options.output === 'table'
+        ? await stateForNames(opened, log)
+        : undefined;
+    const records = await recordsOf(name, { id, version, options, opened, client, state, log });
+    await print(context, records, { name: version === undefined ? name : 'agents', options, state });
     const elsewhere = id === undefined ? undefined : client.sightings.elsewhere;
     if (elsewhere !== undefined) {
-      context.log.warn(
+      log.warn(
         `${elsewhere.id} belongs to the workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
       );
     }
@@ -66,68 +51,20 @@ export async function get(
   }
 }
 
-interface Reading {
-  readonly id: string | undefined;
-  readonly version: string | undefined;
-  onOutside(count: number): void;
-  readonly options: GetOptions;
-  readonly opened: OpenWorkspace;
-  readonly client: PlatformClient;
+function lacksList(name: ReadableName): boolean {
+  const { list, ofRecord }: Readable = readables[name];
+  return list === undefined && !ofRecord;
 }
 
-async function recordsOf(
-  name: ReadableName,
-  { id, version, options, opened, client, onOutside }: Reading,
-): Promise<AsyncIterable<AnyRecord>> {
-  const readable: Readable = readables[name];
-  const needsState = [id, options.agent].some((given) => given?.includes('/')) || readable.list === undefined;
-  const state = needsState ? await opened.state() : undefined;
-  const known = id === undefined ? undefined : idOf(id, state);
-  if (readable.ofRecord) {
-    if (known === undefined)
-      throw usage(`get ${name} needs an agent`, `Example: voxform get ${name} Agent/support-line`);
-    if (version !== undefined) return only(versionOf(client, known, version));
-    return eachFoundOr(client.agents.versions(known), { name: 'agents', id: known });
-  }
-  if (known !== undefined) return only(one(readable, client, { name, id: known }));
-  if (readable.list !== undefined) {
-    const { from, to, outcome, agent } = options;
-    const equals = (field: string, value: string | undefined): CallCondition[] =>
-      value === undefined ? [] : [{ field, operator: '=', value }];
-    const agentId = agent === undefined ? undefined : idOf(agent, state);
-    return readable.list(client, {
-      from,
-      to,
-      where: [...equals('agent_id', agentId), ...equals('session_outcome', outcome), ...conditions(options)],
-      onOutside,
-    });
-  }
-  return eachOf(readable, client, idsOfKind(readable.kind ?? '', state));
-}
-
-async function versionOf(client: PlatformClient, id: string, version: string): Promise<AnyRecord> {
+/** What stands in the state is shown beside ids; what the platform shows can be read without. */
+async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promise<State | undefined> {
   try {
-    return await (version === 'latest'
-      ? client.agents.latestVersion(id)
-      : client.agents.version(id, Number(version)));
-  } catch (cause) {
-    if (!isGone(cause)) throw cause;
-    const which = version === 'latest' ? 'published version' : `version ${version}`;
-    throw new UserError(`the agent ${id} has no ${which}`, {
-      hint: `Run voxform get versions ${id} to list its versions.`,
-      cause,
-    });
+    return await opened.stateAhead();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    log.warn(`addresses not shown: ${error.message}`);
+    return undefined;
   }
-}
-
-function conditions({ where = [] }: Pick<GetOptions, 'where'>): CallCondition[] {
-  return where.map((text) => {
-    const condition = callCondition(text);
-    if ('problem' in condition) {
-      throw usage(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
-    }
-    return condition;
-  });
 }
 
 function checkVersion(name: ReadableName, version: string | undefined): void {
@@ -137,83 +74,24 @@ function checkVersion(name: ReadableName, version: string | undefined): void {
   if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw usage(`invalid version ${version}`, hint);
 }
 
-async function one(readable: Readable, client: PlatformClient, { name, id }: Asked): Promise<AnyRecord> {
-  if (readable.get !== undefined) return foundOr(readable.get(client, id), { name, id });
-  for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
-  throw new UserError(`${id} not found among the ${name} of this workspace`, {
-    hint: `Run voxform get ${name} to list them.`,
-  });
-}
-
-interface Asked {
-  readonly name: ReadableName;
-  readonly id: string;
-}
-
-/** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
-async function foundOr(record: Promise<AnyRecord>, asked: Asked): Promise<AnyRecord> {
-  try {
-    return await record;
-  } catch (cause) {
-    throw isGone(cause) ? missing(asked, cause) : cause;
-  }
-}
-
-/** The same of what belongs to a record. */
-async function* eachFoundOr(records: AsyncIterable<AnyRecord>, asked: Asked): AsyncGenerator<AnyRecord> {
-  try {
-    yield* records;
-  } catch (cause) {
-    throw isGone(cause) ? missing(asked, cause) : cause;
-  }
-}
-
-function missing({ name, id }: Asked, cause: unknown): UserError {
-  return new UserError(`${id} not found among the ${name} of this workspace`, {
-    hint: 'Check the id and the workspace.',
-    cause,
-  });
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof PlatformError && error.saysMissing;
-}
-
-async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
-  yield await record;
-}
-
-/** Those that the state knows and that still exist. */
-async function* eachOf(
-  readable: Readable,
-  client: PlatformClient,
-  ids: readonly string[],
-): AsyncGenerator<AnyRecord> {
-  for (const id of ids) {
-    try {
-      const record = await readable.get?.(client, id);
-      if (record !== undefined && client.sightings.workspaceOf(id) === undefined) yield record;
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-  }
-}
-
 interface Printing {
   readonly name: ReadableName;
-  readonly options: GetOptions;
+  readonly options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean };
+  readonly state: State | undefined;
 }
 
 /** Page by page, as fast as they are taken: a reader who leaves ends the reading. */
 async function print(
   { terminal, log, interrupts }: Context,
-  records: AsyncIterable<AnyRecord>,
-  { name, options: { output, limit = Number.POSITIVE_INFINITY, utc } }: Printing,
+  { records, mentioned }: Records,
+  { name, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
 ): Promise<void> {
   const writer = createRecordWriter(output, {
     name,
     style: terminal.tableStyle,
     zone: utc ? 'utc' : 'local',
+    addresses: addressesOf(state),
+    mentioned: mentioned ?? new Map(),
   });
   let count = 0;
   for await (const record of records) {
@@ -222,28 +100,21 @@ async function print(
     if (count >= limit || terminal.isLeft || interrupts.stop.aborted) break;
   }
   await terminal.outWhenReady(writer.end());
-  if (count === 0 && output === 'table') log.info(noneOf(name));
+  if (count === 0 && output === 'table') log.info(noneOf(name, mentioned !== undefined));
 }
 
-function noneOf(name: ReadableName): string {
-  const { list, ofRecord }: Readable = readables[name];
-  return list === undefined && !ofRecord
-    ? `The state has no ${name}, and the API cannot list them. Pass an id.`
-    : `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
+/** By id: the address that a record has in the state, or had. */
+function addressesOf(state: State | undefined): Map<string, string> {
+  return new Map([
+    ...(state?.orphans ?? []).map(({ id, address }) => [id, `${address} (orphan)`] as const),
+    ...[...(state?.resources ?? [])].map(([address, { id }]) => [id, address] as const),
+  ]);
 }
 
-/** The id that an address has in the state; what is no address is an id already. */
-function idOf(given: string, state: State | undefined): string {
-  if (parseAddress(given) === undefined || state === undefined) return given;
-  const entry = state.resources.get(given);
-  if (entry !== undefined) return entry.id;
-  throw unknownInState(given, state.resources.keys());
-}
-
-function idsOfKind(kind: string, state: State | undefined): string[] {
-  return [...(state?.resources ?? [])]
-    .filter(([address]) => address.startsWith(`${kind}/`))
-    .map(([, { id }]) => id);
+function noneOf(name: ReadableName, areMentioned: boolean): string {
+  if (!lacksList(name)) return `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
+  const where = areMentioned ? 'Neither the state nor other records name any' : 'The state has no';
+  return `${where} ${name}, and the API cannot list them. Pass an id.`;
 }
 
 function readableNamed(name: string): ReadableName {
@@ -252,18 +123,18 @@ function readableNamed(name: string): ReadableName {
   throw usage(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
-function checkFilters(name: ReadableName, { from, to, agent, outcome, where }: GetOptions): void {
+function checkFilters(name: ReadableName, options: GetOptions): void {
+  const { from, to, agent, outcome, where, callsFrom } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw usage(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
-  conditions({ ...(where !== undefined && { where }) });
+  conditions(where);
+  if (callsFrom !== undefined && name !== 'agents') {
+    throw usage('--calls-from applies to agents only', 'Example: voxform get calls --from 2026-01-01');
+  }
   if (name === 'calls' || [from, to, agent, outcome, where].every((filter) => filter === undefined)) return;
   throw usage(
     '--from, --to, --agent, --outcome and --where apply to calls only',
     'Example: voxform get calls --from 2026-01-01',
   );
-}
-
-function usage(message: string, hint: string): UserError {
-  return new UserError(message, { hint, exitCode: ExitCode.usage });
 }

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
-import type { GetOptions } from '../actions/get.ts';
+import type { get } from '../actions/get.ts';
 import type { Start } from '../context.ts';
 import { dateOrMoment } from '../dates.ts';
+import { parseDate } from '../discovery-flags.ts';
 import { collectText, positiveInteger, withPlatform } from '../flags.ts';
 
 export function defineGet(program: Command, start: Start): void {
@@ -23,15 +24,26 @@ export function defineGet(program: Command, start: Start): void {
     .option('--from <date>', 'Calls from this date or time on, in UTC', dateOrMoment)
     .option('--to <date>', 'Calls up to this date or time, in UTC', dateOrMoment)
     .option('--agent <agent>', 'Calls of this agent, by id or address')
+    .option(
+      '--calls-from <date>',
+      'Look for agents in all calls from this date on (default: in the first 100 calls)',
+      parseDate,
+    )
     .option('--outcome <outcome>', 'Calls with this session_outcome')
     .option(
       '--where <condition>',
       'Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5 (repeatable)',
       collectText,
     )
-    .action((what: string, id: string | undefined, version: string | undefined, options: GetOptions) =>
-      start(async (context) =>
-        (await import('../actions/get.ts')).get(context, { what, id, version }, options),
-      ),
+    .action(
+      (
+        what: string,
+        id: string | undefined,
+        version: string | undefined,
+        options: Parameters<typeof get>[2],
+      ) =>
+        start(async (context) =>
+          (await import('../actions/get.ts')).get(context, { what, id, version }, options),
+        ),
     );
 }

@@ -3,8 +3,8 @@ import type { Style } from '../style.ts';
 import { tableLayout } from '../table.ts';
 import { visible } from '../visible.ts';
 import { yamlText } from '../yaml-text.ts';
-import { type RecordColumn, recordColumns } from './record-columns.ts';
-import { plainText, type TimeZone } from './record-values.ts';
+import { type RecordColumn, type RecordContext, recordColumns } from './record-columns.ts';
+import { plainText } from './record-values.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
@@ -19,11 +19,10 @@ export interface RecordWriter {
   end(): string;
 }
 
-export interface RecordWriting {
+export interface RecordWriting extends RecordContext {
   /** The name that `get` takes, e.g. `calls`. */
   readonly name: string;
   readonly style: Style;
-  readonly zone: TimeZone;
 }
 
 export function createRecordWriter(format: RecordFormat, options: RecordWriting): RecordWriter {
@@ -46,11 +45,14 @@ export function createRecordWriter(format: RecordFormat, options: RecordWriting)
 /** The widths of the columns come from the first records; later ones keep to them. */
 const ROWS_TO_MEASURE = 100;
 
-function tableWriter({ name, style, zone }: RecordWriting): RecordWriter {
-  const columns = recordColumns[name] ?? [{ title: 'ID', field: 'id', whole: true }];
+function tableWriter(writing: RecordWriting): RecordWriter {
+  const { name, style } = writing;
+  const columns = (recordColumns[name] ?? [{ title: 'ID', field: 'id', whole: true }]).filter(
+    ({ isFilled }) => isFilled?.(writing) ?? true,
+  );
   let waiting: string[][] | undefined = [];
   let line: ((cells: readonly string[]) => string) | undefined;
-  const cellsOf = (record: AnyRecord): string[] => columns.map((column) => cell(column, record, zone));
+  const cellsOf = (record: AnyRecord): string[] => columns.map((column) => cell(column, record, writing));
   const flush = (): string => {
     const rows = waiting ?? [];
     waiting = undefined;
@@ -68,9 +70,9 @@ function tableWriter({ name, style, zone }: RecordWriting): RecordWriter {
   };
 }
 
-function cell({ field, show }: RecordColumn, record: AnyRecord, zone: TimeZone): string {
+function cell({ field, show }: RecordColumn, record: AnyRecord, writing: RecordWriting): string {
   const value = record[field];
-  return visible(show === undefined ? plainText(value) : show(value, record, zone));
+  return visible(show === undefined ? plainText(value) : show(value, record, writing));
 }
 
 /** An array that is opened with the first record, and closed even when there was none. */

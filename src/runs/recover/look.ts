@@ -2,7 +2,8 @@ import type { Lookup } from '../../kinds/kind.ts';
 import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Remains } from '../../state/store.ts';
-import { type Discovering, discover, type KnownId, type Missed } from '../discover.ts';
+import { type Discovering, discover } from '../discover.ts';
+import type { KnownId, Missed } from '../heard-of.ts';
 import { type Match, matchesFor } from './matches.ts';
 import { type Recollection, recollect } from './memory.ts';
 

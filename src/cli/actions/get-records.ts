@@ -1,0 +1,186 @@
+import { kinds } from '../../kinds/index.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { parseAddress } from '../../manifests/resource.ts';
+import type { PlatformClient } from '../../platform/client.ts';
+import { PlatformError } from '../../platform/errors.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
+import { idsInState, why } from '../../runs/discover.ts';
+import { type HeardOf, heardOf, type Missed, readHeardOf } from '../../runs/heard-of.ts';
+import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import { type AnyRecord, type Readable, type ReadableName, readables } from '../../runs/readable.ts';
+import type { State } from '../../state/state.ts';
+import type { Context } from '../context.ts';
+import type { PlatformFlags } from '../flags.ts';
+import { unknownInState } from '../unknown-in-state.ts';
+
+/** What narrows the reading. */
+export interface GetOptions extends PlatformFlags {
+  readonly limit?: number;
+  readonly from?: string;
+  readonly to?: string;
+  readonly agent?: string;
+  readonly outcome?: string;
+  readonly where?: readonly string[];
+  readonly callsFrom?: Date;
+}
+
+export interface Reading {
+  readonly id: string | undefined;
+  readonly version: string | undefined;
+  readonly options: GetOptions;
+  readonly opened: OpenWorkspace;
+  readonly client: PlatformClient;
+  /** Present wherever an address was given, and where the API has no list. */
+  readonly state: State | undefined;
+  readonly log: Context['log'];
+}
+
+export interface Records {
+  readonly records: AsyncIterable<AnyRecord>;
+  /** Of a kind that other records mention: ids that the state does not have, with where they were heard of. */
+  readonly mentioned?: HeardOf;
+}
+
+export async function recordsOf(name: ReadableName, reading: Reading): Promise<Records> {
+  const { id, version, options, client, state, log } = reading;
+  const readable: Readable = readables[name];
+  const known = id === undefined ? undefined : idOf(id, state);
+  if (readable.ofRecord) {
+    if (known === undefined)
+      throw usage(`get ${name} needs an agent`, `Example: voxform get ${name} Agent/support-line`);
+    if (version !== undefined) return { records: only(versionOf(client, known, version)) };
+    return { records: eachFoundOr(client.agents.versions(known), { name: 'agents', id: known }) };
+  }
+  if (known !== undefined) return { records: only(one(readable, client, { name, id: known })) };
+  if (readable.list !== undefined) {
+    const { from, to, outcome, agent, where } = options;
+    const equals = (field: string, value: string | undefined): CallCondition[] =>
+      value === undefined ? [] : [{ field, operator: '=', value }];
+    const agentId = agent === undefined ? undefined : idOf(agent, state);
+    return {
+      records: readable.list(client, {
+        from,
+        to,
+        where: [...equals('agent_id', agentId), ...equals('session_outcome', outcome), ...conditions(where)],
+        onOutside: (count) =>
+          log.warn(`The platform ignored the date range: ${count} calls outside it are not shown.`),
+      }),
+    };
+  }
+  const kind = kinds.get(readable.kind ?? '');
+  return kind === undefined ? { records: none() } : unlisted(kind, reading);
+}
+
+/** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
+async function unlisted(kind: Kind, { options, opened, client, state, log }: Reading): Promise<Records> {
+  const own = new Map([[kind.name, kind]]);
+  const held = [
+    ...(state?.resources ?? []),
+    ...(state?.orphans ?? []).map((orphan) => [orphan.address, orphan] as const),
+  ];
+  const known = [...idsInState(own, held)];
+  const missed: Missed[] = [];
+  const heard = await heardOf(kind, { client, known, since: options.callsFrom, missed });
+  for (const { because } of missed) log.warn(`${kind.name}: ${because}`);
+  const inState = new Set(known.map(({ id }) => id));
+  const mentioned = new Map(
+    [...heard].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  const records = readHeardOf(kind, [...inState, ...mentioned.keys()], {
+    client,
+    workspaceId: opened.workspace.workspaceId,
+    concurrency: Math.min(opened.concurrency(options), options.limit ?? Number.POSITIVE_INFINITY),
+    onGap(id, seen) {
+      // Calls outlive their agent, so that this is nothing to warn of.
+      const clauses = mentioned.get(id);
+      if (clauses !== undefined) log.debug(`${kind.name} ${id}: ${why(seen, clauses)}.`);
+    },
+  });
+  return { records, ...(kind.mentions !== undefined && { mentioned }) };
+}
+
+async function versionOf(client: PlatformClient, id: string, version: string): Promise<AnyRecord> {
+  try {
+    return await (version === 'latest'
+      ? client.agents.latestVersion(id)
+      : client.agents.version(id, Number(version)));
+  } catch (cause) {
+    if (!isGone(cause)) throw cause;
+    const which = version === 'latest' ? 'published version' : `version ${version}`;
+    throw new UserError(`the agent ${id} has no ${which}`, {
+      hint: `Run voxform get versions ${id} to list its versions.`,
+      cause,
+    });
+  }
+}
+
+async function one(readable: Readable, client: PlatformClient, { name, id }: Asked): Promise<AnyRecord> {
+  if (readable.get !== undefined) return foundOr(readable.get(client, id), { name, id });
+  for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
+  throw new UserError(`${id} not found among the ${name} of this workspace`, {
+    hint: `Run voxform get ${name} to list them.`,
+  });
+}
+
+interface Asked {
+  readonly name: ReadableName;
+  readonly id: string;
+}
+
+/** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
+async function foundOr(record: Promise<AnyRecord>, asked: Asked): Promise<AnyRecord> {
+  try {
+    return await record;
+  } catch (cause) {
+    throw isGone(cause) ? missing(asked, cause) : cause;
+  }
+}
+
+/** The same of what belongs to a record. */
+async function* eachFoundOr(records: AsyncIterable<AnyRecord>, asked: Asked): AsyncGenerator<AnyRecord> {
+  try {
+    yield* records;
+  } catch (cause) {
+    throw isGone(cause) ? missing(asked, cause) : cause;
+  }
+}
+
+function missing({ name, id }: Asked, cause: unknown): UserError {
+  return new UserError(`${id} not found among the ${name} of this workspace`, {
+    hint: 'Check the id and the workspace.',
+    cause,
+  });
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof PlatformError && error.saysMissing;
+}
+
+async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
+  yield await record;
+}
+
+async function* none(): AsyncGenerator<AnyRecord> {}
+
+/** The id that an address has in the state; what is no address is an id already. */
+function idOf(given: string, state: State | undefined): string {
+  if (parseAddress(given) === undefined || state === undefined) return given;
+  const entry = state.resources.get(given);
+  if (entry !== undefined) return entry.id;
+  throw unknownInState(given, state.resources.keys());
+}
+
+export function conditions(where: readonly string[] = []): CallCondition[] {
+  return where.map((text) => {
+    const condition = callCondition(text);
+    if ('problem' in condition) {
+      throw usage(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
+    }
+    return condition;
+  });
+}
+
+export function usage(message: string, hint: string): UserError {
+  return new UserError(message, { hint, exitCode: ExitCode.usage });
+}

@@ -1,0 +1,109 @@
+import type { Observation } from '../engine/observe/observation.ts';
+import { getRecord } from '../engine/observe/read-record.ts';
+import type { Kind, Mention, ShownRecord } from '../kinds/kind.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { PlatformError } from '../platform/errors.ts';
+import type { Looking } from './orphans.ts';
+
+export interface KnownId {
+  readonly kind: string;
+  readonly id: string;
+  /** Where it is known from, as a clause, e.g. `it was named`. */
+  readonly clause: string;
+}
+
+/** Something that may exist and was not read. */
+export interface Missed {
+  readonly kind: string;
+  /** Absent where it is about the whole kind. */
+  readonly id?: string;
+  readonly because: string;
+}
+
+export interface Hearing {
+  readonly client: PlatformClient;
+  /** Ids that are known already: given by a person, held by a state. */
+  readonly known: readonly KnownId[];
+  /** Mentions from then on are followed; undefined: those that a few requests give. */
+  readonly since: Date | undefined;
+  /** Told of sources that could not be read. */
+  readonly missed: Missed[];
+}
+
+/** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
+const MOST_CLAUSES = 3;
+
+/** The ids of a kind that no list shows: those that are known first, then those that other records mention, each with its clauses. */
+export async function heardOf(kind: Kind, { client, known, since, missed }: Hearing): Promise<HeardOf> {
+  const ids = knownOf(kind, known);
+  const sources = kind.mentions?.(client, since) ?? [];
+  await Promise.all(sources.map((source) => gather(source, ids, { kind, missed })));
+  return ids;
+}
+
+/** By id: clauses that say where it was heard of. */
+export type HeardOf = ReadonlyMap<string, readonly string[]>;
+
+export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const { kind, id, clause } of known) if (kind === name) addClause(ids, { id, clause });
+  return ids;
+}
+
+/** A source that refuses to answer is passed over and told of: the others may do. */
+async function gather(
+  source: AsyncIterable<Mention>,
+  ids: Map<string, string[]>,
+  { kind, missed }: { readonly kind: Kind; readonly missed: Missed[] },
+): Promise<void> {
+  try {
+    for await (const mention of source) addClause(ids, mention);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
+    missed.push({ kind: kind.name, because: `what mentions them could not all be read: ${error.message}` });
+  }
+}
+
+function addClause(ids: Map<string, string[]>, { id, clause }: Mention): void {
+  if (id === '') return;
+  const clauses = ids.get(id);
+  if (clauses === undefined) ids.set(id, [clause]);
+  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
+}
+
+export interface ReadingHeardOf extends Pick<Looking, 'client' | 'workspaceId' | 'concurrency'> {
+  /** Told of ids that lead to no record of this workspace. */
+  onGap(id: string, seen: Observation): void;
+}
+
+/** The records with these ids, in their order, read several at once. */
+export async function* readHeardOf(
+  kind: Kind,
+  ids: Iterable<string>,
+  { client, workspaceId, concurrency, onGap }: ReadingHeardOf,
+): AsyncGenerator<ShownRecord> {
+  const look = async (id: string) => ({ id, seen: await getRecord(kind, { id, client, workspaceId }) });
+  for await (const { id, seen } of inOrder(ids, concurrency, look)) {
+    if (seen.status === 'shown') yield seen.record;
+    else onGap(id, seen);
+  }
+}
+
+async function* inOrder<T, R>(
+  items: Iterable<T>,
+  concurrency: number,
+  run: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
+  const running: Promise<R>[] = [];
+  for (const item of items) {
+    const result = run(item);
+    // Awaited below, unless one before it fails or nobody asks for more.
+    result.catch(() => undefined);
+    running.push(result);
+    const [first] = running;
+    if (running.length < concurrency || first === undefined) continue;
+    running.shift();
+    yield await first;
+  }
+  for (const result of running) yield await result;
+}
