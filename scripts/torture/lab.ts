@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RequestHook } from '../../src/emulator/front-door.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
-import { createLocalStore } from '../../src/state/backends/local.ts';
+import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { readState } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
 import { census } from './census.ts';

@@ -5,7 +5,7 @@ import { renderError } from '../output/errors.ts';
 import { jsonText } from '../output/json-text.ts';
 import { PlatformError } from '../platform/errors.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
-import type { FailPoint } from '../state/backends/local.ts';
+import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { Action, Context, Takes } from './context.ts';

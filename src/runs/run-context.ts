@@ -1,5 +1,5 @@
 import type { RequestEvent } from '../platform/transport-options.ts';
-import type { FailPoint } from '../state/backends/local.ts';
+import type { FailPoint } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
 
 /** Whom a run tells what it does, in sentences. */

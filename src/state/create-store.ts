@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { WorkspaceConfig } from '../project/project.ts';
-import { createLocalStore, type LocalStoreOptions } from './backends/local.ts';
+import { createLocalStore, type LocalStoreOptions } from './backends/local/local-store.ts';
 import type { StateStore } from './store.ts';
 
 /** Who works with the state, for its lock, and in which project. */

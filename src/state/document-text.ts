@@ -1,6 +1,6 @@
+import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../values/json.ts';
-import { shellWord } from './backends/files.ts';
 import {
   STATE_FORMAT_VERSION,
   type StateDocument,

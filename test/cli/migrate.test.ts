@@ -196,9 +196,9 @@ describe('migrate', () => {
     expect(h.text('voxform.yaml')).toBe(before);
 
     await h.folder.write('voxform.yaml', before.replace('  old:\n', '  old:\n    skip: ["*/*"]\n'));
-    const letGo = await h.migrate();
-    expect(letGo.code).toBe(1);
-    expect(flat(letGo)).toContain('old skips every resource of the manifests');
+    const freeBuffer = await h.migrate();
+    expect(freeBuffer.code).toBe(1);
+    expect(flat(freeBuffer)).toContain('old skips every resource of the manifests');
   });
 
   it('stops after a wave with too many failures, and goes on when it is run again', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { shellWord } from '../../src/state/backends/files.ts';
+import { shellWord } from '../../src/problems/shell-word.ts';
 import { agentManifest, type TestWorkspace, testWorkspace, webhookManifest } from './workspace.ts';
 
 const STATE = '.voxform/test.state.json';

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { startEmulator } from '../../src/emulator/start.ts';
-import { type Files, nodeFiles } from '../../src/state/backends/files.ts';
+import { type Files, nodeFiles } from '../../src/files/files.ts';
 import { statePath, storeAt } from '../state/temporary-state.ts';
 import { agent } from './resources.ts';
 import { Workspace } from './workspace.ts';

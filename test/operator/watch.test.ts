@@ -9,7 +9,7 @@ import { Occasions } from '../../src/operator/notifications/occasions.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
 import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
-import { createLocalStore } from '../../src/state/backends/local.ts';
+import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
 import { call } from '../emulator/call.ts';

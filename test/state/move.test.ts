@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FailPoint } from '../../src/state/backends/local.ts';
+import type { FailPoint } from '../../src/state/backends/backend.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { moveState } from '../../src/state/move.ts';
 import { MovedState } from '../../src/state/moved-state.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local.ts';
+import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import type { ResourceEntry } from '../../src/state/document.ts';
 import type { JournalEvent } from '../../src/state/journal.ts';
 import type { SessionOptions } from '../../src/state/session.ts';

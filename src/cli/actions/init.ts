@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../../files/make-folders.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
-import { makeFolders } from '../../state/backends/make-folders.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';

@@ -3,9 +3,9 @@ import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { draftBeside, removeDrafts } from '../../files/drafts.ts';
+import { makeFolders } from '../../files/make-folders.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { makeFolders } from '../../state/backends/make-folders.ts';
 import type { ProjectFile } from './project-files.ts';
 
 /**

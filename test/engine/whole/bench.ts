@@ -21,7 +21,7 @@ import type { Resource } from '../../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../../src/platform/client.ts';
 import { createClient } from '../../../src/platform/http-client.ts';
 import { createTransport } from '../../../src/platform/transport.ts';
-import { createLocalStore } from '../../../src/state/backends/local.ts';
+import { createLocalStore } from '../../../src/state/backends/local/local-store.ts';
 import type { JournalEvent } from '../../../src/state/journal.ts';
 import { openSession, readState, type StateSession } from '../../../src/state/session.ts';
 import type { State } from '../../../src/state/state.ts';

@@ -1,4 +1,4 @@
-import { type Files, nodeFiles } from '../../../src/state/backends/files.ts';
+import { type Files, nodeFiles } from '../../../../src/files/files.ts';
 
 export interface DyingFiles {
   readonly files: Files;

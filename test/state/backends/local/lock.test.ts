@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { nodeFiles, shellWord } from '../../../src/state/backends/files.ts';
-import type { LockRequest } from '../../../src/state/store.ts';
-import { failureOf, lockRequest, saved, statePath, storeAt } from '../temporary-state.ts';
+import { nodeFiles } from '../../../../src/files/files.ts';
+import { shellWord } from '../../../../src/problems/shell-word.ts';
+import type { LockRequest } from '../../../../src/state/store.ts';
+import { failureOf, lockRequest, saved, statePath, storeAt } from '../../temporary-state.ts';
 
 const nobody = 999_999_999;
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { UserError } from '../../problems/user-error.ts';
-import type { LockHolder, LockInfo, LockRequest } from '../store.ts';
-import { type Files, shellWord, unlinkIfThere } from './files.ts';
+import { type Files, unlinkIfThere } from '../../../files/files.ts';
+import { processFacts } from '../../../files/process-facts.ts';
+import { shellWord } from '../../../problems/shell-word.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
 import { type Judging, judge, secondsOf, silenceWords } from './lock-life.ts';
-import { processFacts } from './process-facts.ts';
 
 /*
  * The lock is a file that appears whole under its name, or not at all. Who wants to end the lock X of someone else first

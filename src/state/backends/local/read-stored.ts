@@ -1,11 +1,12 @@
-import type { StateDocument } from '../document.ts';
-import { fold } from '../fold.ts';
-import type { JournalEntry } from '../journal.ts';
-import { LostState, RECOVER } from '../lost-state.ts';
-import { missingFrom } from '../newer-state.ts';
-import type { StoredState } from '../store.ts';
+import type { Files } from '../../../files/files.ts';
+import type { StateDocument } from '../../document.ts';
+import { fold } from '../../fold.ts';
+import type { JournalEntry } from '../../journal.ts';
+import { LostState, RECOVER } from '../../lost-state.ts';
+import { missingFrom } from '../../newer-state.ts';
+import type { StoredState } from '../../store.ts';
 import { readDocument } from './document-file.ts';
-import { type Files, readIfThere } from './files.ts';
+import { readIfThere } from './file-problem.ts';
 import { parseJournal } from './journal-file.ts';
 
 export interface ReadResult {

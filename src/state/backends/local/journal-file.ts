@@ -1,16 +1,11 @@
 import { crc32 } from 'node:zlib';
-import { UserError } from '../../problems/user-error.ts';
-import { type JournalEntry, journalEntry } from '../journal.ts';
-import { LostState, RECOVER } from '../lost-state.ts';
-import {
-  type FailPoint,
-  type FileHandle,
-  type Files,
-  fileProblem,
-  shellWord,
-  syncFolderOf,
-  writeFully,
-} from './files.ts';
+import { type FileHandle, type Files, syncFolderOf, writeFully } from '../../../files/files.ts';
+import { shellWord } from '../../../problems/shell-word.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { type JournalEntry, journalEntry } from '../../journal.ts';
+import { LostState, RECOVER } from '../../lost-state.ts';
+import type { FailPoint } from '../backend.ts';
+import { fileProblem } from './file-problem.ts';
 
 export interface JournalContent {
   readonly entries: readonly JournalEntry[];

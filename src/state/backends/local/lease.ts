@@ -1,20 +1,22 @@
-import { UserError } from '../../problems/user-error.ts';
-import type { StateDocument } from '../document.ts';
-import type { JournalEntry } from '../journal.ts';
-import { LostLock } from '../lost-lock.ts';
-import type { Marks } from '../marks.ts';
-import { type MovedMark, MovedState } from '../moved-state.ts';
-import type { NewerState } from '../newer-state.ts';
-import type { LockInfo, LockRequest, StateLease, StoredState } from '../store.ts';
+import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { StateDocument } from '../../document.ts';
+import type { JournalEntry } from '../../journal.ts';
+import { LostLock } from '../../lost-lock.ts';
+import type { Marks } from '../../marks.ts';
+import { type MovedMark, MovedState } from '../../moved-state.ts';
+import type { NewerState } from '../../newer-state.ts';
+import type { LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
+import type { FailPoint } from '../backend.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';
-import { type FailPoint, type Files, fileProblem, syncFolderOf, unlinkIfThere } from './files.ts';
+import { fileProblem } from './file-problem.ts';
 import { JournalWriter } from './journal-file.ts';
 import { removeLeftovers } from './leftovers.ts';
-import { journalPathOf, type ReadResult, readStored, unknownTo } from './local-read.ts';
-import { setAside } from './local-remains.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 import { keepAlive, lockTiming } from './lock-life.ts';
-import { newerThan } from './newer-state.ts';
+import { newerThan } from './newer-copies.ts';
+import { journalPathOf, type ReadResult, readStored, unknownTo } from './read-stored.ts';
+import { setAside } from './remains.ts';
 
 export interface LocalLeaseParts {
   readonly files: Files;

@@ -1,15 +1,17 @@
 import { basename, dirname, join } from 'node:path';
-import { compareText } from '../../problems/compare-text.ts';
-import type { StateDocument } from '../document.ts';
-import { parseState } from '../document-text.ts';
-import { emptyDocument, fold } from '../fold.ts';
-import type { JournalEntry } from '../journal.ts';
-import { LostState } from '../lost-state.ts';
-import type { Remains } from '../store.ts';
+import { type Files, syncFolderOf } from '../../../files/files.ts';
+import { compareText } from '../../../problems/compare-text.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import type { StateDocument } from '../../document.ts';
+import { parseState } from '../../document-text.ts';
+import { emptyDocument, fold } from '../../fold.ts';
+import type { JournalEntry } from '../../journal.ts';
+import { LostState } from '../../lost-state.ts';
+import type { Remains } from '../../store.ts';
 import { readDocument } from './document-file.ts';
-import { errorCode, type Files, readIfThere, syncFolderOf } from './files.ts';
+import { readIfThere } from './file-problem.ts';
 import { wholeEntries } from './journal-file.ts';
-import { journalPathOf } from './local-read.ts';
+import { journalPathOf } from './read-stored.ts';
 
 interface Found {
   readonly path: string;

@@ -1,16 +1,11 @@
 import { constants } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { UserError } from '../../problems/user-error.ts';
-import {
-  errorCode,
-  type Files,
-  hasNoLinks,
-  readIfThere,
-  shellWord,
-  unlinkIfThere,
-  writeSynced,
-} from './files.ts';
+import { type Files, hasNoLinks, unlinkIfThere, writeSynced } from '../../../files/files.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { shellWord } from '../../../problems/shell-word.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { readIfThere } from './file-problem.ts';
 
 const lockFile = z.object({
   id: z.string().min(1),

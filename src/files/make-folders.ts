@@ -1,6 +1,7 @@
 import * as promises from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { errorCode, type Files } from './files.ts';
+import { errorCode } from '../problems/error-code.ts';
+import type { Files } from './files.ts';
 
 export interface MakingFolders {
   readonly mode?: number;

@@ -1,21 +1,15 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { UserError } from '../../problems/user-error.ts';
-import type { StateDocument } from '../document.ts';
-import { statePieces } from '../document-pieces.ts';
-import { parseState } from '../document-text.ts';
-import { LostState, RECOVER } from '../lost-state.ts';
-import type { MovedMark } from '../moved-state.ts';
-import {
-  errorCode,
-  type FailPoint,
-  type Files,
-  letGo,
-  readIfThere,
-  shellWord,
-  syncFolderOf,
-  unlinkIfThere,
-  writeSynced,
-} from './files.ts';
+import { type Files, freeBuffer, syncFolderOf, unlinkIfThere, writeSynced } from '../../../files/files.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { shellWord } from '../../../problems/shell-word.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { StateDocument } from '../../document.ts';
+import { statePieces } from '../../document-pieces.ts';
+import { parseState } from '../../document-text.ts';
+import { LostState, RECOVER } from '../../lost-state.ts';
+import type { MovedMark } from '../../moved-state.ts';
+import type { FailPoint } from '../backend.ts';
+import { readIfThere } from './file-problem.ts';
 
 /** Earlier documents that are kept, beside a copy of the one in force. */
 const keptBackups = 5;
@@ -72,7 +66,7 @@ export async function readDocument(files: Files, path: string): Promise<StateDoc
     try {
       return parseState(bytes, path, hint);
     } finally {
-      letGo(bytes);
+      freeBuffer(bytes);
     }
   }
   if (backup === undefined) return undefined;

@@ -1,9 +1,11 @@
-import type { StateDocument } from '../document.ts';
-import { parseState } from '../document-text.ts';
-import type { Mark, Marks } from '../marks.ts';
-import { missingFromDocument, type NewerState } from '../newer-state.ts';
+import type { Files } from '../../../files/files.ts';
+import { shellWord } from '../../../problems/shell-word.ts';
+import type { StateDocument } from '../../document.ts';
+import { parseState } from '../../document-text.ts';
+import type { Mark, Marks } from '../../marks.ts';
+import { missingFromDocument, type NewerState } from '../../newer-state.ts';
 import { newerBackups } from './document-file.ts';
-import { type Files, readIfThere, shellWord } from './files.ts';
+import { readIfThere } from './file-problem.ts';
 
 export interface Around {
   readonly files: Files;

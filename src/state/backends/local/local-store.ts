@@ -1,16 +1,18 @@
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Marks } from '../marks.ts';
-import type { StateStore } from '../store.ts';
+import { type Files, nodeFiles } from '../../../files/files.ts';
+import { makeFolders } from '../../../files/make-folders.ts';
+import type { Marks } from '../../marks.ts';
+import type { StateStore } from '../../store.ts';
+import type { FailPoint } from '../backend.ts';
 import { targetOf } from './document-file.ts';
-import { type FailPoint, type Files, fileProblem, nodeFiles } from './files.ts';
-import { LocalLease } from './local-lease.ts';
-import { readStored } from './local-read.ts';
-import { readRemains } from './local-remains.ts';
+import { fileProblem } from './file-problem.ts';
+import { LocalLease } from './lease.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
 import type { LockTiming } from './lock-life.ts';
-import { makeFolders } from './make-folders.ts';
-import { newerThan } from './newer-state.ts';
+import { newerThan } from './newer-copies.ts';
+import { readStored } from './read-stored.ts';
+import { readRemains } from './remains.ts';
 
 export interface LocalStoreOptions {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
@@ -37,7 +39,7 @@ export interface LocalStoreOptions {
   failPoint?: ((name: FailPoint) => void) | undefined;
 }
 
-export type { FailPoint, Files } from './files.ts';
+export type { Files } from '../../../files/files.ts';
 
 /** A state in files of this machine. */
 export function createLocalStore(options: LocalStoreOptions): StateStore {

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
-import { readIfThere, unlinkIfThere } from './files.ts';
+import { unlinkIfThere } from '../../../files/files.ts';
+import { readIfThere } from './file-problem.ts';
 import { parseLock, readLock } from './lock-file.ts';
 import { isLeftBehind, type Judging } from './lock-life.ts';
 

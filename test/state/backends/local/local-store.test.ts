@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../../../src/problems/user-error.ts';
-import type { StateDocument } from '../../../src/state/document.ts';
-import { stateText } from '../../../src/state/document-text.ts';
-import { emptyDocument } from '../../../src/state/fold.ts';
-import { openSession, readState } from '../../../src/state/session.ts';
-import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../temporary-state.ts';
+import { UserError } from '../../../../src/problems/user-error.ts';
+import type { StateDocument } from '../../../../src/state/document.ts';
+import { stateText } from '../../../../src/state/document-text.ts';
+import { emptyDocument } from '../../../../src/state/fold.ts';
+import { openSession, readState } from '../../../../src/state/session.ts';
+import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../../temporary-state.ts';
 
 const options = sessionOptions();
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');

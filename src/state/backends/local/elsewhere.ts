@@ -1,13 +1,13 @@
 import { basename, join } from 'node:path';
-import { compareText } from '../../problems/compare-text.ts';
-import type { StateDocument } from '../document.ts';
-import { fold } from '../fold.ts';
-import { MovedState } from '../moved-state.ts';
-import type { Remains } from '../store.ts';
+import { type Files, nodeFiles } from '../../../files/files.ts';
+import { compareText } from '../../../problems/compare-text.ts';
+import type { StateDocument } from '../../document.ts';
+import { fold } from '../../fold.ts';
+import { MovedState } from '../../moved-state.ts';
+import type { Remains } from '../../store.ts';
 import { targetOf } from './document-file.ts';
-import { type Files, nodeFiles } from './files.ts';
-import { readStored } from './local-read.ts';
-import { readRemains } from './local-remains.ts';
+import { readStored } from './read-stored.ts';
+import { readRemains } from './remains.ts';
 
 /** Where a state of a workspace may lie under another name. */
 export interface LookingElsewhere {

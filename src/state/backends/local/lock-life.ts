@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { errorCode, type FileHandle, type Files, unlinkIfThere, writeFully } from './files.ts';
+import { type FileHandle, type Files, unlinkIfThere, writeFully } from '../../../files/files.ts';
+import { isAlive, processFacts } from '../../../files/process-facts.ts';
+import { errorCode } from '../../../problems/error-code.ts';
 import { type HeldLock, lockBytes, parseLock, temporaryName } from './lock-file.ts';
-import { isAlive, processFacts } from './process-facts.ts';
 
 /*
  * The holder of a lock writes to its file every few seconds, so that the file system stamps it. Whoever judges the lock

@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LostState } from '../../../src/state/lost-state.ts';
-import { openSession, readState } from '../../../src/state/session.ts';
+import { LostState } from '../../../../src/state/lost-state.ts';
+import { openSession, readState } from '../../../../src/state/session.ts';
 import {
   creating,
   failureOf,
@@ -11,7 +11,7 @@ import {
   sessionOptions,
   statePath,
   storeAt,
-} from '../temporary-state.ts';
+} from '../../temporary-state.ts';
 
 const options = sessionOptions();
 

@@ -1,0 +1,57 @@
+import type { Files } from '../../../files/files.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
+
+/** The content, or undefined where there is no such file. */
+export async function readIfThere(files: Files, path: string): Promise<Buffer | undefined> {
+  try {
+    return await files.readFile(path);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw fileProblem(error, 'read', path);
+  }
+}
+
+/** The error in words a person can act on, where it is one of the file system's; else the error itself. */
+export function fileProblem(error: unknown, verb: 'read' | 'write' | 'lock', path: string): unknown {
+  const code = errorCode(error);
+  if (error instanceof UserError || code === undefined) return error;
+  const known = problems[code];
+  const [reason, hint] = known ?? [code, undefined];
+  return new UserError(`cannot ${verb} the state ${path}: ${reason}`, {
+    ...(hint === undefined ? {} : { hint }),
+    cause: error,
+  });
+}
+
+const full = 'Free some space and run the command again; what was written before is kept.';
+const rights = 'Give this user the right to read and write the file and its folder.';
+const problems: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOSPC: ['the disk is full', full],
+  EDQUOT: ['the disk quota is used up', full],
+  EFBIG: [
+    'a limit on the size of files is reached',
+    'Raise the limit (ulimit -f) and run the command again.',
+  ],
+  EACCES: ['permission denied', rights],
+  EPERM: ['the system does not permit it', rights],
+  EROFS: [
+    'the file system is read-only',
+    'Set `state.path` of the workspace to a place that can be written.',
+  ],
+  ENOENT: [
+    'no folder can be made there',
+    'Set `state.path` of the workspace to a place that can be written.',
+  ],
+  EISDIR: [
+    'a folder is in its place',
+    'Move the folder away, or set `state.path` of the workspace to another path.',
+  ],
+  ENOTDIR: ['a part of its path is a file', 'Set `state.path` of the workspace to another path.'],
+  EEXIST: ['a part of its path is a file', 'Set `state.path` of the workspace to another path.'],
+  ELOOP: ['its symbolic links lead in a circle', 'Mend the link.'],
+  EIO: [
+    'the disk reports an error',
+    'Check the disk before anything else; what was written before may still be readable.',
+  ],
+};
