@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# voxform as its packed tarball has it, run by nobody in particular on a root file system that may be read-only.
+# voxform from its packed tarball, as an unprivileged user. The root file system may be read-only.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -12,7 +12,7 @@ COPY src src
 COPY schemas schemas
 COPY examples examples
 COPY ci ci
-# The tarball is what npm would publish; the lock file beside it holds its dependencies to what the tests ran on.
+# The tarball that npm would publish. The lock file pins the tested dependencies.
 RUN npm pack --pack-destination / \
   && mkdir /voxform \
   && tar -xzf /voxform-*.tgz -C /voxform --strip-components=1 \
@@ -21,7 +21,7 @@ RUN npm pack --pack-destination / \
   && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
-# git fetches for `watch --git`; its helpers stay in the foreground, because no init is here to end them.
+# git is for `watch --git`. Its helpers stay in the foreground, because the container has no init.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
   && rm -rf /var/lib/apt/lists/*
@@ -34,8 +34,8 @@ ENV NODE_ENV=production \
 COPY --from=build /voxform /opt/voxform
 RUN ln -s /opt/voxform/dist/main.js /usr/local/bin/voxform
 WORKDIR /project
-# By number, so that Kubernetes can tell that it is not root.
+# Numeric, so that Kubernetes can verify that it is not root.
 USER 1000:1000
-# In the form of a list: node is process 1 and gets the signals itself.
+# Exec form: node is process 1 and receives signals.
 ENTRYPOINT ["node", "/opt/voxform/dist/main.js"]
 CMD ["--help"]
