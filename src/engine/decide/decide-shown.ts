@@ -11,8 +11,8 @@ import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, wi
 import { type Differences, differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
 import { ruleOf } from './field-rules.ts';
+import { leftOutOf } from './left-out.ts';
 import { remember } from './memory.ts';
-import { leftOutOf } from './missing-ids.ts';
 import { publicationNotices, publishSteps } from './publication.ts';
 import {
   AHEAD_WARNING,
@@ -55,7 +55,7 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
     ignoreDrift: binding.resource.ignoreDrift,
     retryIgnored: facts.retryIgnored,
     fingerprints: facts.fingerprints,
-    owners: facts.owners,
+    owners: facts.records.owners,
   });
   const { notApplied, unclear } = differences;
   const decision = compared({ facts, record, published, differences, adopting, found });
@@ -126,7 +126,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),
     };
   }
-  if (namesake !== undefined && facts.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
+  if (namesake !== undefined && facts.records.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
     const reason = `${fields} names ${namesake.id}, which was closed on the orphan list: it is not taken back by itself`;
     return {
       ...without(facts, 'blocked', reason),
@@ -179,7 +179,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
     };
   }
   const steps = [...manualSteps(facts, byHand, record), ...publishSteps(kind, record)];
-  const leftOut = leftOutOf(kind, sending, facts.missingRecords);
+  const leftOut = leftOutOf(kind, sending, facts.records.missing);
   const roots = new Set(changed.map(rootOf));
   return {
     planned: plannedAs(facts, 'update', {

@@ -64,12 +64,12 @@ function decided(facts: Facts): Decision {
 }
 
 /** The record that is shown, where a person gave it away and the manifest does not name it. */
-function disownedRecord({ binding, observation, disowned }: Facts): Orphan | undefined {
+function disownedRecord({ binding, observation, records }: Facts): Orphan | undefined {
   const { entry, pending, resource, released } = binding;
   if (entry !== undefined || pending !== undefined) return undefined;
   const id = observation.status === 'shown' ? observation.record.id : released?.id;
   if (id === undefined || id === resource.id) return undefined;
-  return disowned.get(recordKey(resource.kind, id));
+  return records.disowned.get(recordKey(resource.kind, id));
 }
 
 function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {

@@ -9,12 +9,25 @@ import type { Observation } from '../observe/observation.ts';
 import type { Candidate } from '../observe/search.ts';
 import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
-import type { Owners } from './referents.ts';
+import type { KnownRecords } from './known-records.ts';
 
-/** What is known of one resource when its action is decided. */
-export interface Facts {
+/** What is known of one resource before anything was read. */
+export interface OwnFacts {
   readonly binding: Binding;
   readonly kind: Kind;
+  readonly mayReplace: boolean;
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored: boolean;
+  /** Another record may take the place of one that is missing. */
+  readonly mayRecreate: boolean;
+  readonly fingerprints: Fingerprints;
+  readonly salt: string;
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag: string;
+}
+
+/** What is known of one resource when its action is decided. */
+export interface Facts extends OwnFacts {
   readonly observation: Observation;
   /** The managed leaves, with references turned into ids as far as they are known. */
   readonly leaves: Leaves;
@@ -34,20 +47,7 @@ export interface Facts {
   readonly candidates: readonly Candidate[];
   /** Records that the address had before, and that the platform shows again after it had called them gone. */
   readonly returned: readonly Orphan[];
-  /** By kind and id, with their addresses: records that the state or this run knows to be missing. */
-  readonly missingRecords: ReadonlyMap<string, Address>;
-  readonly owners: Owners;
-  /** By kind and id, records that were handed over or are kept outside voxform. */
-  readonly disowned: ReadonlyMap<string, Orphan>;
-  readonly mayReplace: boolean;
-  /** What the platform did not apply is to be sent again. */
-  readonly retryIgnored: boolean;
-  /** Another record may take the place of one that is missing. */
-  readonly mayRecreate: boolean;
-  readonly fingerprints: Fingerprints;
-  readonly salt: string;
-  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
-  readonly workspaceFlag: string;
+  readonly records: KnownRecords;
 }
 
 export interface Decision {

@@ -1,23 +1,11 @@
 import type { FieldRule } from '../../manifests/kind-schema.ts';
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
-import type { State } from '../../state/state.ts';
+import { type Address, recordKey } from '../../manifests/resource.ts';
 import type { Json } from '../../values/json.ts';
 import { Reference, type Value } from '../../values/value.ts';
-import type { Binding } from './bind.ts';
 import { sameValue } from './compare.ts';
 
 /** By kind and id: the address that a record has, or had. */
 export type Owners = ReadonlyMap<string, Address>;
-
-export function ownersOf(state: State, bindings: ReadonlyMap<Address, Binding>): Owners {
-  const owners = new Map<string, Address>();
-  for (const { kind, id, address } of state.orphans) owners.set(recordKey(kind, id), address);
-  for (const [address, { id }] of state.resources) owners.set(recordKey(kindOf(address), id), address);
-  for (const [address, { id }] of bindings) {
-    if (id !== undefined) owners.set(recordKey(kindOf(address), id), address);
-  }
-  return owners;
-}
 
 /**
  * What a field refers to as before while the record behind it is another one: the manifest did not change. Empty where it did, and

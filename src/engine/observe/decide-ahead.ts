@@ -5,11 +5,11 @@ import { decide } from '../decide/decide.ts';
 import { ownFacts } from '../decide/decide-all.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
+import { NOTHING_KNOWN } from '../decide/known-records.ts';
 import { remembersSecret } from '../decide/memory.ts';
+import type { RunFacts } from '../decide/run-facts.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { Observation } from './observation.ts';
-
-type Known = Parameters<typeof ownFacts>[1];
 
 interface Seen {
   readonly binding: Binding;
@@ -22,11 +22,11 @@ interface Seen {
  */
 export class DecidingAhead {
   readonly #decisions = new Map<Address, Decision>();
-  readonly #known: Known;
+  readonly #run: RunFacts;
   #seen: Seen[] = [];
 
-  constructor(known: Known) {
-    this.#known = known;
+  constructor(run: RunFacts) {
+    this.#run = run;
   }
 
   /** What was decided so far. */
@@ -44,14 +44,13 @@ export class DecidingAhead {
   /** Decides what was taken so far. Never throws: what goes wrong does so again when everything is decided. */
   decide(): void {
     for (const { binding, observation } of this.#seen.splice(0)) {
-      const own = ownFacts(binding, this.#known);
+      const own = ownFacts(binding, this.#run);
       const facts = {
         ...own,
         observation,
         leaves: leavesOf(own.kind, binding.resource.spec),
         missing: [],
-        missingRecords: new Map<string, Address>(),
-        owners: new Map<string, Address>(),
+        records: NOTHING_KNOWN,
         gone: new Set<never>(),
         namesakes: [],
         namesakeHolder: undefined,
@@ -75,8 +74,8 @@ export class DecidingAhead {
       entry?.id === observation.record.id &&
       previousAddress === undefined &&
       pending === undefined &&
-      kindNamed(this.#known.kinds, resource.kind).naturalKey === undefined &&
-      kindNamed(this.#known.kinds, resource.kind).alwaysSent === undefined &&
+      kindNamed(this.#run.kinds, resource.kind).naturalKey === undefined &&
+      kindNamed(this.#run.kinds, resource.kind).alwaysSent === undefined &&
       isPlain(resource.spec) &&
       !remembersSecret(entry)
     );

@@ -3,11 +3,12 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/document.ts';
 import { Secret, specials } from '../../values/value.ts';
-import { type Deciding, decideAll } from '../decide/decide-all.ts';
+import { decideAll } from '../decide/decide-all.ts';
 import { trippedGuards } from '../decide/guards.ts';
 import { refuseDoubledNames } from '../decide/lookups.ts';
 import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
 import { renameWarnings } from '../decide/renames.ts';
+import type { Deciding } from '../decide/run-facts.ts';
 import type { Observed } from '../observe/observed.ts';
 import {
   type Action,

@@ -1,0 +1,93 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import type { Orphan } from '../../state/document.ts';
+import type { State } from '../../state/state.ts';
+import { kindNamed } from '../kind-named.ts';
+import type { Observed } from '../observe/observed.ts';
+import type { Bound } from './bind-desired.ts';
+
+/** What is known of records by their kind and id, from the state, the orphan list and this run's reads. */
+export interface KnownRecords {
+  /** The address that manages a record. */
+  readonly holders: ReadonlyMap<string, Address>;
+  /** The address that a record has, or had. */
+  readonly owners: ReadonlyMap<string, Address>;
+  /** Records that are missing from the platform, with their addresses. */
+  readonly missing: ReadonlyMap<string, Address>;
+  /** Records that a person handed over or keeps outside voxform: nothing but a person takes them back. */
+  readonly disowned: ReadonlyMap<string, Orphan>;
+}
+
+/** Enough for a resource that refers to nothing and whose record is as the state has it. */
+export const NOTHING_KNOWN: KnownRecords = {
+  holders: new Map(),
+  owners: new Map(),
+  missing: new Map(),
+  disowned: new Map(),
+};
+
+interface Sources extends Pick<Bound, 'bindings'> {
+  readonly state: State;
+  readonly observed: Observed;
+}
+
+export function knownRecords(input: Sources): KnownRecords {
+  const { state, bindings } = input;
+  const holders = new Map<string, Address>();
+  for (const [address, { id }] of state.resources) holders.set(recordKey(kindOf(address), id), address);
+  const owners = new Map<string, Address>();
+  for (const { kind, id, address } of state.orphans) owners.set(recordKey(kind, id), address);
+  for (const [key, address] of holders) owners.set(key, address);
+  for (const [address, { id }] of bindings) {
+    if (id !== undefined) owners.set(recordKey(kindOf(address), id), address);
+  }
+  const closed = state.orphans.filter(({ closed }) => closed !== undefined && closed.because !== 'deleted');
+  const disowned = new Map(closed.map((orphan) => [recordKey(orphan.kind, orphan.id), orphan]));
+  return { holders, owners, missing: missingRecords(input), disowned };
+}
+
+/** Those that the state or this run knows to be missing. */
+function missingRecords({ bindings, state, observed }: Sources): ReadonlyMap<string, Address> {
+  const missing = new Map<string, Address>();
+  for (const { kind, id, address, reason } of state.orphans) {
+    if (reason === 'gone') missing.set(recordKey(kind, id), address);
+  }
+  for (const { kind, id } of observed.returned) missing.delete(recordKey(kind, id));
+  for (const [address, { id, missing_since }] of state.resources) {
+    if (missing_since !== undefined) missing.set(recordKey(kindOf(address), id), address);
+  }
+  for (const [address, seen] of observed.records) {
+    const entry = bindings.get(address)?.entry;
+    if (entry === undefined) continue;
+    const key = recordKey(kindOf(address), entry.id);
+    if (seen.status === 'missing') missing.set(key, address);
+    else if (seen.status === 'shown' && seen.record.id === entry.id) missing.delete(key);
+  }
+  return missing;
+}
+
+/** By kind and natural key: the address of an unknown create that was to have it, the last by name where there are several. */
+export function contendersIn({ state }: Pick<Sources, 'state'>): ReadonlyMap<string, Address> {
+  const contenders = new Map<string, Address>();
+  for (const [address, { natural_key: key }] of [...state.pending].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (key !== undefined) contenders.set(recordKey(kindOf(address), key), address);
+  }
+  return contenders;
+}
+
+/** Finds the listed records that have a resource's natural key, except the one with the id that is remembered. */
+export function namesakesIn(input: {
+  readonly observed: Observed;
+  readonly kinds: ReadonlyMap<string, Kind>;
+}): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
+  const indexes = new Map<string, ReadonlyMap<string, readonly ShownRecord[]>>();
+  for (const [name, records] of input.observed.lists) {
+    const keyOf = kindNamed(input.kinds, name).recordKey;
+    if (keyOf !== undefined) indexes.set(name, Map.groupBy(records, keyOf));
+  }
+  return (resource, id) => {
+    const key = kindNamed(input.kinds, resource.kind).naturalKey?.(resource.spec)?.key;
+    const records = key === undefined ? undefined : indexes.get(resource.kind)?.get(key);
+    return (records ?? []).filter((record) => record.id !== id);
+  };
+}

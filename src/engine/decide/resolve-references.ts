@@ -1,0 +1,69 @@
+import type { Kind } from '../../kinds/kind.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import { hasReference, references, withReferences } from '../../values/value.ts';
+import { writes } from '../plan/plan-document.ts';
+import type { Decision, Facts } from './decision.ts';
+import { leavesOf, ruleOf } from './field-rules.ts';
+import { lookUp, missingSentence } from './lookups.ts';
+import type { Deciding } from './run-facts.ts';
+
+interface Resolving {
+  readonly kind: Kind;
+  readonly decisions: ReadonlyMap<Address, Decision>;
+  readonly input: Deciding;
+}
+
+/** The leaves of a resource with ids for its references, as far as they are known, and what it waits for. */
+export function resolveReferences(
+  resource: Resource,
+  { kind, decisions, input }: Resolving,
+): Pick<Facts, 'leaves' | 'missing' | 'gone'> {
+  const gone = new Set<Address>();
+  if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [], gone };
+  const missing = new Set<string>();
+  for (const reference of references(resource.spec)) {
+    const lookup = input.lookups.get(reference.kind);
+    if (lookup === undefined) continue;
+    if (lookUp(reference, input.observed.lookups) === undefined) {
+      missing.add(missingSentence(lookup.addByHand(reference.target), reference, input.observed.lookups));
+    }
+  }
+  const named = leavesOf(kind, resource.spec);
+  const leaves = new Map(
+    [...named].map(([path, value]) => [
+      path,
+      withReferences(
+        value,
+        (reference) =>
+          lookUp(reference, input.observed.lookups) ??
+          (input.bindings.has(reference.address)
+            ? decisions.get(reference.address)?.id
+            : // Left out of this run: what is remembered of it is all there is.
+              input.state.resources.get(reference.address)?.id),
+      ),
+    ]),
+  );
+  // The id is known, so that it can be compared, but nothing is written with it.
+  const isMissing = (address: Address): boolean =>
+    input.bindings.has(address)
+      ? decisions.get(address)?.planned.missing === true
+      : input.state.resources.get(address)?.missing_since !== undefined;
+  for (const [path, value] of leaves) {
+    const isManual = ruleOf(kind, path).manual === true;
+    for (const { address } of references(named.get(path) ?? null)) {
+      if (!isMissing(address)) continue;
+      gone.add(address);
+      if (!isManual) missing.add(`Waits for ${address}, whose record is missing.`);
+    }
+    if (isManual) continue;
+    for (const { address } of references(value)) {
+      const action = decisions.get(address)?.planned.action;
+      if (action !== undefined && !writes.has(action)) {
+        missing.add(`${address} has no record yet: see there.`);
+      } else if (input.declared.has(address) && !input.bindings.has(address)) {
+        missing.add(`${address} has no record yet, and is left out of this run.`);
+      }
+    }
+  }
+  return { leaves, missing: [...missing].sort(), gone };
+}

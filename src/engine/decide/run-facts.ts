@@ -1,0 +1,26 @@
+import type { Kind, Lookup } from '../../kinds/kind.ts';
+import type { Address } from '../../manifests/resource.ts';
+import type { Fingerprints } from '../../state/fingerprint.ts';
+import type { State } from '../../state/state.ts';
+import type { Observed } from '../observe/observed.ts';
+import type { Bound } from './bind-desired.ts';
+import type { Decision } from './decision.ts';
+
+/** What every decision of a run is made with. */
+export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
+  readonly state: State;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  /** Prepared for every secret of the resources and for what `textsToMask` gives. */
+  readonly fingerprints: Fingerprints;
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored?: boolean;
+  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
+  readonly workspaceFlag?: string | undefined;
+}
+
+export interface Deciding extends Bound, RunFacts {
+  readonly observed: Observed;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  /** What could be decided before everything was observed. */
+  readonly decided?: ReadonlyMap<Address, Decision>;
+}
