@@ -91,9 +91,18 @@ function promptOf(emulator: Emulator, name: string): unknown {
   return agentNamed(emulator, name).prompt_config?.prompt;
 }
 
-it.concurrent('converges through a day of edits, drift, outages and restarts', async () => {
-  await using emulator = await startEmulator({ seed: 7 });
-  await using folder = await temporaryFolder({
+interface Day extends AsyncDisposable {
+  readonly emulator: Emulator;
+  readonly folder: Folder;
+  readonly told: readonly { readonly event: string; readonly text: string }[];
+  /** A watch of the folder. */
+  start(args: readonly string[]): WatchProcess;
+}
+
+/** A platform, a project with an agent and a webhook, and a chat that is told what happens. */
+async function day(): Promise<Day> {
+  const emulator = await startEmulator({ seed: 7 });
+  const folder = await temporaryFolder({
     'voxform.yaml': projectFile(emulator, SETTINGS),
     'manifests/a.yaml': agentManifest('reception'),
     'manifests/b.yaml': `${webhookManifest('calls', 'https://hooks.example.com/calls')}`,
@@ -108,34 +117,55 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
     });
   });
   await new Promise<void>((resolve) => chat.listen(0, '127.0.0.1', resolve));
-  const options = {
-    cwd: folder.root,
-    env: { ...env, CHAT: `http://127.0.0.1:${(chat.address() as AddressInfo).port}/secret` },
+  const address = `http://127.0.0.1:${(chat.address() as AddressInfo).port}/secret`;
+  const started: WatchProcess[] = [];
+  return {
+    emulator,
+    folder,
+    told,
+    start(args) {
+      const watch = new WatchProcess(args, { cwd: folder.root, env: { ...env, CHAT: address } });
+      started.push(watch);
+      return watch;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const watch of started) watch.signal('SIGKILL');
+      await Promise.all(started.map(({ running }) => running.ended));
+      chat.close();
+      await folder[Symbol.asyncDispose]();
+      await emulator[Symbol.asyncDispose]();
+    },
   };
-  let watch = new WatchProcess(applying, options);
+}
+
+/** The same with a watch that has applied everything. */
+async function begunDay(): Promise<Day & { readonly watch: WatchProcess; readonly url: string }> {
+  const begun = await day();
+  const watch = begun.start(applying);
   const url = await watch.url();
   await watch.until('run', ({ result }) => result === 'ok');
+  return { ...begun, watch, url };
+}
+
+async function stopped(watch: WatchProcess): Promise<void> {
+  watch.signal('SIGTERM');
+  expect(await watch.running.ended).toMatchObject({ code: 0, stdout: '' });
+}
+
+const eventsOf = ({ told }: Day): string[] => [...new Set(told.map(({ event }) => event))].sort();
+
+it('converges after edits and drift, also while the manifests are invalid', async () => {
+  await using begun = await begunDay();
+  const { emulator, folder, watch, url, told } = begun;
   expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
-  // Morning: an edit, by an editor that writes beside the file and renames.
+  // An edit, by an editor that writes beside the file and renames.
   await folder.write('manifests/a.tmp', agentManifest('reception', 'Be brief.'));
   await rename(path.join(folder.root, 'manifests/a.tmp'), path.join(folder.root, 'manifests/a.yaml'));
   await watch.until('applied', ({ address }) => address === 'Agent/reception');
   await watch.until('run', ({ result }) => result === 'ok');
   expect(promptOf(emulator, 'reception')).toBe('Be brief.');
-  await expectInSync(watch, url);
-
-  // Hundreds of files at once, as a checkout brings them.
-  const before = await figure(url, 'voxform_run_duration_seconds_count');
-  await mkdir(path.join(folder.root, 'manifests/many'));
-  for (let number = 0; number < 200; number++)
-    await folder.write(`manifests/many/${number}.yaml`, agentManifest(`many-${number}`));
-  await watch.until('applied', ({ address }) => address === 'Agent/many-199');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(emulator.world.agents.size).toBe(201);
-  // More than one only where the writing itself pauses, on a machine with other work.
-  expect((await figure(url, 'voxform_run_duration_seconds_count')) - before).toBeLessThan(6);
   await expectInSync(watch, url);
 
   // Somebody changes a prompt in the dashboard.
@@ -167,33 +197,57 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
   expect(promptOf(emulator, 'reception')).toBe('Be exact.');
   await expectInSync(watch, url);
 
-  // A short outage is waited out by the run that meets it.
-  emulator.faults.add({ times: 3, fault: { status: 503 } });
-  emulator.faults.add({ times: 2, fault: { cut: 'before' } });
+  await stopped(watch);
+  await expectConverged(folder.root);
+  expect(eventsOf(begun)).toEqual(['changes', 'drift', 'failure']);
+  expect(told.filter(({ text }) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
+});
+
+it('takes in hundreds of files at once, as a checkout brings them, in few runs', async () => {
+  await using begun = await begunDay();
+  const { emulator, folder, watch, url } = begun;
+  const before = await figure(url, 'voxform_run_duration_seconds_count');
+  await mkdir(path.join(folder.root, 'manifests/many'));
+  for (let number = 0; number < 200; number++)
+    await folder.write(`manifests/many/${number}.yaml`, agentManifest(`many-${number}`));
+  await watch.until('applied', ({ address }) => address === 'Agent/many-199');
+  await watch.until('run', ({ result }) => result === 'ok');
+  expect(emulator.world.agents.size).toBe(201);
+  // More than one only where the writing itself pauses, on a machine with other work.
+  expect((await figure(url, 'voxform_run_duration_seconds_count')) - before).toBeLessThan(6);
+  await expectInSync(watch, url);
+});
+
+it('waits out a short outage within a run, and a long one with an edit in the middle of it', async () => {
+  await using begun = await begunDay();
+  const { emulator, folder, watch, url } = begun;
+  emulator.faults.add({ times: 2, fault: { status: 503 } });
+  emulator.faults.add({ times: 1, fault: { cut: 'before' } });
   await expectInSync(watch, url);
   expect(await figure(url, 'voxform_api_retries_total{method="GET"}')).toBeGreaterThan(0);
 
-  // A long one at noon, with an edit in the middle of it.
   emulator.faults.add({ times: 100_000, fault: { status: 401 } });
   await ask(url);
   await watch.until('failed');
   await folder.write('manifests/a.yaml', agentManifest('reception', 'Be patient.'));
-  await watch.until(
-    'run',
-    ({ triggers, result }) => result === 'failed' && String(triggers).includes('files'),
-  );
-  await watch.until(
-    'run',
-    ({ triggers, result }) => result === 'failed' && String(triggers).includes('retry'),
-  );
+  const failed = (trigger: string) =>
+    watch.until('run', ({ triggers, result }) => result === 'failed' && String(triggers).includes(trigger));
+  await failed('files');
+  await failed('retry');
   expect((await status(url)).failures).toBeGreaterThan(1);
   emulator.faults.clear();
   await watch.until('recovered');
   await watch.until('run', ({ result }) => result === 'ok');
   expect(promptOf(emulator, 'reception')).toBe('Be patient.');
   await expectInSync(watch, url);
+  await stopped(watch);
+  expect(eventsOf(begun)).toContain('failure');
+});
 
-  // Killed in the middle of an apply, after the platform has carried a create out.
+it('creates nothing twice after a kill in the middle of an apply', async () => {
+  await using begun = await begunDay();
+  const { emulator, folder, watch } = begun;
+  // Killed after the platform has carried a create out.
   emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
   const created = Promise.withResolvers<void>();
   emulator.world.onWrite = () => created.resolve();
@@ -201,41 +255,33 @@ it.concurrent('converges through a day of edits, drift, outages and restarts', a
   await created.promise;
   watch.signal('SIGKILL');
   await watch.running.ended;
-  watch = new WatchProcess(applying, options);
-  await watch.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect([...emulator.world.agents.values()].filter(({ name }) => name === 'evening')).toHaveLength(1);
-  const imported = await command(
-    ['import', 'Agent/evening', agentNamed(emulator, 'evening').id, '--lock-timeout', '20s'],
-    {
-      cwd: folder.root,
-      env,
-    },
-  );
-  expect(imported.code).toBe(0);
+  const next = begun.start(applying);
+  await next.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
+  await next.until('run', ({ result }) => result === 'ok');
+  const { id } = agentNamed(emulator, 'evening');
+  const importing = ['import', 'Agent/evening', id, '--lock-timeout', '20s'];
+  expect((await command(importing, { cwd: folder.root, env })).code).toBe(0);
+  await stopped(next);
+  await expectConverged(folder.root);
+});
 
-  // In the evening resources leave the manifests, and a restart for a new version.
+it('releases what leaves the manifests once it stays so, and goes on after a restart', async () => {
+  await using begun = await begunDay();
+  const { folder, watch, told } = begun;
   await rm(path.join(folder.root, 'manifests/b.yaml'));
   await watch.until('held', ({ why }) => why === 'leaving');
   await watch.until('applied', ({ address, action }) => address === 'Webhook/calls' && action === 'forget');
   await watch.until('run', ({ result }) => result === 'ok');
-  watch.signal('SIGTERM');
-  expect(await watch.running.ended).toMatchObject({ code: 0, stdout: '' });
+  await stopped(watch);
   await expectConverged(folder.root);
-  const reports = new WatchProcess(quick, options);
+  const reports = begun.start(quick);
   await reports.until('run', ({ result }) => result === 'ok');
   reports.signal('SIGINT');
   expect(await reports.running.ended).toMatchObject({ code: 0 });
-
-  const events = new Set(told.map(({ event }) => event));
-  expect([...events].sort()).toEqual(['changes', 'drift', 'failure']);
-  const texts = told.map(({ text }) => text);
-  expect(texts).toContain('voxform test: changes\nforgotten Webhook/calls');
-  expect(texts.filter((text) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
-  chat.close();
+  expect(told.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
 });
 
-it.concurrent('follows a branch through bad commits and rewritten history', async () => {
+it('follows a branch through bad commits and rewritten history', async () => {
   await using emulator = await startEmulator({ seed: 8 });
   await using folder = await temporaryFolder();
   const git = gitIn(folder);
