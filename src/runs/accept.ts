@@ -52,7 +52,7 @@ export function acceptable(drift: PlanDocument, addresses: readonly Address[]): 
 function unacceptable({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
   if (referents !== undefined)
     return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
-  if (sensitive) return 'its value is secret, and a secret does not go into a manifest';
+  if (sensitive) return 'its value is a secret';
   if (!verified || before === undefined) return 'the platform does not show it';
   return undefined;
 }

@@ -76,6 +76,6 @@ export function refuseTrippedGuards({ guards }: PlanDocument, options: GuardOpti
   if (tripped.length === 0) return;
   const flags = [...new Set(tripped.map(({ flag }) => flag))].join(' and ');
   throw new UserError(`nothing was written: ${tripped.map(({ message }) => message).join('; ')}`, {
-    hint: `If that is what you want, apply with ${flags}: everything in the plan is then carried out.`,
+    hint: `To apply the whole plan anyway: ${flags}`,
   });
 }

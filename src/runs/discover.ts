@@ -133,14 +133,14 @@ function hidesObjects(kind: Kind, record: ShownRecord): boolean {
 
 function cannotBeListed(areMentioned: boolean): string {
   return areMentioned
-    ? 'the API cannot list them: found were those that other records mention, and those that were named or are in the state'
-    : 'the API cannot list them and nothing mentions them: found were those that were named or are in the state';
+    ? 'the API cannot list them; found only those that other records mention, that you named or that are in the state'
+    : 'the API cannot list them and nothing mentions them; found only those that you named or that are in the state';
 }
 
 export function why(seen: Observation, clauses: readonly string[]): string {
   if (seen.status === 'foreign')
-    return `it belongs to the workspace ${seen.workspaceId}, although ${clauses.join(', ')}`;
-  return `the platform does not have it, although ${clauses.join(', ')}`;
+    return `it belongs to the workspace ${seen.workspaceId} (${clauses.join(', ')})`;
+  return `not found on the platform (${clauses.join(', ')})`;
 }
 
 /** The ids that a state holds, as known ones. */
@@ -150,6 +150,6 @@ export function* idsInState(
 ): Generator<KnownId> {
   for (const [address, { id }] of resources) {
     const kind = kindOf(address);
-    if (kinds.has(kind)) yield { kind, id, clause: `${address} is it in the state` };
+    if (kinds.has(kind)) yield { kind, id, clause: `the state has it as ${address}` };
   }
 }

@@ -66,8 +66,8 @@ function lyingAt({ path: place, records }: Elsewhere, beginning: Beginning): Use
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
       hint:
-        `Take it over: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
-        `To begin a second, empty state on purpose: ${voxform} state init${workspaceFlag}`,
+        `Move it here: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
+        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
     },
   );
 }
@@ -82,11 +82,11 @@ function gone({ path: place, serial }: Mark, beginning: Beginning): LostState {
   const { project, workspace, location, cwd, workspaceFlag } = beginning;
   const voxform = commandFor(project);
   return new LostState(
-    `no state at ${location}, but this machine wrote one of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), which is not there any more`,
+    `no state at ${location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), and it is missing`,
     {
       hint:
-        `Restore it from a copy: ${voxform} state push FILE${workspaceFlag}. ${RECOVER} ` +
-        `To begin an empty state on purpose: ${voxform} state init${workspaceFlag}`,
+        `Restore a copy: ${voxform} state push FILE${workspaceFlag}. ${RECOVER} ` +
+        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
     },
   );
 }

@@ -10,7 +10,7 @@ export async function warnOfStateInGit(
   if (env.CI === undefined || env.CI === '' || env.CI === 'false') return;
   if (await isTracked(file)) {
     log.warn(
-      `the state ${path.basename(file)} is tracked by Git, and its lock is seen on this machine alone: let only one job at a time apply, and push the state before the next one starts`,
+      `the state ${path.basename(file)} is in Git, and other runners do not see its lock: run one apply at a time, and push the state before the next one`,
     );
   }
 }

@@ -60,7 +60,7 @@ async function gather(
     for await (const mention of source) addClause(ids, mention);
   } catch (error) {
     if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
-    missed.push({ kind: kind.name, because: `what mentions them could not all be read: ${error.message}` });
+    missed.push({ kind: kind.name, because: `some mentions could not be read: ${error.message}` });
   }
 }
 

@@ -18,7 +18,7 @@ export class InvalidRows extends UserError {
 
   constructor(diagnostics: readonly Diagnostic[]) {
     super(diagnostics.map(({ file, line, message }) => `${file}:${line}  ${message}`).join('\n'), {
-      hint: 'Nothing was saved.',
+      hint: 'Nothing was imported.',
     });
     this.diagnostics = diagnostics;
   }
@@ -59,9 +59,9 @@ export function readRows(text: string, kindNames: readonly string[]): ReadRows {
     const sameAddress = byAddress.get(address);
     const sameRecord = byRecord.get(`${kind}/${id}`);
     if (sameAddress !== undefined)
-      problems.push({ line, message: `${address} is in line ${sameAddress} already` });
+      problems.push({ line, message: `${address} is already on line ${sameAddress}` });
     else if (sameRecord !== undefined)
-      problems.push({ line, message: `${id} is in line ${sameRecord} already` });
+      problems.push({ line, message: `${id} is already on line ${sameRecord}` });
     else {
       byAddress.set(address, line);
       byRecord.set(`${kind}/${id}`, line);
@@ -69,7 +69,7 @@ export function readRows(text: string, kindNames: readonly string[]): ReadRows {
     }
   }
   if (rows.length === 0 && problems.length === 0)
-    problems.push({ line: 1, message: 'there are no rows below the header' });
+    problems.push({ line: 1, message: 'no rows below the header' });
   return { rows, problems };
 }
 
@@ -79,23 +79,18 @@ function readRow(
   kindNames: readonly string[],
 ): { readonly address: string; readonly id: string; readonly kind: string } | string {
   const cells = cellsOf(line);
-  if (cells === undefined) return 'a quote is not closed, or something follows it';
+  if (cells === undefined) return 'unclosed quote, or text after a closing quote';
   const [address = '', id = '', ...more] = cells;
-  if (cells.length < 2 || more.length > 0)
-    return `expected two cells, ${HEADER}; there ${counted(cells.length)}`;
+  if (cells.length < 2 || more.length > 0) return `expected 2 cells (${HEADER}), got ${cells.length}`;
   const kind = parseAddress(address)?.kind;
-  if (kind === undefined) return `${JSON.stringify(address)} is no address, such as Agent/support-line`;
+  if (kind === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
   if (!kindNames.includes(kind)) {
-    return `there is no kind ${kind}${didYouMean(kind, kindNames) || `; there are ${kindNames.join(', ')}`}`;
+    return `unknown kind ${kind}${didYouMean(kind, kindNames) || `; kinds: ${kindNames.join(', ')}`}`;
   }
   const refusal = undeclarable(address);
   if (refusal !== undefined) return `${address}: ${refusal}`;
-  if (id === '' || /[\s/]/.test(id)) return `${JSON.stringify(id)} is no id`;
+  if (id === '' || /[\s/]/.test(id)) return `${JSON.stringify(id)} is not an id`;
   return { address, id, kind };
-}
-
-function counted(cells: number): string {
-  return cells === 1 ? 'is 1' : `are ${cells}`;
 }
 
 /** The cells of a line, blanks around them taken away; undefined where its quotes do not match. */

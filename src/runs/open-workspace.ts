@@ -124,14 +124,14 @@ export class OpenWorkspace {
     });
     return (name) => {
       if (!isSecretName(name)) {
-        throw new UserError(`${JSON.stringify(name)} cannot be the name of a secret`, {
-          hint: 'Make a new plan: voxform plan --out FILE',
+        throw new UserError(`${JSON.stringify(name)} is not a valid name of a secret`, {
+          hint: 'Create a new plan: voxform plan --out FILE',
         });
       }
       const found = inputs.secret(name);
       if (!('value' in found)) {
         throw new UserError(found.message, {
-          hint: 'The plan needs it: set it as it was when the plan was made.',
+          hint: 'The plan needs it. Set the value it had when the plan was made.',
         });
       }
       this.#keep(found.value);
@@ -170,7 +170,7 @@ export class OpenWorkspace {
       onRequest: (event) => {
         onRequest?.(event);
         const { method, path, status, error, attempt, milliseconds } = event;
-        const again = attempt === 1 ? '' : `, try ${attempt}`;
+        const again = attempt === 1 ? '' : `, attempt ${attempt}`;
         log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
       },
     });

@@ -22,7 +22,7 @@ export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: Open
 function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   if (holder === undefined) return;
   log.warn(
-    `${holder.operation} of ${holder.who} is at work since ${holder.since}: this sees it half done, and takes creates under way for unknown`,
+    `${holder.operation} by ${holder.who} is running since ${holder.since}: results may be incomplete, and creates in flight show as unknown`,
   );
 }
 

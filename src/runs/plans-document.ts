@@ -22,9 +22,9 @@ const diagnostic = z.strictObject({
 export const workspaceFailure = z
   .strictObject({
     workspace: z.string(),
-    message: z.string().describe('What went wrong.'),
-    hint: z.string().optional().describe('What may help.'),
-    diagnostics: z.array(diagnostic).optional().describe('Where the manifests are not valid: what is wrong.'),
+    message: z.string().describe('Error message.'),
+    hint: z.string().optional().describe('Hint for fixing it.'),
+    diagnostics: z.array(diagnostic).optional().describe('Diagnostics of invalid manifests.'),
   })
   .describe('A workspace that could not be planned.');
 
@@ -32,7 +32,7 @@ export const plansDocument = z
   .strictObject({
     format_version: z.literal(PLANS_FORMAT_VERSION),
     voxform_version: z.string(),
-    plans: z.array(planDocument).describe('One for each workspace, in the order in which they were taken.'),
+    plans: z.array(planDocument).describe('One per workspace, in the order of the run.'),
     failures: z.array(workspaceFailure),
   })
   .describe('The plans of several workspaces');

@@ -21,7 +21,7 @@ export interface Readable {
 export const readables = {
   agents: {
     description:
-      'agents; without an id those that the state, numbers, users and calls name: the API cannot list them',
+      'agents; the API cannot list them: without an id, those in the state, numbers, users and calls',
     kind: 'Agent',
     get: (client, id) => client.agents.get(id),
   },
@@ -36,8 +36,7 @@ export const readables = {
     list: (client) => client.numbers.list(),
   },
   webhooks: {
-    description:
-      'webhooks, by id: the API cannot list them, so that without an id those in the state are read',
+    description: 'webhooks; the API cannot list them: without an id, those in the state',
     kind: 'Webhook',
     get: (client, id) => client.webhooks.get(id),
   },

@@ -29,14 +29,14 @@ export function valuesOfVersion({ kind, resource, version, records }: RollingBac
     if (rule.writeOnly) continue;
     const shown = shownAt(kind, version, path);
     if (shown === undefined) {
-      refused.push({ address, path, why: 'the version does not show it, so that it stays as it is' });
+      refused.push({ address, path, why: 'the version does not show it; left unchanged' });
       continue;
     }
     const desired = withReferences(value, (reference) => records.get(reference.address));
     const isKnown = references(desired).next().done === true;
     if (isKnown && sameValue(rule, revealed(desired), shown)) continue;
     if (isTainted(value)) {
-      refused.push({ address, path, why: 'its value is secret, and a secret does not go into a manifest' });
+      refused.push({ address, path, why: 'its value is a secret' });
     } else wanted.push({ address, path, value: shown as Json });
   }
   return { wanted, refused };

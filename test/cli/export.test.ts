@@ -195,12 +195,12 @@ describe('export', () => {
     expect(code).toBe(0);
     expect(flat(stdout)).toContain('Exported to out: nothing was found.');
     expect(flat(stdout)).toContain('Webhook: the API cannot list them');
-    expect(flat(stdout)).toContain('Agent 01GONE: the platform does not have it, although it had a call at');
+    expect(flat(stdout)).toContain('Agent 01GONE: not found on the platform (it had a call at');
   });
 
   it.each([
     ['a folder with something in it', ['--out', '.'], 1, 'is not empty'],
-    ['a file', ['--out', 'voxform.yaml'], 1, 'it is no folder'],
+    ['a file', ['--out', 'voxform.yaml'], 1, 'not a folder'],
     ['no folder', [], 64, '--out <dir>'],
     ['a folder without a name', ['--out', ''], 64, '--out <dir>'],
     ['a day that is none', ['--out', 'out', '--calls-from', 'monday'], 64, '2026-01-31'],

@@ -26,7 +26,7 @@ describe('a state that Git keeps', () => {
     const apply = ['apply', '--auto-approve'];
     const inCi = await workspace.runWith({ CI: 'true' }, ...apply);
     expect(inCi.code).toBe(0);
-    expect(inCi.stderr.replace(/\s+/g, ' ')).toContain('test.state.json is tracked by Git');
+    expect(inCi.stderr.replace(/\s+/g, ' ')).toContain('test.state.json is in Git');
     expect((await workspace.run(...apply)).stderr).not.toContain('tracked by Git');
     git(workspace, 'rm', '-q', '--cached', STATE);
     const untracked = await workspace.runWith({ CI: 'true' }, ...apply);

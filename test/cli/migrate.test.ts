@@ -148,7 +148,7 @@ describe('migrate', () => {
       /First: nothing .* \[ \] new has 2 records KnowledgeBase\/FAQ: \w+, \w+\. Rename .* Agent\/a/,
     );
     expect(flat(refused)).toContain('[ ] Set the secret MODEL_KEY. Agent/b');
-    expect(flat(refused)).toContain('names the KnowledgeBase 01KBOFTHEOLDONE by its id');
+    expect(flat(refused)).toContain('has the id of a KnowledgeBase, 01KBOFTHEOLDONE');
     expect(h.empty.requests.every(({ method }) => method === 'GET')).toBe(true);
     expect(flat(refused), 'also what the others wait for').toContain(
       '[ ] In the dashboard, add the knowledge base "Prices".',
@@ -177,13 +177,13 @@ describe('migrate', () => {
     await h.folder.write('manifests/a.yaml', `# the only one\n${withBase('a', 'FAQ', `  id: ${agent}\n`)}`);
     await h.folder.write('map.yaml', 'FAQ: Questions\nFQA: Questions\n');
     const early = await h.migrate('--map', 'map.yaml');
-    expect(flat(early)).toContain('is in the state neither of old nor of new');
+    expect(flat(early)).toContain('which neither the state of old nor of new has');
     expect(flat(early)).toContain('voxform apply -w old');
     await h.run('apply', '-w', 'old', '--auto-approve');
     const { id } = h.empty.dashboard.addKnowledgeBase({ name: 'Questions' });
     const moved = await h.migrate('--map', 'map.yaml');
     expect(moved, flat(moved)).toMatchObject({ code: 0 });
-    expect(flat(moved)).toContain('the map names "FQA", and no manifest of old refers to anything by this');
+    expect(flat(moved)).toContain('the map has an unused line: no manifest of old refers to "FQA"');
     expect(h.text('manifests/a.yaml')).toBe(`# the only one\n${withBase('a', 'FAQ')}`);
     expect(h.text('voxform.yaml')).toContain('$ref: KnowledgeBase/Questions');
     expect([...h.empty.world.agents.values()][0]?.llm_config?.knowledge_base_ids).toEqual([id]);
@@ -211,7 +211,7 @@ describe('migrate', () => {
     const tolerant = ['--wave', '2', '--max-failures', '1'];
     const stopped = await h.migrate(...tolerant, '--concurrency', '1');
     expect(stopped.code).toBe(1);
-    expect(flat(stopped)).toContain('2 failed up to wave 1 of 3, more than the 1 that --max-failures allows');
+    expect(flat(stopped)).toContain('2 failed by batch 1 of 3, and --max-failures allows 1');
     expect(h.empty.world.agents.size).toBe(0);
     h.hook = ({ method }) => (method === 'POST' && ++posts === 4 ? { status: 422 } : undefined);
     expect(await h.migrate(...tolerant)).toMatchObject({ code: 1 });
@@ -298,10 +298,8 @@ spec: { number: "+4930111", nickname: Main }
     expect(taken.status).toBe(201);
     const first = await h.migrate();
     expect(first, flat(first)).toMatchObject({ code: 0 });
-    expect(flat(first)).toContain(
-      '- new has it already: taken under management, not created PhoneNumber/main',
-    );
-    expect(flat(first)).toContain('- new skips it in the project file: it stays behind Agent/c');
+    expect(flat(first)).toContain('- already in new: imported, not created PhoneNumber/main');
+    expect(flat(first)).toContain('- not migrated: new skips it in the project file Agent/c');
     expect(flat(first)).toContain('[ ] In the dashboard, invite ann@example.com to the workspace.');
     expect(flat(first)).toContain('[ ] In the dashboard, publish it when it is ready. Agent/a');
     expect(h.empty.world.numbers.size).toBe(1);

@@ -49,9 +49,9 @@ describe('discover', () => {
     expect(
       missed.filter(({ id }) => id !== undefined).map(({ kind, id, because }) => `${kind} ${id}: ${because}`),
     ).toEqual([
-      expect.stringMatching(/^Agent 01GONE: the platform does not have it, although it had a call at /),
-      'PhoneNumber 01NOSUCH: the platform does not have it, although it was named',
-      'Webhook 01NONE: the platform does not have it, although it was named',
+      expect.stringMatching(/^Agent 01GONE: not found on the platform \(it had a call at /),
+      'PhoneNumber 01NOSUCH: not found on the platform (it was named)',
+      'Webhook 01NONE: not found on the platform (it was named)',
     ]);
   });
 

@@ -42,7 +42,7 @@ describe('a first run', () => {
     await rm(path.dirname(place), { recursive: true });
     const error = await failureOf(refused());
     expect(error).toBeInstanceOf(LostState);
-    expect(error.message).toContain('(serial 1), which is not there any more');
+    expect(error.message).toContain('(serial 1), and it is missing');
     expect(error.hint).toContain('voxform recover');
     expect(error.hint).toContain('voxform state init');
   });

@@ -84,7 +84,7 @@ spec:
   name: "Support: line"
   llm_config:
     provider: openai
-    # no KnowledgeBase was found under a name of its own for k2, gone
+    # no KnowledgeBase with a unique name found for k2, gone
     knowledge_base_ids:
       - { $ref: KnowledgeBase/FAQ }
       - k2
@@ -99,7 +99,7 @@ spec:
     welcome_message: |-
       Hi,
       there
-  # From version 7, the latest published one: the read of the draft does not show it; the draft is newer than it and may differ.
+  # From version 7, the latest published one: the draft does not show it; the draft is newer and may differ.
   tts_config:
     voice_id: v
 `);
@@ -157,7 +157,7 @@ spec:
     const { manifests, whole } = drafts({ WorkspaceUser: [record] });
     expect([...whole()].map(({ draft }) => draft.leaves.has(path))).toEqual([false]);
     expect(manifests[0]?.omitted).toEqual([
-      { path, because: 'its value is none that the API document allows' },
+      { path, because: 'the API documentation does not allow its value' },
     ]);
   });
 
@@ -165,13 +165,13 @@ spec:
     [
       'a number that is too long',
       { PhoneNumber: [{ id: 'n1', number: '+4930123456789' }] },
-      'needs its number',
+      'require number',
     ],
-    ['a webhook whose URL is none', { Webhook: [{ id: 'w1', url: 'nowhere' }] }, 'needs its url'],
+    ['a webhook whose URL is none', { Webhook: [{ id: 'w1', url: 'nowhere' }] }, 'require url'],
     [
       'an id that no path holds',
       { Webhook: [{ id: 'a b', url: 'https://example.com' }] },
-      'its id cannot stand',
+      'its id is not valid',
     ],
     [
       'two numbers with the same digits',
@@ -216,7 +216,7 @@ spec:
     const { manifest } = written({
       WorkspaceUser: [{ id: 'u1', email: 'a@example.com', agent_ids: ['x\nspec: {}\r\u2028y'] }],
     });
-    expect(manifest).toContain('# no Agent was found under a name of its own for x spec: {}  y\n');
+    expect(manifest).toContain('# no Agent with a unique name found for x spec: {}  y\n');
   });
 
   it('goes with others of its kind into files that can be read', () => {

@@ -96,8 +96,8 @@ describe('waves', () => {
 
 describe('a map of names', () => {
   it.each([
-    { reason: 'a list', text: '- FAQ\n', message: 'm.yaml holds no map of names' },
-    { reason: 'nothing', text: '', message: 'm.yaml holds no map of names' },
+    { reason: 'a list', text: '- FAQ\n', message: 'm.yaml is not a map of names' },
+    { reason: 'nothing', text: '', message: 'm.yaml is not a map of names' },
     {
       reason: 'something other than text',
       text: 'FAQ: [a]\n',
@@ -181,7 +181,7 @@ describe('ids in manifests', () => {
 
   it('are refused where neither knows them', () => {
     expect(() => foreignIds([agent('c', {}, { id: 'C-ELSEWHERE' })], { from, to })).toThrow(
-      'Agent/c names the record C-ELSEWHERE, which is in the state neither of old nor of new',
+      'Agent/c names the record C-ELSEWHERE, which neither the state of old nor of new has',
     );
   });
 });

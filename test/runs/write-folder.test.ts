@@ -43,7 +43,7 @@ describe('writeFolder', () => {
   it('says in plain words why a folder cannot be written', async () => {
     const target = path.join(await folder(), 'n'.repeat(250));
     await expect(writeFolder(target, FILES, 'voxform.yaml')).rejects.toThrow(
-      `the folder ${target} cannot be written: its name is too long`,
+      `cannot write the folder ${target}: its name is too long`,
     );
   });
 

@@ -383,7 +383,7 @@ describe('the name of a secret', () => {
     workspace.write({ 'a.plan': JSON.stringify(sealed({ ...plan, secrets })) });
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
     expect(code).toBe(1);
-    expect(stderr).toContain('cannot be the name of a secret');
+    expect(stderr).toContain('is not a valid name of a secret');
   });
 
   it.each(['constructor', 'toString', '__proto__'])('is not found where nobody set it: %s', async (name) => {

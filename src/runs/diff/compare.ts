@@ -111,7 +111,7 @@ function compareAt(address: Address, { first, second, kinds }: Comparing): Resou
 function whyLacking(name: string, member: Member | undefined): string {
   return member === undefined
     ? `${name} skips it`
-    : `${name} declares it and does not have it: ${member.planned.reason}`;
+    : `${name} declares it but has no record: ${member.planned.reason}`;
 }
 
 /** The fields that either manifest manages, by path. */

@@ -11,16 +11,14 @@ const sideValue = z
   .strictObject({
     value: jsonValue
       .optional()
-      .describe(
-        'What the record has, with references as addresses; absent for a secret, and where nobody knows it.',
-      ),
+      .describe('Value of the record, with references as addresses; absent for secrets and unknown values.'),
     verified: z
       .boolean()
-      .describe('False where the platform does not show the field, so that the value is from memory.'),
+      .describe('False if the platform does not show the field and the value comes from the state.'),
     standing: z
       .enum(['declared', 'pending', 'drifted', 'ignored', 'unmanaged'])
       .describe(
-        'How the record stands to its own manifests: as they declare it, not applied yet, moved by somebody else, free to be moved (`ignore_drift`), or not declared for this workspace.',
+        'The record compared with its manifest: as declared, not applied yet, drifted, ignored (`ignore_drift`), or not declared in this workspace.',
       ),
   })
   .describe('A field in one of the workspaces.');
@@ -28,15 +26,13 @@ const sideValue = z
 export const fieldDifference = z
   .strictObject({
     path: z.string(),
-    verdict: z
-      .enum(['different', 'unknown'])
-      .describe('`unknown` where it cannot be known whether the two are the same.'),
-    declared: z.boolean().describe('True where the manifests want the difference, or let others make it.'),
-    sensitive: z.boolean().describe('True where the value is secret.'),
+    verdict: z.enum(['different', 'unknown']).describe('`unknown` if the two values cannot be compared.'),
+    declared: z.boolean().describe('True if the manifests declare or allow the difference.'),
+    sensitive: z.boolean().describe('True if the value is a secret.'),
     first: sideValue,
     second: sideValue,
   })
-  .describe('A field that differs, or may.');
+  .describe('A field that differs or may differ.');
 
 export const resourceDifference = z
   .strictObject({
@@ -44,25 +40,19 @@ export const resourceDifference = z
     kind: z.string(),
     verdict: z
       .enum(['same', 'different', 'only_first', 'only_second', 'neither'])
-      .describe(
-        'Which of the workspaces have the record, and whether a managed field differs where both do.',
-      ),
-    declared: z
-      .boolean()
-      .describe(
-        'True where nothing differs but what the manifests want: false for a difference that nobody declared.',
-      ),
-    source: z.strictObject({ file: z.string(), line: z.int() }).describe('Where it is declared.'),
-    first: z.string().nullable().describe('Id of the record in the first workspace; null where it has none.'),
+      .describe('Which workspaces have the record, and whether managed fields differ.'),
+    declared: z.boolean().describe('True if the manifests declare or allow every difference.'),
+    source: z.strictObject({ file: z.string(), line: z.int() }).describe('Source of the manifest.'),
+    first: z.string().nullable().describe('Id of the record in the first workspace; null if it has none.'),
     second: z.string().nullable().describe('Id of the record in the second workspace.'),
-    reason: z.string().optional().describe('Why a workspace does not have it.'),
+    reason: z.string().optional().describe('Why a workspace lacks the record.'),
     fields: z.array(fieldDifference),
     unverified: z
       .array(z.string())
       .optional()
-      .describe('Fields that are the same as far as memory tells: a platform does not show them.'),
+      .describe('Fields that are equal according to the state only: the platform does not show them.'),
   })
-  .describe('One address in both workspaces.');
+  .describe('A resource in both workspaces.');
 
 const place = z.strictObject({ name: z.string(), workspace_id: z.string(), base_url: z.string() });
 
@@ -79,13 +69,13 @@ export const diffDocument = z
         only_first: z.int(),
         only_second: z.int(),
         neither: z.int(),
-        undeclared: z.int().describe('How many resources have a difference that nobody declared.'),
-        unknown: z.int().describe('How many fields cannot be compared.'),
+        undeclared: z.int().describe('Number of resources with undeclared differences.'),
+        unknown: z.int().describe('Number of fields that cannot be compared.'),
       })
-      .describe('How many resources each verdict has.'),
-    resources: z.array(resourceDifference).describe('By address.'),
+      .describe('Number of resources per verdict.'),
+    resources: z.array(resourceDifference).describe('Sorted by address.'),
   })
-  .describe('What is between two workspaces');
+  .describe('Differences between two workspaces');
 
 export type SideValue = Immutable<z.infer<typeof sideValue>>;
 export type FieldDifference = Immutable<z.infer<typeof fieldDifference>>;

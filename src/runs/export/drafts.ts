@@ -175,7 +175,7 @@ function completed(head: ManifestHead, { kind, references, body }: Completing): 
     leaves.set(path, referring.value);
     const { dangling } = referring;
     if (dangling.length > 0)
-      notes.set(path, `no ${refersTo} was found under a name of its own for ${dangling.join(', ')}`);
+      notes.set(path, `no ${refersTo} with a unique name found for ${dangling.join(', ')}`);
   }
   for (const [path, note] of body.notes) notes.set(path, note);
   const { name, id, secrets } = head;

@@ -146,17 +146,17 @@ export function projectFile(
 /** A line for each secret that the project may need. */
 export function secretsFile(workspace: ExportedWorkspace, manifests: readonly ManifestHead[]): ProjectFile {
   const lines = [
-    '# Copy this file to .env, put the secrets in, and remove the lines that are not needed.',
-    '# voxform refuses a secret that still has the text below.',
+    '# Copy this file to .env, fill in the secrets, and remove unused lines.',
+    '# voxform rejects a secret that still has the placeholder below.',
     '',
-    `# The API key of the workspace ${workspace.name}.`,
+    `# API key of the workspace ${workspace.name}.`,
     `${workspace.apiKeySecret}=${EXPORT_PLACEHOLDER}`,
   ];
   for (const { name, places } of usedSecrets(manifests)) {
     const [first, ...more] = places.map(({ path, address }) => `${path} of ${address}`);
     const others = more.length === 0 ? '' : `, and ${more.length} more`;
     if (name === workspace.apiKeySecret) continue;
-    lines.push('', `# Taken in by ${first}${others}: nothing can be planned without it.`);
+    lines.push('', `# Required by ${first}${others}.`);
     lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
   }
   const listed = new Set(lines.map((line) => line.replace(/=.*/, '')));
@@ -166,7 +166,7 @@ export function secretsFile(workspace: ExportedWorkspace, manifests: readonly Ma
       listed.add(name);
       if (lines.at(-1) !== '') lines.push('');
       lines.push(
-        `# ${path} of ${manifest.kind}/${manifest.name}, if it has one: then uncomment it in the manifest.`,
+        `# Optional: ${path} of ${manifest.kind}/${manifest.name}. If you set it, uncomment it in the manifest.`,
       );
       lines.push(`${name}=${EXPORT_PLACEHOLDER}`);
     }

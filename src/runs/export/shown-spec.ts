@@ -31,14 +31,14 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
   const collect = new LeafCollector(kind, leaves, omitted);
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (kind.fields[root]?.hidden) {
-      omitted.push({ path: root, because: 'no read shows it' });
+      omitted.push({ path: root, because: 'the API never shows it' });
       continue;
     }
     const own = record[root];
     const other = own === undefined ? published?.record[root] : undefined;
     if (other !== undefined) fromPublished.push(root);
     else if (own === undefined && bare(schema) instanceof z.ZodObject) {
-      omitted.push({ path: root, because: 'the read does not show it, and no published version does' });
+      omitted.push({ path: root, because: 'neither the draft nor a published version shows it' });
     }
     collect.add(root, schema, own === undefined ? other : own);
   }
@@ -79,7 +79,7 @@ class LeafCollector {
     const fit = accepted.safeParse(value).success || !isText ? value : text;
     const problem = accepted.safeParse(fit).success
       ? problemOf(fit)
-      : 'its value is none that the API document allows';
+      : 'the API documentation does not allow its value';
     if (problem === undefined) this.#leaves.set(path, fit as Json);
     else if (value !== null) this.#omitted.push({ path, because: problem });
   }
@@ -103,12 +103,12 @@ function problemWithin(value: unknown): string | undefined {
     return value.isWellFormed() ? undefined : 'it holds text that is not Unicode';
   if (typeof value === 'number') {
     return Number.isInteger(value) && !Number.isSafeInteger(value)
-      ? 'it holds a number of more digits than can be kept exactly'
+      ? 'it holds a number with too many digits to keep exactly'
       : undefined;
   }
   if (Array.isArray(value)) return firstOf(value.map(problemWithin));
   if (!isObject(value)) return undefined;
-  if (Object.hasOwn(value, '__proto__')) return 'it has a key that manifests may not have';
+  if (Object.hasOwn(value, '__proto__')) return 'it has a key that manifests do not allow';
   return firstOf([...Object.keys(value), ...Object.values(value)].map(problemWithin));
 }
 
@@ -123,7 +123,7 @@ function dropRefused(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[
     const at = issue.path.join('.');
     for (const path of [...leaves.keys()].filter((each) => each === at || at.startsWith(`${each}.`))) {
       leaves.delete(path);
-      omitted.push({ path, because: 'its value is none that the API document allows' });
+      omitted.push({ path, because: 'the API documentation does not allow its value' });
     }
   }
 }
@@ -135,8 +135,8 @@ function whyUnfit(
 ): string | undefined {
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (schema instanceof z.ZodOptional || leaves.has(root)) continue;
-    const reason = omitted.find(({ path }) => path === root)?.because ?? 'it has none';
-    return `a manifest needs its ${root}, and ${reason}`;
+    const reason = omitted.find(({ path }) => path === root)?.because ?? 'it is missing';
+    return `manifests require ${root}: ${reason}`;
   }
   return undefined;
 }

@@ -36,7 +36,7 @@ export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secre
     const isReference = ruleOf(kind, path).refersTo !== undefined;
     const form = isReference ? value : asWritten(value, secrets);
     if (form === undefined) {
-      omitted.push({ path, because: 'it holds the text of a secret in a place where no $secret can stand' });
+      omitted.push({ path, because: 'it holds a secret where $secret is not allowed' });
       continue;
     }
     leaves.set(path, form);
@@ -55,6 +55,6 @@ function publishedNote({ published }: FoundRecord): string {
     typeof version === 'number'
       ? `version ${version}, the latest published one`
       : 'the latest published version';
-  const ahead = published?.ahead ? '; the draft is newer than it and may differ' : '';
-  return `From ${which}: the read of the draft does not show it${ahead}.`;
+  const ahead = published?.ahead ? '; the draft is newer and may differ' : '';
+  return `From ${which}: the draft does not show it${ahead}.`;
 }

@@ -60,7 +60,7 @@ export class Spool {
     if (block !== undefined) return deserialize(block.bytes.subarray(at - block.at, at - block.at + length));
     const bytes = Buffer.allocUnsafe(length);
     if (this.#file === undefined || !fill(this.#file, bytes, at)) {
-      throw new Error('what was laid aside for the export is not there any more');
+      throw new Error('temporary files of the export were deleted while it ran');
     }
     return deserialize(bytes);
   }

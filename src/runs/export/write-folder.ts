@@ -49,9 +49,9 @@ const INSIDE = 'new';
 /** What is to be thrown where a folder could not be written: for errors of the file system, one that names the folder. */
 export function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
-  const reason = cause.code === 'ENOENT' ? 'no folder can be made there' : reasonOf(cause);
-  return new UserError(`the folder ${target} cannot be written: ${reason}`, {
-    hint: 'Choose a folder that you may write to: --out DIR',
+  const reason = cause.code === 'ENOENT' ? 'cannot create a folder there' : reasonOf(cause);
+  return new UserError(`cannot write the folder ${target}: ${reason}`, {
+    hint: 'Choose a writable folder: --out DIR',
     cause,
   });
 }
@@ -65,15 +65,15 @@ export async function refuseUsed(target: string, except?: string): Promise<void>
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return;
-    const reason = code === 'ENOTDIR' ? 'it is no folder' : reasonOf(cause);
-    throw new UserError(`nothing can be written to ${target}: ${reason}`, {
-      hint: 'Name a folder that does not exist yet: --out DIR',
+    const reason = code === 'ENOTDIR' ? 'not a folder' : reasonOf(cause);
+    throw new UserError(`cannot write to ${target}: ${reason}`, {
+      hint: 'Choose a new folder: --out DIR',
       cause,
     });
   }
   if (entries.every((entry) => entry === except)) return;
-  throw new UserError(`${target} is not empty, and an export writes over nothing by itself`, {
-    hint: 'Name a folder that does not exist yet, or is empty: --out DIR. To write over files of the same names: --force',
+  throw new UserError(`${target} is not empty`, {
+    hint: 'Choose a new or empty folder: --out DIR. To replace files of the same name: --force',
   });
 }
 

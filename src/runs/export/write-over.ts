@@ -106,8 +106,8 @@ class NotPutBack extends UserError {
   override readonly name = 'NotPutBack';
 
   constructor(old: string, cause: unknown) {
-    super('the folder could not be written, and not everything could be put back', {
-      hint: `What was replaced is in ${old}.`,
+    super('cannot write the folder, and restoring it failed', {
+      hint: `The replaced files are in ${old}.`,
       cause,
     });
   }
@@ -126,13 +126,13 @@ async function refuseOdd(target: string, place: string): Promise<void> {
     const found = await lstat(path.join(target, each)).catch(whereMissing);
     if (found === undefined) return;
     if (depth < parts.length && !found.isDirectory()) {
-      throw new UserError(`${each} in ${target} is a link or a file, and a folder is to be there`, {
-        hint: 'Move it away first, or export into a folder of its own.',
+      throw new UserError(`cannot create the folder ${each} in ${target}: a file or a link has this name`, {
+        hint: 'Move it away, or export into a new folder.',
       });
     }
     if (depth === parts.length && found.isDirectory()) {
-      throw new UserError(`${each} in ${target} is a folder, and a file is to be there`, {
-        hint: 'Move it away first, or export into a folder of its own.',
+      throw new UserError(`cannot write the file ${each} in ${target}: a folder has this name`, {
+        hint: 'Move it away, or export into a new folder.',
       });
     }
   }

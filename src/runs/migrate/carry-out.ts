@@ -71,5 +71,5 @@ interface Failures {
 }
 
 function tooMany({ failed, maxFailures, wave, waves }: Failures): string {
-  return `${failed} failed up to wave ${wave} of ${waves}, more than the ${maxFailures} that --max-failures allows`;
+  return `${failed} failed by batch ${wave} of ${waves}, and --max-failures allows ${maxFailures}`;
 }

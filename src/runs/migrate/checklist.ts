@@ -63,7 +63,7 @@ export function checkPlan(list: Checklist, planned: Planned): void {
     } else if (action === 'blocked' || action === 'unknown') {
       list.add('waits', sentences([`${address}: ${reason}`, ...steps]), address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
-      list.add('know', `${document.workspace} has it already: taken under management, not created`, address);
+      list.add('know', `already in ${document.workspace}: imported, not created`, address);
     }
     const resource = specs.get(address);
     if (resource === undefined) continue;
@@ -84,9 +84,9 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
     const isSet = leaves.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));
     if (isSet) continue;
     if (rule.hidden) {
-      yield `no read shows ${path}, and no manifest sets it: look in the dashboard of ${from} whether it matters`;
+      yield `the API never shows ${path}, and no manifest sets it: check it in the dashboard of ${from}`;
     } else if (rule.writeOnly && roots.has(rootOf(path)) && !isNeedless(rule)) {
-      yield `no read shows ${path}, and no manifest sets it: where there is one in ${from}, put a $secret into the manifest`;
+      yield `the API never shows ${path}, and no manifest sets it: if ${from} has one, put a $secret into the manifest`;
     }
   }
 }
@@ -132,7 +132,7 @@ function isMade({ action }: PlannedResource): boolean {
 /** What waits for another resource of the plan says only so: that one has a step of its own. */
 function stepText(step: string, { depends_on }: PlannedResource): string {
   const waits = depends_on.some((address) => step.startsWith(`${address} has no record yet`));
-  return waits ? 'This waits for others that are not there yet: once they are, run migrate again.' : step;
+  return waits ? 'Waits for resources that do not exist yet. Run migrate again once they do.' : step;
 }
 
 /** One after the other. The last keeps its end: where that is a command, it can be copied as it is. */

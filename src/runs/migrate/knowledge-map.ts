@@ -25,7 +25,7 @@ export function parseNameMap(text: string, file: string): NameMap {
   }
   const [document, more] = documents;
   if (document === undefined || more !== undefined || !isObject(document.value)) {
-    throw new UserError(`${file} holds no map of names`, { hint: FORM });
+    throw new UserError(`${file} is not a map of names`, { hint: FORM });
   }
   return new Map(
     Object.entries(document.value).map(([from, to]) => {
@@ -36,7 +36,7 @@ export function parseNameMap(text: string, file: string): NameMap {
 }
 
 const FORM =
-  'Expected a line for each knowledge base, such as `FAQ: Questions and answers`: its name or id there, and its name or id here.';
+  'Expected one line per knowledge base, such as `FAQ: Questions and answers`: its name or id in the source, then in the target.';
 
 /** What one workspace has of a lookup. */
 export interface Shelf {

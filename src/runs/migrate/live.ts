@@ -104,9 +104,9 @@ function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedMan
 async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
   await refuseUsed(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
     throw new UserError(
-      `${MANIFESTS}/ holds something, and a workspace is read live only into a project without manifests`,
+      `${MANIFESTS}/ is not empty, and a live workspace is read only into a project without manifests`,
       {
-        hint: 'Export it into a project of its own first: voxform export --out DIR. Then migrate there.',
+        hint: 'Export it into a new project first: voxform export --out DIR. Then migrate from there.',
         cause,
       },
     );

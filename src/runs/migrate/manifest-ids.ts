@@ -32,9 +32,9 @@ export function foreignIds(
   if (first !== undefined) {
     const more = strange.length === 1 ? '' : `, and ${strange.length - 1} more manifests name such records`;
     throw new UserError(
-      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which is in the state neither of ${from.name} nor of ${to.name}${more}`,
+      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor of ${to.name} has${more}`,
       {
-        hint: `Take what exists under management first: voxform apply -w ${from.name}. Then its state knows the records, and the manifests need not name them.`,
+        hint: `Adopt the existing records first: voxform apply -w ${from.name}. Then remove metadata.id from the manifests.`,
       },
     );
   }
@@ -66,8 +66,8 @@ export function withoutIds(
       return { file, before: mark + text, after: mark + edited.text };
     } catch (error) {
       if (!(error instanceof CannotEdit)) throw error;
-      throw new UserError(`metadata.id cannot be taken out of ${file}: ${error.message}`, {
-        hint: 'Take it out by hand: the record is in the state, so the manifest need not name it.',
+      throw new UserError(`cannot remove metadata.id from ${file}: ${error.message}`, {
+        hint: 'Edit the file to remove it. The state already has the record.',
         cause: error,
       });
     }

@@ -42,7 +42,7 @@ export function checkObstacles(list: Checklist, resources: readonly Resource[], 
 }
 
 function doubled({ kind, target }: Reference, ids: readonly string[], to: string): string {
-  return `${to} has ${ids.length} records ${kind}/${target}: ${ids.join(', ')}. Rename one of them in the dashboard, or choose one with --map.`;
+  return `${to} has ${ids.length} records ${kind}/${target}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
 }
 
 interface ForeignId {
@@ -54,9 +54,9 @@ interface ForeignId {
 /** An id that stands in a manifest belongs to the workspace that it was written for. */
 function foreign({ path, refersTo, id }: ForeignId, { lookups, to }: Obstacles): string {
   const way = lookups.has(refersTo)
-    ? `say with --map which ${refersTo} it is in ${to}`
-    : `put a { $ref: ${refersTo}/<name> } in its place, or patch it away for ${to}`;
-  return `${path} names the ${refersTo} ${id} by its id, and an id is of one workspace: ${way}.`;
+    ? `map it to a ${refersTo} of ${to} with --map`
+    : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;
+  return `${path} has the id of a ${refersTo}, ${id}, and ids belong to one workspace: ${way}.`;
 }
 
 function idsIn(value: Value): string[] {

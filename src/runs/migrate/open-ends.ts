@@ -38,7 +38,7 @@ export async function openEnds(
   }
   if (from.state.path === to.state.path) {
     throw new UserError(`${fromName} and ${toName} have the same state, ${to.state.path}`, {
-      hint: 'Each workspace needs a state of its own: give one another state.path.',
+      hint: 'Give each workspace its own state.path.',
     });
   }
   let reading: Promise<ReadDeclarations> | undefined;

@@ -75,17 +75,12 @@ export async function prepare(input: Preparing): Promise<Prepared> {
   const list = new Checklist();
   checkObstacles(list, selected, { kinds, lookups, shelves, to: to.workspace.name });
   for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
-    list.add(
-      'know',
-      `${address} is left out, and these refer to it: what cannot do without it waits`,
-      ...referring,
-    );
+    list.add('know', `${address} is left out: resources that need it wait`, ...referring);
   }
   const comes = new Set(resources.map(({ address }) => address));
   const { name } = to.workspace;
   for (const { address } of there.resources)
-    if (!comes.has(address))
-      list.add('know', `${name} skips it in the project file: it stays behind`, address);
+    if (!comes.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
   checkNames(list, oddNames(there.resources, { kinds, lookups, names: input.names, shelves }), input);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await load.read(), foreign);
@@ -134,9 +129,9 @@ function refuseInvalid(desired: Desired): Desired {
 function refuseUnmatched({ drafts }: Live, { resources }: Desired): void {
   if (resources.length === drafts.manifests.length) return;
   throw new UserError(
-    `${drafts.manifests.length} manifests would be written, and the project reads ${resources.length} of them for the workspace that is left`,
+    `${drafts.manifests.length} manifests would be written, but the project reads only ${resources.length} of them for the source workspace`,
     {
-      hint: 'Let `manifests` in voxform.yaml match manifests/**/*.yaml, and take `skip` out while the workspace is read live.',
+      hint: 'Make `manifests` in voxform.yaml match manifests/**/*.yaml, and remove `skip` during the migration.',
     },
   );
 }
@@ -197,15 +192,12 @@ function checkNames(
   { names, ends: { from, to } }: Preparing,
 ): void {
   for (const name of unused) {
-    list.add(
-      'know',
-      `the map names "${name}", and no manifest of ${from.workspace.name} refers to anything by this name or id: the line does nothing`,
-    );
+    list.add('know', `the map has an unused line: no manifest of ${from.workspace.name} refers to "${name}"`);
   }
   for (const name of missing) {
     list.add(
       'know',
-      `the map has "${names.get(name)}" for "${name}", and ${to.workspace.name} has nothing with this name or id yet`,
+      `the map has "${names.get(name)}" for "${name}", but ${to.workspace.name} has no such name or id yet`,
     );
   }
 }
@@ -214,7 +206,7 @@ function checkLive(list: Checklist, { drafts, missed }: Live): void {
   for (const { kind, id, because } of missed)
     list.add('know', `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
   for (const { kind, id, because } of drafts.leftOut)
-    list.add('know', `${kind} ${id} stays behind: ${because}`);
+    list.add('know', `${kind} ${id} is not migrated: ${because}`);
   for (const { kind, name, omitted } of drafts.manifests) {
     // Of these the manifests tell, wherever they come from.
     for (const { path, because } of omitted)

@@ -30,8 +30,8 @@ export function withPatches(
     return { file, before: mark + text, after: mark + edited.text };
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error;
-    throw new UserError(`the patches of the workspace ${name} cannot be written: ${error.message}`, {
-      hint: `The map of names becomes patches of that workspace in ${file}: write them by hand, and leave --map out.`,
+    throw new UserError(`cannot write the patches of the workspace ${name}: ${error.message}`, {
+      hint: `--map writes patches of that workspace into ${file}. Add them yourself, and run without --map.`,
       cause: error,
     });
   }

@@ -55,7 +55,7 @@ function refuseIdle(
     const matches = picomatch(glob, OPTIONS);
     if (resources.some(({ address }) => matches(address))) continue;
     throw new UserError(`${option} ${glob} matches no resource`, {
-      hint: 'A glob is of addresses, Kind/name: Agent/support-* or PhoneNumber/*.',
+      hint: 'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
       exitCode: ExitCode.usage,
     });
   }

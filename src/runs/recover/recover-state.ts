@@ -42,8 +42,8 @@ function refuseForeign(remains: readonly Remains[], workspaceId: string, locatio
   const [first] = whose;
   if (first === undefined || whose.includes(workspaceId)) return;
   throw new UserError(
-    `what is left of the state ${location} belongs to the workspace ${first}, but ${workspaceId} is configured`,
-    { hint: 'Correct workspace_id, or give this workspace a state of its own: another `state.path`.' },
+    `the old state ${location} belongs to the workspace ${first}, but ${workspaceId} is configured`,
+    { hint: 'Correct workspace_id, or set another `state.path` for this workspace.' },
   );
 }
 
