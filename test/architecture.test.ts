@@ -65,6 +65,7 @@ const pure = [
   'decide/scope',
   'decide/wording',
   'plan/drift',
+  'plan/names',
   'plan/plan',
   'plan/plan-document',
   'plan/routes',

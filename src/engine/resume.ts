@@ -7,7 +7,7 @@ import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
 import { type Planned, planFor } from './engine.ts';
-import { type PlanDocument, type PlannedResource, writes } from './plan/plan-document.ts';
+import { type PlanDocument, type PlannedChange, type PlannedResource, writes } from './plan/plan-document.ts';
 import { refuseOddContents } from './plan/saved-plan-contents.ts';
 import type { PlanRequest } from './plan-request.ts';
 
@@ -163,6 +163,11 @@ function isSame(saved: PlannedResource, now: PlannedResource | undefined): boole
     saved.id === now.id &&
     saved.recreates === now.recreates &&
     saved.observed_digest === now.observed_digest &&
-    jsonEqual(saved.changes, now.changes)
+    jsonEqual(saved.changes.map(unnamed), now.changes.map(unnamed))
   );
+}
+
+/** The saved plan has ids where the manifests have names, so that this run looks up none. */
+function unnamed({ names: _, ...change }: PlannedChange): PlannedChange {
+  return change;
 }

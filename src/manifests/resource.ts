@@ -53,6 +53,11 @@ export function recordKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
 
+/** `Agent/day (01J…)`; the id alone where nobody knows a name for it. */
+export function namedId(id: string, name: string | undefined): string {
+  return name === undefined ? id : `${name} (${id})`;
+}
+
 /** True for what may name several addresses: none of these characters can be in one. */
 export function isGlob(text: string): boolean {
   return /[*?[\]{}!()]/.test(text);

@@ -1,4 +1,5 @@
 import type { Action, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
+import { namedId } from '../manifests/resource.ts';
 import type { Json } from '../values/json.ts';
 import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
@@ -63,7 +64,7 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
   const turns = options.towards === 'platform';
   const { known } = options;
   const viewOf = (planned: PlannedChange): FieldView => {
-    const change = turns ? turned(planned) : planned;
+    const change = withNames(turns ? turned(planned) : planned);
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
     const notes = [
       ...(turns ? driftNotes(change) : planNotes(change, body, resource.action)),
@@ -78,6 +79,20 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
     known.set(key, view);
     return view;
   });
+}
+
+/** With the address or name of each known record before its id. */
+function withNames({ before, after, names, ...rest }: PlannedChange): PlannedChange {
+  const named = (value: Json): Json =>
+    typeof value === 'string' && names !== undefined && Object.hasOwn(names, value)
+      ? namedId(value, names[value])
+      : value;
+  const said = (value: Json): Json => (Array.isArray(value) ? value.map(named) : named(value));
+  return {
+    ...rest,
+    ...(before !== undefined && { before: said(before) }),
+    ...(after !== undefined && { after: said(after) }),
+  };
 }
 
 /** The same difference, seen from the other side. */

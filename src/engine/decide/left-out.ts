@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import { type Address, recordKey } from '../../manifests/resource.ts';
+import { type Address, namedId, recordKey } from '../../manifests/resource.ts';
 import { type LeafPath, valueAt } from '../../values/path.ts';
 import { type Deliverable, fieldsAsObserved } from './body.ts';
 
@@ -25,7 +25,7 @@ export function leftOutOf(
     const gone = shown.filter((id) => typeof id === 'string' && missing.has(recordKey(refersTo, id)));
     if (gone.length === 0) continue;
     ids[field] = gone;
-    const named = gone.map((id) => `${id} (${missing.get(recordKey(refersTo, id))})`);
+    const named = gone.map((id) => namedId(id, missing.get(recordKey(refersTo, id))));
     warnings.push(
       `${field} is resent without ${named.join(', ')}: missing from the platform. Ids of ${refersTo} records that are not managed are not checked.`,
     );

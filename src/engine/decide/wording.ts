@@ -1,4 +1,5 @@
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { namedId, recordKey } from '../../manifests/resource.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf } from '../../values/path.ts';
 import { Reference } from '../../values/value.ts';
@@ -32,7 +33,7 @@ export function referentsClause(changes: readonly PlannedChange[]): string | und
 
 /** What a person must do in the dashboard, a sentence for each change. */
 export function manualSteps(
-  { kind, leaves, binding, gone }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone'>,
+  { kind, leaves, binding, gone, records }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone' | 'records'>,
   changes: readonly PlannedChange[],
   record: ShownRecord | undefined,
 ): string[] {
@@ -43,7 +44,13 @@ export function manualSteps(
     const wanted = named.get(path);
     if (wanted instanceof Reference && gone.has(wanted.address))
       return `${path} waits for ${wanted.address}, whose record is missing.`;
-    const spoken = wanted instanceof Reference ? spokenReference(wanted, after) : spokenValue(after);
+    const { refersTo } = ruleOf(kind, path);
+    const spoken =
+      wanted instanceof Reference
+        ? spokenReference(wanted, after)
+        : refersTo !== undefined && typeof after === 'string'
+          ? namedId(after, records.owners.get(recordKey(refersTo, after)))
+          : spokenValue(after);
     return (
       kind.changeByHand?.({ path, record: known, before, after: spoken }) ??
       `In the dashboard, set ${path} to ${spoken}.`
@@ -52,7 +59,7 @@ export function manualSteps(
 }
 
 function spokenReference({ address }: Reference, id: Json | undefined): string {
-  return typeof id === 'string' ? `${address} (${id})` : address;
+  return typeof id === 'string' ? namedId(id, address) : address;
 }
 
 function spokenValue(value: Json | undefined): string {

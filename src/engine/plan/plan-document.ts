@@ -42,6 +42,10 @@ export const plannedChange = z
       .literal(true)
       .optional()
       .describe('Present when it was sent before, and the platform kept its own value.'),
+    names: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Of ids in `before` and `after`: the address of the record, or its name on the platform.'),
     referents: z
       .array(z.string())
       .optional()

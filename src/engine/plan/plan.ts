@@ -10,6 +10,7 @@ import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
 import { renameWarnings } from '../decide/renames.ts';
 import type { Deciding } from '../decide/run-facts.ts';
 import type { Observed } from '../observe/observed.ts';
+import { namesOf, withNames } from './names.ts';
 import {
   type Action,
   actions,
@@ -46,8 +47,9 @@ export function makePlan(input: PlanInput): Plan {
     resources.map((resource) => [resource.address, dependenciesOf(resource, input.declared)]),
   );
   const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
+  const names = namesOf(input.state, input.bindings, input.observed.lookups);
   const planned = [...decisions.values()].map(({ planned }) => ({
-    ...planned,
+    ...withNames(planned, input.kinds.get(planned.kind), names),
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
   const leaving = undeclared(input, planned);

@@ -1,0 +1,48 @@
+import type { Kind } from '../../kinds/kind.ts';
+import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import type { State } from '../../state/state.ts';
+import type { Json } from '../../values/json.ts';
+import { ruleOf } from '../decide/field-rules.ts';
+import type { Observed } from '../observe/observed.ts';
+import type { PlannedChange, PlannedResource } from './plan-document.ts';
+
+/** What records are called, by kind and id: an address, `former` before it where it has another record by now. */
+export type Names = ReadonlyMap<string, string>;
+
+/** Of what the state knows, what this run found, and what it looked up. */
+export function namesOf(
+  { resources, orphans }: Pick<State, 'resources' | 'orphans'>,
+  bindings: ReadonlyMap<Address, { readonly id: string | undefined }>,
+  lookups: Observed['lookups'],
+): Names {
+  const names = new Map<string, string>();
+  for (const [kind, byName] of lookups) {
+    for (const [name, ids] of byName) for (const id of ids) names.set(recordKey(kind, id), `${kind}/${name}`);
+  }
+  for (const { kind, id, address } of orphans) names.set(recordKey(kind, id), `former ${address}`);
+  for (const [address, { id }] of [...resources, ...bindings]) {
+    if (id !== undefined) names.set(recordKey(kindOf(address), id), address);
+  }
+  return names;
+}
+
+/** The resource with the names of the ids in its changes. */
+export function withNames(planned: PlannedResource, kind: Kind | undefined, names: Names): PlannedResource {
+  if (kind === undefined) return planned;
+  const named = (change: PlannedChange): PlannedChange => {
+    const { refersTo } = ruleOf(kind, change.path);
+    const ids = refersTo === undefined ? [] : [...idsIn(change.before), ...idsIn(change.after)];
+    const known = [...new Set(ids)].flatMap((id) => {
+      const name = names.get(recordKey(refersTo ?? '', id));
+      return name === undefined ? [] : [[id, name] as const];
+    });
+    return known.length === 0 ? change : { ...change, names: Object.fromEntries(known) };
+  };
+  return { ...planned, changes: planned.changes.map(named) };
+}
+
+function idsIn(value: PlannedChange['after']): string[] {
+  return (Array.isArray(value) ? value : [value]).filter(
+    (item: Json | undefined) => typeof item === 'string',
+  );
+}
