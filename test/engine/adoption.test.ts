@@ -170,6 +170,32 @@ describe('a rename', () => {
     expect((await w.state()).orphans).toEqual([]);
   });
 
+  it('keeps the record also where an apply between the two commits released it', async () => {
+    const w = await Workspace.open();
+    const stood = agent('s');
+    await w.apply([stood, agent('a'), webhook('h', { url: 'https://example.com/h' })]);
+    const { resources } = await w.state();
+    await w.apply([stood]);
+    w.emulator.clearRequests();
+    const desired = [
+      stood,
+      agent('b', { name: 'a' }, { previousNames: ['x', 'a'] }),
+      webhook('i', { url: 'https://example.com/h' }, { previousNames: ['h'] }),
+    ];
+    const plan = await w.plan(desired);
+    expect(actionsIn(plan)).toEqual(['adopt Agent/b', 'adopt Webhook/i']);
+    expect([at(plan, 'Agent/b').id, at(plan, 'Webhook/i').id]).toEqual([
+      resources.get('Agent/a')?.id,
+      resources.get('Webhook/h')?.id,
+    ]);
+    await w.apply(desired);
+    expect(w.writes).toEqual([]);
+    expect((await w.state()).orphans).toEqual([]);
+    w.emulator.dashboard.remove('agents', resources.get('Agent/a')?.id ?? '');
+    await w.apply([stood, desired[2] ?? stood]);
+    expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
+  });
+
   it('takes an unknown create along', async () => {
     const w = await Workspace.open();
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });

@@ -11,7 +11,7 @@ export interface Binding {
   /** The address that the state knows it by, where that is another one. */
   readonly previousAddress: Address | undefined;
   readonly pending: PendingCreate | undefined;
-  /** The record that the address had before it was released, or one released with its natural key, where nothing else leads to one. */
+  /** The record that this or an earlier address had before it was released, or one released with its natural key, where nothing else leads to one. */
   readonly released: Orphan | undefined;
   /** The record to read: recorded, named by the manifest, or released before. */
   readonly id: string | undefined;
@@ -40,17 +40,21 @@ export function bindResources(
   for (const resource of resources.toSorted(byAddress)) {
     const isKnown = (candidate: Address): boolean =>
       state.resources.has(candidate) || state.pending.has(candidate);
+    const earlier = resource.previousNames.map((name) => `${resource.kind}/${name}`);
     const address = isKnown(resource.address)
       ? resource.address
       : [
-          ...resource.previousNames.map((name) => `${resource.kind}/${name}`),
+          ...earlier,
           ...(resource.id === undefined ? [] : [holders.get(recordKey(resource.kind, resource.id)) ?? '']),
         ].find((candidate) => isKnown(candidate) && !taken.has(candidate));
     if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
     const released =
       address === undefined && resource.id === undefined
-        ? releaseOf(resource, kinds.get(resource.kind)?.naturalKey?.(resource.spec)?.key)
+        ? releaseOf([resource.address, ...earlier.filter((each) => !declared.has(each))], {
+            kind: resource.kind,
+            key: kinds.get(resource.kind)?.naturalKey?.(resource.spec)?.key,
+          })
         : undefined;
     bindings.set(resource.address, {
       resource,
@@ -65,10 +69,11 @@ export function bindResources(
 }
 
 /**
- * Finds the last record that a resource was released with. One of its natural key may still be there, however it was released, unless
- * somebody said that it was deleted; one of another natural key is not meant. By its address alone, what another took the place of is not wanted back.
+ * Finds the last record that was released with a natural key or else at one of the addresses, the first that has one; each record
+ * once. One of the natural key may still be there, however it was released, unless somebody said that it was deleted; one of another
+ * natural key is not meant. By an address alone, what another took the place of is not wanted back.
  */
-function releasesIn({ orphans }: State): (resource: Resource, key: string | undefined) => Orphan | undefined {
+function releasesIn({ orphans }: State) {
   const byAddress = new Map<Address, Orphan>();
   const byKey = new Map<string, Orphan>();
   for (const orphan of orphans) {
@@ -77,11 +82,19 @@ function releasesIn({ orphans }: State): (resource: Resource, key: string | unde
     const isWanted = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
     if (isWanted && orphan.kind === kindOf(orphan.address)) byAddress.set(orphan.address, orphan);
   }
-  return ({ address, kind }, key) => {
+  const taken = new Set<Orphan>();
+  return (
+    addresses: readonly Address[],
+    { kind, key }: { readonly kind: string; readonly key: string | undefined },
+  ): Orphan | undefined => {
+    const isMeant = (orphan: Orphan | undefined): orphan is Orphan =>
+      orphan !== undefined &&
+      !taken.has(orphan) &&
+      (key === undefined || orphan.natural_key === undefined || orphan.natural_key === key);
     const alike = key === undefined ? undefined : byKey.get(recordKey(kind, key));
-    const before = byAddress.get(address);
-    const isMeant = key === undefined || before?.natural_key === undefined || before.natural_key === key;
-    return alike ?? (isMeant ? before : undefined);
+    const found = [alike, ...addresses.map((address) => byAddress.get(address))].find(isMeant);
+    if (found !== undefined) taken.add(found);
+    return found;
   };
 }
 

@@ -210,7 +210,7 @@ function settledAs(outcome: Compared): Decision {
   const steps = manualSteps(facts, byHand, record);
   const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   const reason = fresh
-    ? (found?.how ?? takenUnder(binding))
+    ? (found?.how ?? takenUnder(binding, record))
     : steps.length > 0
       ? [referentsClause(differences.changes), 'only the dashboard can change this']
           .filter(Boolean)
@@ -238,10 +238,10 @@ function settledAs(outcome: Compared): Decision {
   };
 }
 
-function takenUnder({ released, resource }: Binding): string {
-  return released?.address !== resource.address
+function takenUnder({ released }: Binding, record: ShownRecord | undefined): string {
+  return released === undefined || released.id !== record?.id
     ? 'an existing record is taken under management'
-    : 'the record that it had before it was released is taken under management again';
+    : `the former record of ${released.address} is taken under management again`;
 }
 
 /** What the state is to hold of a record that needs no write. */
