@@ -110,6 +110,7 @@ function environment(): NodeJS.ProcessEnv {
   return {
     ...env,
     XDG_STATE_HOME: path.join(project, '.state-home'),
+    XDG_CACHE_HOME: path.join(project, '.cache-home'),
     VOXFORM_BASE_URL: platform?.url,
     VOXFORM_API_KEY: 'key-of-the-demo',
     OPENAI_API_KEY: 'key-of-the-model',

@@ -6,6 +6,7 @@ import path from 'node:path';
 
 /** Runs that are measured leave nothing in the home of whoever measures. */
 const STATES = path.join(tmpdir(), `voxform-bench-${process.pid}`);
+export const CACHES = path.join(STATES, 'caches');
 
 export interface Run {
   /** From the start of the process to its end. */
@@ -40,6 +41,7 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
       env: {
         ...process.env,
         XDG_STATE_HOME: STATES,
+        XDG_CACHE_HOME: CACHES,
         ...options.env,
         ...(report !== undefined && { BENCH_MEMORY_REPORT: report }),
       },

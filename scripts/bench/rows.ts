@@ -4,6 +4,7 @@ import { exporting } from './exporting.ts';
 import {
   type Applied,
   BARE_LOOP,
+  CACHES,
   interleaved,
   median,
   type Platform,
@@ -70,7 +71,7 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
   const plan = await planning({ ...bench, rounds }, of, 0);
   if (agents <= 10_000) await planning({ ...bench, rounds }, of, 20);
   await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
-  forget(project);
+  forget();
   const validate = await voxform(['validate', '--quiet'], { memory: true });
   const list = await voxform(['state', 'list', '--quiet'], { memory: true });
   for (const [command, { mebibytes = Number.NaN }] of Object.entries({
@@ -135,7 +136,7 @@ async function validating({ emit, rounds }: Bench, { agents, project, voxform }:
   const times = await interleaved(rounds, {
     floor: () => runNode([YAML_FLOOR, project]),
     cold: async () => {
-      forget(project);
+      forget();
       return voxform(['validate', '--quiet']);
     },
     warm: () => voxform(['validate', '--quiet']),
@@ -162,7 +163,7 @@ async function planning(
       yaml: () => runNode([YAML_FLOOR, project]),
       warm: () => voxform(flags),
       cold: async () => {
-        forget(project);
+        forget();
         return voxform(flags);
       },
     });
@@ -193,13 +194,13 @@ async function planning(
 
 async function tellMemory(
   emit: Bench['emit'],
-  { agents, project, voxform }: Applied,
+  { agents, voxform }: Applied,
   flags: readonly string[],
 ): Promise<number> {
   let warm = Number.NaN;
   const budget = memoryBudget(agents);
   for (const cache of ['warm', 'cold']) {
-    if (cache === 'cold') forget(project);
+    if (cache === 'cold') forget();
     const run = await voxform(flags, { memory: true });
     if (cache === 'warm') warm = processorOf(run);
     const { mebibytes = Number.NaN } = run;
@@ -250,6 +251,6 @@ export function growth(
 const MEASURABLE = 0.02;
 
 /** The parse cache is what makes a run warm. */
-function forget(project: string): void {
-  rmSync(path.join(project, '.voxform', 'cache'), { recursive: true, force: true });
+function forget(): void {
+  rmSync(path.join(CACHES, 'voxform', 'manifests'), { recursive: true, force: true });
 }

@@ -178,10 +178,10 @@ export class Lab implements AsyncDisposable {
   /** The files of the state's folder with their content. */
   stateFiles(): Record<string, string> {
     const folder = path.dirname(this.statePath);
-    // What was parsed is remembered there too, and is none of the state.
-    const names = readdirSync(folder).filter((name) => name !== 'cache');
     return Object.fromEntries(
-      names.sort().map((name) => [name, readFileSync(path.join(folder, name), 'latin1')]),
+      readdirSync(folder)
+        .sort()
+        .map((name) => [name, readFileSync(path.join(folder, name), 'latin1')]),
     );
   }
 

@@ -7,6 +7,7 @@ import { PlatformError } from '../platform/errors.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
+import { cacheFolder } from './cache-folder.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { Action, Context, Takes } from './context.ts';
 import { diagnosticsText } from './diagnostics-text.ts';
@@ -190,7 +191,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
     terminal,
     log: new Log({ terminal, format: flags.logFormat, quiet, verbose, now: host.now }),
     interrupts: host.interrupts,
-    mayCache: flags.cache ?? true,
+    cacheFolder: flags.cache === false ? undefined : cacheFolder(host.env),
     redactor,
     now: host.now,
     failPoint: host.failPoint,

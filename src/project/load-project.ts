@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
-import { DocumentFile } from '../manifests/document-file.ts';
 import type { Finding } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
+import { ParseCache } from '../manifests/parse-cache.ts';
 import { parseDocuments } from '../manifests/parse-documents.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
@@ -23,8 +23,8 @@ export interface LoadProjectOptions {
   readonly env: Environment;
   /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
   readonly local?: LocalPlaces | undefined;
-  /** True where parsed manifests are kept on the disk, for the next run. */
-  readonly mayCache?: boolean | undefined;
+  /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
+  readonly cacheFolder?: string | undefined;
 }
 
 /**
@@ -32,9 +32,9 @@ export interface LoadProjectOptions {
  * @throws InvalidProject with everything that is wrong in the file.
  * @throws UserError where there is neither.
  */
-export async function loadProject({ cwd, env, local, mayCache }: LoadProjectOptions): Promise<Project> {
+export async function loadProject({ cwd, env, local, cacheFolder }: LoadProjectOptions): Promise<Project> {
   const root = realFolder(cwd);
-  const documents = mayCache === true ? new DocumentFile(root) : undefined;
+  const documents = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, root);
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
@@ -88,7 +88,7 @@ function noProject(root: string): UserError {
 }
 
 export interface ProjectPlace
-  extends Omit<LoadProjectOptions, 'cwd' | 'mayCache'>,
+  extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>,
     Pick<Project, 'documents'> {
   /** The project folder, a real path. */
   readonly root: string;

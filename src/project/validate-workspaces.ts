@@ -10,7 +10,7 @@ import { strayManifests } from './stray-manifests.ts';
 
 export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
   readonly cwd: string;
-  readonly mayCache?: boolean | undefined;
+  readonly cacheFolder?: string | undefined;
   readonly names: readonly string[] | 'all';
   readonly mode: 'offline' | 'offline-with-secrets';
 }
@@ -31,9 +31,9 @@ export interface Validated {
  * @throws UserError where a workspace is not known.
  */
 export async function validateWorkspaces(options: ValidateWorkspaces): Promise<Validated> {
-  const { cwd, env, mayCache, names, kinds, lookups, mode, signal } = options;
+  const { cwd, env, cacheFolder, names, kinds, lookups, mode, signal } = options;
   try {
-    const project = await loadProject({ cwd, env, mayCache });
+    const project = await loadProject({ cwd, env, cacheFolder });
     const selected = selectWorkspaces(project, { names, env, requireKey: false });
     const declarations = await readDeclarations(project, { kinds, lookups, signal });
     const strays = strayManifests(project);

@@ -279,8 +279,8 @@ export async function openWorkspace(
  * @throws InvalidProject with all that is wrong in its file.
  */
 export function openProject(context: RunContext): Promise<Project> {
-  const { cwd, projectFolder = cwd, env, mayCache } = context;
-  return loadProject({ cwd: projectFolder, env, mayCache }).catch(async (error: unknown) => {
+  const { cwd, projectFolder = cwd, env, cacheFolder } = context;
+  return loadProject({ cwd: projectFolder, env, cacheFolder }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
   });
 }

@@ -28,8 +28,8 @@ export interface RunContext {
   readonly workspace: string | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
-  /** True where parsed manifests are kept on the disk, for the next run. */
-  readonly mayCache?: boolean | undefined;
+  /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
+  readonly cacheFolder?: string | undefined;
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;

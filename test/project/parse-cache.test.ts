@@ -1,52 +1,31 @@
-import fs, { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Lexer } from 'yaml';
+import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../src/kinds/index.ts';
+import { type DocumentCache, documentKey } from '../../src/manifests/document-cache.ts';
 import { loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
-import type { Desired } from '../../src/project/project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';
-import { PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
+import { TemporaryProject } from './temporary-project.ts';
 
-async function load(root: string, mayCache: boolean): Promise<Desired> {
-  const project = await loadProject({ cwd: root, env: {}, mayCache });
+/** The project with a cache, where there is a folder for it. Gives how many texts were parsed for want of a cached one, too. */
+async function load(root: string, cacheFolder: string | undefined) {
+  const project = await loadProject({ cwd: root, env: {}, cacheFolder });
   const workspace = selectWorkspace(project, { name: undefined, env: {}, requireKey: false });
-  return loadDesired({ project, workspace, kinds, lookups, env: {}, mode: 'offline' });
-}
-
-interface Counts {
-  /** Manifests that were opened, by how often. */
-  readonly opened: ReadonlyMap<string, number>;
-  readonly parsed: readonly string[];
-}
-
-/** What a load with the cache opens and parses, the project file aside. */
-async function counted(root: string): Promise<Counts> {
-  const opened = new Map<string, number>();
   const parsed: string[] = [];
-  const { openSync } = fs;
-  const { lex } = Lexer.prototype;
-  vi.spyOn(fs, 'openSync').mockImplementation((file, ...more) => {
-    const name = path.relative(root, String(file));
-    if (name.startsWith('manifests')) opened.set(name, (opened.get(name) ?? 0) + 1);
-    return openSync(file, ...more);
-  });
-  vi.spyOn(Lexer.prototype, 'lex').mockImplementation(function* (this: Lexer, text, incomplete) {
-    if (text !== PLAIN_PROJECT) parsed.push(text);
-    yield* lex.call(this, text, incomplete);
-  });
-  syncBuiltinESMExports();
-  await load(root, true);
-  restore();
-  return { opened, parsed };
-}
-
-function restore(): void {
-  vi.restoreAllMocks();
-  syncBuiltinESMExports();
+  const { documents } = project;
+  const counting: DocumentCache | undefined = documents && {
+    get: (key) => documents.get(key),
+    set: (key, file) => {
+      parsed.push(key);
+      documents.set(key, file);
+    },
+    endRound: () => documents.endRound(),
+  };
+  const options = { workspace, kinds, lookups, env: {}, mode: 'offline' } as const;
+  const desired = await loadDesired({ ...options, project: { ...project, documents: counting } });
+  return { desired, parsed };
 }
 
 const agent = (name: string, prompt: string): string =>
@@ -55,44 +34,30 @@ const agent = (name: string, prompt: string): string =>
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
 describe('loading a project with the cache', () => {
-  afterEach(restore);
-
-  it('opens each file once, and parses each text once for as long as it is the same', async () => {
+  it('parses each text once for as long as it is the same, and writes only what is new', async () => {
     using project = new TemporaryProject(
       Object.fromEntries(NAMES.map((name) => [`manifests/${name}.yaml`, agent(name, 'Hi.')])),
     );
     const { root } = project;
-    const cache = path.join(root, '.voxform', 'cache', 'manifests.jsonl');
-    const once = new Map(NAMES.map((name) => [`manifests/${name}.yaml`, 1]));
+    const caches = path.join(root, 'caches');
+    const parsed = async () => (await load(root, caches)).parsed;
 
-    const cold = await counted(root);
-    expect(cold.opened).toEqual(once);
-    expect(cold.parsed).toEqual(NAMES.map((name) => agent(name, 'Hi.')));
-    const written = statSync(cache, { bigint: true });
-
-    expect(await counted(root)).toEqual({ opened: once, parsed: [] });
-    expect(statSync(cache, { bigint: true })).toMatchObject({ ino: written.ino, mtimeNs: written.mtimeNs });
+    expect(await parsed()).toEqual(NAMES.map((name) => documentKey(agent(name, 'Hi.'))));
+    const { ino } = statSync(cacheIn(caches));
+    expect(await parsed()).toEqual([]);
+    expect(statSync(cacheIn(caches)).ino).toBe(ino);
 
     project.write({ 'manifests/c.yaml': agent('c', 'Hello.') });
-    expect(await counted(root)).toEqual({ opened: once, parsed: [agent('c', 'Hello.')] });
-    expect(await counted(root)).toEqual({ opened: once, parsed: [] });
+    expect(await parsed()).toEqual([documentKey(agent('c', 'Hello.'))]);
+    expect(await parsed()).toEqual([]);
 
     project.write({ 'manifests/c.yaml': agent('c', 'Hi.') });
-    expect((await counted(root)).parsed).toEqual([]);
-  });
-
-  it('parses again only what a diagnostic needs a position in', async () => {
-    using project = new TemporaryProject({
-      'manifests/a.yaml': agent('a', 'Hi.'),
-      'manifests/b.yaml': agent('b', '7'),
-    });
-    await counted(project.root);
-    expect((await counted(project.root)).parsed).toEqual([agent('b', '7')]);
+    expect(await parsed()).toEqual([]);
   });
 
   it('writes nothing without being told that it may', async () => {
     using project = new TemporaryProject({ 'manifests/a.yaml': agent('a', 'Hi.') });
-    await load(project.root, false);
+    await load(project.root, undefined);
     expect(readdirSync(project.root).sort()).toEqual(['manifests', 'voxform.yaml']);
   });
 
@@ -136,20 +101,28 @@ describe('loading a project with the cache', () => {
           Object.fromEntries(Object.entries(texts).map(([at, text]) => [`manifests/${at}`, text])),
         );
         const { root } = project;
-        const without = await load(root, false);
-        expect(await load(root, true)).toEqual(without);
-        expect(await load(root, true)).toEqual(without);
-        mangle(path.join(root, '.voxform', 'cache', 'manifests.jsonl'), at, bits);
-        expect(await load(root, true)).toEqual(without);
+        const caches = path.join(root, 'caches');
+        const { desired } = await load(root, undefined);
+        expect((await load(root, caches)).desired).toEqual(desired);
+        expect((await load(root, caches)).desired).toEqual(desired);
+        mangle(cacheIn(caches), at, bits);
+        expect((await load(root, caches)).desired).toEqual(desired);
       }),
       { numRuns: 40 },
     );
   });
 });
 
+/** The file of the one project that was loaded. */
+function cacheIn(caches: string): string {
+  const folder = path.join(caches, 'manifests');
+  const [name = 'none'] = existsSync(folder) ? readdirSync(folder) : [];
+  return path.join(folder, name);
+}
+
 /** Changes a byte, or where the number is large cuts the file off there. */
 function mangle(file: string, at: number, bits: number): void {
-  if (!fs.existsSync(file)) return;
+  if (!existsSync(file)) return;
   const bytes = readFileSync(file);
   const index = at % bytes.length;
   bytes[index] = (bytes[index] ?? 0) ^ bits;

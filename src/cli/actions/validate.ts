@@ -47,9 +47,9 @@ async function validateSeveral(
   names: readonly string[] | 'all',
   { output, secrets }: ValidateOptions,
 ): Promise<number> {
-  const { cwd: here, projectFolder: cwd = here, env, mayCache, terminal, interrupts } = context;
+  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, terminal, interrupts } = context;
   const mode = secrets ? 'offline-with-secrets' : 'offline';
-  const validating = { cwd, env, mayCache, names, kinds, lookups, mode, signal: interrupts.stop } as const;
+  const validating = { cwd, env, cacheFolder, names, kinds, lookups, mode, signal: interrupts.stop } as const;
   const { workspaces, diagnostics } = await validateWorkspaces(validating);
   const all = workspaces.length;
   const told = diagnostics.map(({ workspaces: having, ...diagnostic }) =>
@@ -75,9 +75,9 @@ async function validateSeveral(
 
 /** A project file that is wrong is a result like any other: with its diagnostics in the form that was asked for. */
 async function check(context: Context, { secrets }: ValidateOptions): Promise<Desired> {
-  const { cwd: here, projectFolder: cwd = here, env, mayCache, workspace: name, interrupts } = context;
+  const { cwd: here, projectFolder: cwd = here, env, cacheFolder, workspace: name, interrupts } = context;
   try {
-    const project = await loadProject({ cwd, env, mayCache });
+    const project = await loadProject({ cwd, env, cacheFolder });
     const workspace = selectWorkspace(project, { name, env, requireKey: false });
     const mode = secrets ? 'offline-with-secrets' : 'offline';
     const signal = interrupts.stop;

@@ -58,9 +58,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     random: Math.random,
     redact: (text) => redactor.redact(text),
     onResult: (result) => metrics?.notification(result),
-    memory: context.mayCache
-      ? toldInFolder(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache'))
-      : undefined,
+    memory: toldInFolder(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
   const watch = new Watch({
     context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },

@@ -1,0 +1,201 @@
+import { createHash, hash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import yaml from 'yaml/package.json' with { type: 'json' };
+import { draftBeside } from '../files/drafts.ts';
+import type { Json } from '../values/json.ts';
+import { VERSION } from '../version.ts';
+import { type DocumentCache, KEY_LENGTH } from './document-cache.ts';
+import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
+
+/** Largest cache that is read or written, in bytes: a hundred thousand manifests of 3 kB and their like. */
+const MOST_BYTES = 512 * 1024 * 1024;
+/** Largest value of a file that is kept, in characters: aliases can stand for far more than the file has. */
+const MOST_CHARACTERS = 2 * 1024 * 1024;
+/** Kept of what nobody asked for, however little was asked for, in bytes. */
+const ALWAYS_KEPT = 1024 * 1024;
+/** Written at once, in bytes. */
+const CHUNK = 1024 * 1024;
+/** A project that was not loaded for so long has no cache any more, in milliseconds. */
+const LONGEST_UNUSED = 30 * 24 * 60 * 60 * 1000;
+
+/** The first line: what another program, or another version of this one, has written is not read. */
+const HEAD = `${JSON.stringify({ format: 3, voxform: VERSION, yaml: yaml.version })}\n`;
+
+type Entry = readonly [key: string, documents: readonly ParsedDocument[]];
+
+/**
+ * Keeps parsed files in one file on the disk, as JSON lines: a head, an entry for each text, and a digest of it all, so that a damaged
+ * file is taken for none.
+ */
+export class ParseCache implements DocumentCache {
+  readonly #file: string;
+  #lines: Lines | undefined;
+  /** Keys of what was asked for and is in the file. */
+  #asked = new Set<string>();
+  /** What is not in the file yet. */
+  #fresh = new Map<string, ParsedFile>();
+
+  /** @param root the real path of the project folder. */
+  constructor(cacheFolder: string, root: string) {
+    this.#file = path.join(cacheFolder, 'manifests', `${hash('sha256', root).slice(0, 24)}.jsonl`);
+  }
+
+  get(key: string): ParsedFile | undefined {
+    this.#lines ??= Lines.read(this.#file);
+    const line = this.#lines.get(key);
+    if (line === undefined) return this.#fresh.get(key);
+    this.#asked.add(key);
+    return { documents: (JSON.parse(line) as Entry)[1], problems: [] };
+  }
+
+  set(key: string, parsed: ParsedFile): void {
+    if (parsed.problems.length > 0) return;
+    if (parsed.documents.reduce((size, { value }) => size + lengthOf(value), 0) > MOST_CHARACTERS) return;
+    this.#fresh.set(key, parsed);
+  }
+
+  async endRound(): Promise<void> {
+    try {
+      if (this.#fresh.size > 0) await write(this.#file, this.#kept());
+      else if (this.#asked.size > 0) await utimes(this.#file, new Date(), new Date());
+    } catch (error) {
+      // A folder that cannot be written, or a full disk: the next run parses again.
+      if (!(error instanceof Error && 'code' in error)) throw error;
+    } finally {
+      this.#lines = undefined;
+      this.#asked = new Set();
+      this.#fresh = new Map();
+    }
+  }
+
+  /** Lines of what was asked for, then as much again of what was asked for before, the latest first. */
+  *#kept(): Generator<string> {
+    let size = 0;
+    for (const line of this.#linesAskedFor()) {
+      size += Buffer.byteLength(line);
+      if (size > MOST_BYTES) return;
+      yield line;
+    }
+    let left = Math.min(Math.max(size, ALWAYS_KEPT), MOST_BYTES - size);
+    for (const [key, line] of this.#lines?.entries() ?? []) {
+      if (this.#asked.has(key) || this.#fresh.has(key)) continue;
+      left -= Buffer.byteLength(line);
+      if (left < 0) return;
+      yield line;
+    }
+  }
+
+  *#linesAskedFor(): Generator<string> {
+    for (const key of this.#asked) yield this.#lines?.get(key) ?? '';
+    for (const [key, { documents }] of this.#fresh) {
+      yield `${JSON.stringify([key, documents] satisfies Entry)}\n`;
+    }
+  }
+}
+
+/** The lines of a cache by their keys, as bytes: most of them are only copied. */
+class Lines {
+  readonly #bytes: Buffer;
+  readonly #places = new Map<string, readonly [start: number, end: number]>();
+
+  /** @param bytes without the digest. */
+  private constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    let start = HEAD.length;
+    for (let end = bytes.indexOf('\n', start) + 1; end > 0; end = bytes.indexOf('\n', start) + 1) {
+      this.#places.set(bytes.toString('latin1', start + 2, start + 2 + KEY_LENGTH), [start, end]);
+      start = end;
+    }
+  }
+
+  /** None where there is no such file, or where it is not whole. */
+  static read(file: string): Lines {
+    const none = new Lines(Buffer.alloc(0));
+    try {
+      const status = statSync(file);
+      if (!status.isFile() || status.size > MOST_BYTES) return none;
+      const bytes = readFileSync(file);
+      const end = bytes.lastIndexOf('\n', -2) + 1;
+      const lines = bytes.subarray(0, end);
+      if (bytes.toString('latin1', 0, HEAD.length) !== HEAD) return none;
+      return bytes.toString('latin1', end) === digestLine(hash('sha256', lines)) ? new Lines(lines) : none;
+    } catch {
+      return none;
+    }
+  }
+
+  /** With its newline. */
+  get(key: string): string | undefined {
+    const place = this.#places.get(key);
+    return place && this.#bytes.toString('utf8', ...place);
+  }
+
+  *entries(): Generator<readonly [key: string, line: string]> {
+    for (const [key, place] of this.#places) yield [key, this.#bytes.toString('utf8', ...place)];
+  }
+}
+
+async function write(file: string, lines: Iterable<string>): Promise<void> {
+  const folder = path.dirname(file);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const draft = draftBeside(file);
+  try {
+    await writeFile(draft, chunksOf(lines), { flag: 'wx', mode: 0o600 });
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await removeUnused(folder);
+}
+
+function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
+  const digest = createHash('sha256');
+  // The same room for all: ten thousand lines would otherwise wait for the collector.
+  let room = Buffer.allocUnsafeSlow(CHUNK);
+  let filled = room.write(HEAD);
+  const taken = (): Buffer => {
+    const bytes = room.subarray(0, filled);
+    digest.update(bytes);
+    filled = 0;
+    return bytes;
+  };
+  for (const line of lines) {
+    const length = Buffer.byteLength(line);
+    if (filled + length > room.length) yield taken();
+    if (length > room.length) room = Buffer.allocUnsafeSlow(length);
+    filled += room.write(line, filled);
+  }
+  yield taken();
+  yield Buffer.from(digestLine(digest.digest('hex')));
+}
+
+function digestLine(digest: string): string {
+  return `"${digest}"\n`;
+}
+
+/** Caches of projects that nobody loads any more, and what processes that died left behind. */
+async function removeUnused(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = path.join(folder, name);
+    const { mtimeMs } = await stat(file);
+    if (Date.now() - mtimeMs > LONGEST_UNUSED) await rm(file, { force: true });
+  }
+}
+
+/** About how many characters the value has as JSON; counts no further than it must. */
+function lengthOf(value: Json | undefined): number {
+  let size = 0;
+  const open: unknown[] = [value];
+  for (let next = open.pop(); next !== undefined && size <= MOST_CHARACTERS; next = open.pop()) {
+    size += typeof next === 'string' ? next.length : 1;
+    if (typeof next !== 'object' || next === null) continue;
+    for (const [key, item] of Object.entries(next)) {
+      size += key.length;
+      open.push(item);
+    }
+  }
+  return size;
+}
