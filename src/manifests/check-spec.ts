@@ -10,7 +10,6 @@ import {
   Unset,
   type Value,
 } from '../values/value.ts';
-import { acceptanceOf } from './acceptance.ts';
 import type { DocumentPath, Problem } from './finding.ts';
 import { expectation, fieldName, problemsOfIssue } from './issue-messages.ts';
 import { type FieldRule, idsAndSecrets, type KindSchema } from './kind-schema.ts';
@@ -46,12 +45,10 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
     if (problem !== undefined) report(problem);
     else for (const reference of referencesOf(special)) references.push(reference);
   }
-  if (!acceptanceOf(kind.spec)(plain)) {
-    const checked = { schema: kind.spec, value: plain, name: 'spec' };
-    for (const issue of kind.spec.safeParse(plain).error?.issues ?? []) {
-      for (const problem of problemsOfIssue(issue, checked)) {
-        if (!standIns.has(JSON.stringify(problem.path))) report(problem);
-      }
+  const checked = { schema: kind.spec, value: plain, name: 'spec' };
+  for (const issue of kind.spec.safeParse(plain).error?.issues ?? []) {
+    for (const problem of problemsOfIssue(issue, checked)) {
+      if (!standIns.has(JSON.stringify(problem.path))) report(problem);
     }
   }
   return { problems: [...problems.values()], references };

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
 import type { Json } from '../values/json.ts';
 import { isObject } from '../values/json.ts';
-import { acceptanceOf } from './acceptance.ts';
 import { type Problem, quoted } from './finding.ts';
 import { problemsOfIssue } from './issue-messages.ts';
 import type { KindSchema } from './kind-schema.ts';
@@ -104,8 +103,8 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
     return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
   }
   const kind = typeof document.kind === 'string' ? known.kinds.get(document.kind) : undefined;
-  const isRight = acceptanceOf(envelopeSchema)(document);
-  const issues = isRight ? [] : (envelopeSchema.safeParse(document).error?.issues ?? []);
+  const { success: isRight, error } = envelopeSchema.safeParse(document);
+  const issues = error?.issues ?? [];
   const checked = { schema: envelopeSchema, value: document, name: 'the manifest' };
   const problems = issues.flatMap((issue) => problemsOfIssue(issue, checked));
   if (typeof document.kind === 'string' && kind === undefined) {
