@@ -17,6 +17,10 @@ export interface ReferenceNode {
   readonly mark?: string | undefined;
   /** How many resources it stands for; one where absent. */
   readonly count?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Where it is declared; absent where no manifest does. */
+  readonly file?: string;
+  readonly line?: number;
 }
 
 export interface ReferenceEdge {
@@ -30,7 +34,8 @@ export interface ReferenceEdge {
 export function referenceGraph(resources: readonly Resource[]): ReferenceGraph {
   const nodes = new Map<string, ReferenceNode>();
   const edges: ReferenceEdge[] = [];
-  for (const { address, kind, name } of resources) nodes.set(address, { id: address, kind, name });
+  for (const { address, kind, name, labels, source } of resources)
+    nodes.set(address, { id: address, kind, name, labels, ...source });
   for (const { address, spec } of resources) {
     const fields = new Map<string, Set<string>>();
     for (const [path, value] of flatten(spec, () => false)) {

@@ -34,7 +34,7 @@ describe('graph', () => {
       expect(stdout).toMatch(pattern);
     }
     const { stdout } = await graph(folder, 'Agent/night');
-    expect(stdout).toBe('flowchart LR\n  subgraph k0["Agent"]\n    n0["night"]\n  end\n');
+    expect(stdout).toBe('flowchart LR\n  subgraph g0["Agent"]\n    n0["night"]\n  end\n');
   });
 
   it('says what is wrong: with an address, and with a manifest', async () => {
@@ -48,12 +48,37 @@ describe('graph', () => {
     expect(dangling.stderr).toMatch(/manifests\/b\.yaml:4:\d+ {2}.*Agent\/nobody/);
   });
 
-  it('says that it drew many as one', async () => {
-    const agents = Array.from({ length: 80 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
-    await using folder = await project({ 'manifests/a.yaml': agents });
-    const { stdout, stderr } = await graph(folder);
-    expect(stdout).toContain('agent-0 and 79 more');
-    expect(stderr).toContain('80 resources, of which those that are alike are drawn as one');
-    expect((await graph(folder, '--output', 'dot')).stderr).toBe('');
+  it('groups many by a label, by folder or by number, and says by what', async () => {
+    const agents = (team: string) =>
+      Array.from({ length: 25 }, (_, index) =>
+        agentManifest(`${team}-${index}`).replace('metadata:', `metadata:\n  labels: { team: ${team} }`),
+      ).join('---\n');
+    await using folder = await project({
+      'manifests/north/a.yaml': `${agents('sales')}---\n${number('line', 'sales-0')}`,
+      'manifests/south/a.yaml': agents('support'),
+    });
+    const groupsOf = ({ stdout }: { readonly stdout: string }) =>
+      [...stdout.matchAll(/^ {2}subgraph \w+\["(.*)"\]$/gm)].map(([, name]) => name);
+    const automatic = await graph(folder);
+    expect(groupsOf(automatic)).toEqual(['sales', 'support']);
+    expect(automatic.stderr).toContain('Grouped by label team (--group-by changes this).');
+    const byFolder = await graph(folder, '--group-by', 'folder');
+    expect([groupsOf(byFolder), byFolder.stderr]).toEqual([['north', 'south'], '']);
+    expect(groupsOf(await graph(folder, '--group-by', 'number'))).toEqual(['line']);
+    expect(groupsOf(await graph(folder, '--group-by', 'none'))).toEqual(['Agent', 'PhoneNumber']);
+    const dot = await graph(folder, '--output', 'dot', '--group-by', 'label:team');
+    expect(dot.stdout.match(/subgraph cluster_/g)).toHaveLength(2);
+  });
+
+  it('names the labels that there are where one is misspelt, and the ways to group', async () => {
+    await using folder = await project({
+      'manifests/a.yaml': agentManifest('day').replace('metadata:', 'metadata:\n  labels: { team: a }'),
+    });
+    const unknown = await graph(folder, '--group-by', 'label:taem');
+    expect([unknown.code, unknown.stdout]).toEqual([64, '']);
+    expect(unknown.stderr).toContain('no resource has a label "taem"; did you mean "team"?');
+    const wrong = await graph(folder, '--group-by', 'colour');
+    expect([wrong.code, wrong.stdout]).toEqual([64, '']);
+    expect(wrong.stderr).toMatch(/Give label:KEY,\s+folder, number or none\./);
   });
 });

@@ -6,7 +6,10 @@ import { temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 /** What makes a process slow to start: parsers, checkers, the network, servers. */
-const HEAVY = ['undici', 'yaml', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', 'opentelemetry', 'croner'];
+const HEAVY = [
+  ...['undici', 'yaml', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', 'opentelemetry', 'croner'],
+  '@dagrejs/dagre',
+];
 
 describe('a command', () => {
   it.each([
@@ -14,6 +17,13 @@ describe('a command', () => {
     { args: ['--help'], uses: [], files: 8, reason: 'knows what commands there are, not what they do' },
     { args: ['validate'], uses: ['yaml', 'zod'], files: 12, reason: 'speaks to nobody' },
     { args: ['plan'], uses: ['undici', 'yaml', 'zod'], files: 16, reason: 'serves and watches nothing' },
+    { args: ['graph'], uses: ['yaml', 'zod'], files: 16, reason: 'draws no picture' },
+    {
+      args: ['graph', '--output', 'svg'],
+      uses: ['yaml', 'zod', '@dagrejs/dagre'],
+      files: 18,
+      reason: 'draws',
+    },
   ])('loads only what it uses: $args.0, which $reason', async ({ args, uses, files }) => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));

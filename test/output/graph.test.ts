@@ -1,12 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { graphDot } from '../../src/output/graph/graph-dot.ts';
+import { graphHtml } from '../../src/output/graph/graph-html.ts';
 import { graphMermaid } from '../../src/output/graph/graph-mermaid.ts';
-import { graphSvg } from '../../src/output/graph/graph-svg.ts';
-import { groupedGraph } from '../../src/output/graph/group-nodes.ts';
-import { layeredLayout } from '../../src/output/graph/layered-layout.ts';
+import { graphFile, graphSvg } from '../../src/output/graph/graph-svg.ts';
+import { type GroupBy, groupedGraph } from '../../src/output/graph/grouping.ts';
+import { type Box, layeredLayout } from '../../src/output/graph/layout.ts';
+import {
+  groupPicture,
+  overviewPicture,
+  type Picture,
+  wholePicture,
+} from '../../src/output/graph/pictures.ts';
+import { planPicture } from '../../src/output/graph/plan-graph.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../src/project/reference-graph.ts';
 import { agent, number, ref, user } from '../engine/resources.ts';
+import { branchOffices, teams } from './branch-offices.ts';
+import { plan, resource } from './sample-plan.ts';
 import { evil, unsafe } from './sample-styles.ts';
 
 const resources = [
@@ -21,6 +31,7 @@ const resources = [
   user('ada', { agent_ids: [ref('Agent/front'), ref('Agent/back')] }),
 ];
 const graph = referenceGraph(resources);
+const plain = (some: ReferenceGraph) => groupedGraph(some, 'none');
 
 function nodes(count: number, kind: string): { id: string; kind: string; name: string }[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -40,6 +51,23 @@ const anyGraph = fc
     );
     return { nodes: all, edges };
   });
+
+/** 300 agents in 12 teams and 10 cities. */
+const large = referenceGraph(branchOffices({ agents: 300 }));
+const grouped = (by?: GroupBy) => groupedGraph(large, by);
+
+function isInside(box: Box, frame: Box): boolean {
+  return (
+    box.x >= frame.x &&
+    box.y >= frame.y &&
+    box.x + box.width <= frame.x + frame.width &&
+    box.y + box.height <= frame.y + frame.height
+  );
+}
+
+function areApart(a: Box, b: Box): boolean {
+  return a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+}
 
 describe('the reference graph', () => {
   it('has what is declared, what that refers to, and the fields that do', () => {
@@ -65,20 +93,20 @@ describe('the reference graph', () => {
   });
 
   it('is a flowchart for Mermaid, with the fields where they tell something', () => {
-    expect(graphMermaid(graph)).toMatchInlineSnapshot(`
+    expect(graphMermaid(plain(graph))).toMatchInlineSnapshot(`
       "flowchart LR
-        subgraph k0["Agent"]
+        subgraph g0["Agent"]
           n0["back"]
           n1["front"]
         end
-        subgraph k1["KnowledgeBase"]
+        subgraph g1["KnowledgeBase"]
           n2["FAQ #34;new#34;"]
         end
-        subgraph k2["PhoneNumber"]
+        subgraph g2["PhoneNumber"]
           n3["main"]
           n4["spare"]
         end
-        subgraph k3["WorkspaceUser"]
+        subgraph g3["WorkspaceUser"]
           n5["ada"]
         end
         n1 --> n2
@@ -91,67 +119,53 @@ describe('the reference graph', () => {
   });
 
   it('is whole for Graphviz', () => {
-    expect(graphDot(graph)).toContain(
-      '"KnowledgeBase/FAQ \\"new\\"" [label="KnowledgeBase\\nFAQ \\"new\\""];',
+    expect(graphDot(plain(graph))).toContain(
+      '"KnowledgeBase/FAQ \\"new\\"" [label="KnowledgeBase\\nFAQ \\"new\\"", color="#4d7c0f"];',
     );
     expect(
-      graphDot({ nodes: nodes(500, 'A'), edges: [] })
+      graphDot(plain({ nodes: nodes(500, 'A'), edges: [] }))
         .split('\n')
         .filter((line) => line.includes('[label=')),
     ).toHaveLength(500);
   });
 
-  it('draws many that are alike as one, counts them, and says so', () => {
-    const agents = nodes(500, 'Agent');
-    const many: ReferenceGraph = {
-      nodes: [...agents, ...nodes(500, 'PhoneNumber'), { id: 'KB/x', kind: 'KB', name: 'x' }],
-      edges: agents.flatMap(({ id }, index) => [
-        { from: `PhoneNumber/${index}`, to: id, fields: ['inbound_agent_id'] },
-        { from: id, to: 'KB/x', fields: ['k'] },
-      ]),
-    };
-    const grouped = groupedGraph(many);
-    expect(grouped.nodes.map(({ name, count }) => [name, count])).toEqual([
-      ['Agent-0 and 499 more', 500],
-      ['PhoneNumber-0 and 499 more', 500],
-      ['x', undefined],
-    ]);
-    expect(grouped.edges).toHaveLength(2);
-    expect(graphSvg(many, { standalone: true })).toContain('1001 resources, of which those that are alike');
-    const changed = {
-      ...many,
-      nodes: many.nodes.map((node) => (node.id === 'Agent/7' ? { ...node, mark: 'update' } : node)),
-    };
-    expect(
-      groupedGraph(changed).nodes.find(({ mark }) => mark === 'update')?.name,
-      'what changes is not hidden',
-    ).toBe('Agent-7');
-    expect(groupedGraph(graph)).toEqual({ ...graph, note: undefined });
+  it('puts every node into a place of its own, inside the picture, and draws every edge', () => {
+    fc.assert(
+      fc.property(anyGraph, fc.boolean(), (any, framed) => {
+        const byKind = [...Map.groupBy(any.nodes, ({ kind }) => kind)].map(([kind, members]) => ({
+          id: kind,
+          name: kind,
+          nodes: members,
+          isRest: false,
+        }));
+        const laid = layeredLayout({ ...any, frames: framed ? byKind : [] }, () => 120);
+        const boxes = [...laid.boxes.values()];
+        expect(boxes).toHaveLength(any.nodes.length);
+        for (const [index, box] of boxes.entries()) {
+          expect(isInside(box, { x: 0, y: 0, width: laid.width, height: laid.height })).toBe(true);
+          for (const other of boxes.slice(index + 1)) expect(areApart(box, other)).toBe(true);
+        }
+        expect(laid.wires.map(({ edge }) => edge)).toEqual(any.edges);
+      }),
+      { numRuns: 40 },
+    );
   });
 
-  it('puts every node into a place of its own, and lets lines go from left to right where nothing goes in circles', () => {
-    fc.assert(
-      fc.property(anyGraph, (any) => {
-        const { placed, apart, lines } = layeredLayout(any);
-        expect(placed.length + apart.length).toBe(any.nodes.length);
-        for (const [index, a] of placed.entries()) {
-          for (const b of placed.slice(index + 1)) {
-            if (a.column === b.column) expect(Math.abs(a.row - b.row)).toBeGreaterThan(0.99);
-          }
-          expect(a.row).toBeGreaterThanOrEqual(0);
-        }
-        expect(lines).toHaveLength(any.edges.length);
-      }),
-    );
-    const columns = new Map(layeredLayout(graph).placed.map(({ node, column }) => [node.kind, column]));
-    expect(columns).toEqual(
-      new Map([
-        ['Agent', 1],
-        ['KnowledgeBase', 2],
-        ['PhoneNumber', 0],
-        ['WorkspaceUser', 0],
-      ]),
-    );
+  it('gives each kind a column, in which no line goes through a box', () => {
+    for (const picture of [wholePicture(plain(graph)), overviewPicture(grouped('label:team'))]) {
+      const { boxes, wires } = layeredLayout(picture, ({ name }) => 60 + 8 * name.length);
+      const columns = new Map(picture.nodes.map(({ id, kind }) => [kind, boxes.get(id)?.x ?? 0]));
+      const at = (kind: string) => columns.get(kind) ?? 0;
+      expect(at('PhoneNumber')).toBe(at('WorkspaceUser'));
+      expect([at('PhoneNumber'), at('Agent'), at('KnowledgeBase')]).toEqual(
+        [at('PhoneNumber'), at('Agent'), at('KnowledgeBase')].toSorted((a, b) => a - b),
+      );
+      for (const { edge, points } of wires) {
+        const others = [...boxes].filter(([id]) => id !== edge.from && id !== edge.to);
+        for (const { x, y } of points)
+          for (const [, box] of others) expect(areApart({ x, y, width: 0, height: 0 }, box)).toBe(true);
+      }
+    }
   });
 
   it('keeps text from outside text', () => {
@@ -167,10 +181,155 @@ describe('the reference graph', () => {
       ],
       edges: [{ from: `K/${evil}`, to: 'b', fields: [`${evil}"|`] }],
     };
-    const texts = [graphMermaid(hostile), graphDot(hostile), graphSvg(hostile, { standalone: true })];
+    const texts = [
+      graphMermaid(plain(hostile)),
+      graphDot(plain(hostile)),
+      graphFile(plain(hostile)),
+      graphHtml(plain(hostile), evil),
+    ];
     for (const text of texts) expect(text).not.toMatch(unsafe);
     expect(texts[0]).not.toMatch(/<script|"\]; click/);
     expect(texts[1]?.split('\n').filter((line) => !/^( {2}|digraph|\}|$)/.test(line))).toEqual([]);
     expect(texts[2]).not.toMatch(/<script/);
+    expect(texts[3]?.match(/<script/g)).toHaveLength(1);
+  });
+});
+
+describe('a large reference graph', () => {
+  it.each(['label:team', 'label:city', 'folder', 'number', 'none'] as const)(
+    'by %s has each node in exactly one group, and draws every edge in the pictures of both its ends',
+    (by) => {
+      const graph = grouped(by);
+      const all = graph.groups.flatMap(({ nodes }) => nodes.map(({ id }) => id));
+      expect(all.toSorted()).toEqual(large.nodes.map(({ id }) => id).toSorted());
+      expect(new Set(graph.groups.map(({ id }) => id)).size).toBe(graph.groups.length);
+      const groupOf = new Map(
+        graph.groups.flatMap(({ id, nodes: some }) => some.map((node) => [node.id, id])),
+      );
+      const missing = graph.groups.flatMap((group) => {
+        const picture = groupPicture(graph, group);
+        const shown = new Set(picture.nodes.map(({ id }) => id));
+        const wires = new Set(picture.edges.map(({ from, to }) => `${from} -> ${to}`));
+        const drawnAs = (id: string) => (shown.has(id) ? id : `${groupOf.get(id)} ${id.split('/')[0]}`);
+        return large.edges
+          .filter(({ from, to }) => groupOf.get(from) === group.id || groupOf.get(to) === group.id)
+          .map(({ from, to }) => `${drawnAs(from)} -> ${drawnAs(to)}`)
+          .filter((wire) => !wires.has(wire));
+      });
+      expect(missing).toEqual([]);
+    },
+  );
+
+  it('counts in the overview what each group holds', () => {
+    const { nodes, edges, frames, note } = overviewPicture(grouped('label:team'));
+    const agents = nodes.filter(({ kind }) => kind === 'Agent');
+    expect(agents.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(300);
+    expect(frames.map(({ name }) => name)).toEqual([...teams].sort());
+    expect(edges.length).toBeLessThan(60);
+    expect(note).toBe(`${large.nodes.length} resources in 15 groups`);
+  });
+
+  it('draws the smallest of many groups as one', () => {
+    const { frames, nodes } = overviewPicture(grouped('number'));
+    expect(frames.at(-1)?.name).toMatch(/^\d+ more groups$/);
+    expect(frames.length).toBeLessThanOrEqual(40);
+    expect(nodes.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(large.nodes.length);
+  });
+
+  it('is grouped by itself: by the label that keeps most references inside, by folder, by number', () => {
+    const automatic = (options: Parameters<typeof branchOffices>[0]) =>
+      groupedGraph(referenceGraph(branchOffices(options)), undefined).by;
+    expect(automatic({ agents: 300 })).toBe('label:team');
+    expect(automatic({ agents: 300, labelled: false, folders: 'teams' })).toBe('folder');
+    expect(automatic({ agents: 300, labelled: false, folders: 'kinds' }), 'kinds are no groups').toBe(
+      'number',
+    );
+    expect(automatic({ agents: 3 })).toBe('none');
+    expect(groupedGraph({ nodes: nodes(90, 'Agent'), edges: [] }, undefined).by).toBe('none');
+  });
+
+  it('keeps what has no label with the only group that it is connected to, and the rest by kind', () => {
+    const { groups } = grouped('label:team');
+    const groupOf = (id: string) => groups.find((group) => group.nodes.some((node) => node.id === id))?.name;
+    expect(groupOf('PhoneNumber/support-line-0')).toBe('support');
+    expect(groupOf('KnowledgeBase/FAQ support')).toBe('support');
+    expect(groupOf('KnowledgeBase/Company handbook')).toBe('Shared: KnowledgeBase');
+    expect(groupOf('WorkspaceUser/auditor')).toBe('Shared: WorkspaceUser');
+    expect(groupOf('Webhook/call-ended')).toBe('No team: Webhook');
+  });
+
+  it('groups numbers that lead to the same agent', () => {
+    const shared = referenceGraph([
+      agent('front'),
+      agent('lonely'),
+      number('a', { inbound_agent_id: ref('Agent/front') }),
+      number('b', { outbound_agent_id: ref('Agent/front') }),
+      number('c', {}),
+    ]);
+    const names = groupedGraph(shared, 'number').groups.map((group) => [
+      group.name,
+      group.nodes.map(({ id }) => id),
+    ]);
+    expect(names).toEqual([
+      ['a and 1 more', ['Agent/front', 'PhoneNumber/a', 'PhoneNumber/b']],
+      ['c', ['PhoneNumber/c']],
+      ['No number: Agent', ['Agent/lonely']],
+    ]);
+  });
+
+  it('has a cluster for each group in DOT, and in Mermaid as far as Mermaid draws it', () => {
+    const dot = graphDot(grouped());
+    expect(dot.match(/subgraph cluster_\d+ \{/g)).toHaveLength(15);
+    expect(dot.match(/^ +"[^"]+" \[label=/gm)).toHaveLength(large.nodes.length);
+    expect(dot.match(/ -> /g)).toHaveLength(large.edges.length);
+    const mermaid = graphMermaid(grouped());
+    expect(mermaid.match(/ -->/g)?.length).toBeLessThanOrEqual(500);
+    expect(mermaid.length).toBeLessThan(50_000);
+    expect(mermaid).toContain('  subgraph g9["support"]\n    n');
+    const small = graphMermaid(groupedGraph(referenceGraph(branchOffices({ agents: 30 })), 'label:team'));
+    expect(small).toContain('["Agent/support-0"]');
+    expect(small).toContain('["Agent/sales-1"]');
+  });
+
+  it('is the same however the manifests are ordered', () => {
+    const other = referenceGraph(branchOffices({ agents: 300 }).toReversed());
+    for (const draw of [
+      graphDot,
+      graphMermaid,
+      graphFile,
+      (graph: ReturnType<typeof grouped>) => graphHtml(graph, 'w'),
+    ])
+      expect(draw(groupedGraph(other, undefined)) === draw(grouped())).toBe(true);
+  });
+
+  it('leads on its page from every box to a place that is there', () => {
+    const page = graphHtml(grouped(), 'production');
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(links.filter((link) => !ids.includes(link))).toEqual([]);
+    expect(ids.filter((id) => id?.startsWith('node-'))).toHaveLength(large.nodes.length);
+    expect(page.match(/<details class="resource" data-group>/g)).toHaveLength(15);
+    expect(page.match(/(?:src|href)="(?!#|data:)/g)).toBeNull();
+  });
+
+  it('shows of a large plan what changes with its neighbours, or counts', () => {
+    const agents = Array.from({ length: 90 }, (_, index) =>
+      resource(`Agent/a-${index}`, index < 2 ? { action: 'update' } : {}),
+    );
+    const line = resource('PhoneNumber/line', { depends_on: ['Agent/a-1'] });
+    const few: Picture = planPicture(plan([...agents, line]));
+    expect(few.nodes.map(({ id, mark }) => [id, mark])).toEqual([
+      ['Agent/a-0', 'update'],
+      ['Agent/a-1', 'update'],
+      ['PhoneNumber/line', undefined],
+    ]);
+    expect(few.note).toBe('88 unchanged resources not shown');
+    const many = planPicture(plan([...agents.map((each) => ({ ...each, action: 'create' as const })), line]));
+    expect(many.nodes.map(({ kind, mark, count }) => [kind, mark, count])).toEqual([
+      ['Agent', 'create', 90],
+      ['PhoneNumber', undefined, undefined],
+    ]);
+    expect(graphSvg(many, { standalone: false })).toContain('Agent × 90');
   });
 });

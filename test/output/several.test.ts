@@ -5,10 +5,10 @@ import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import {
   type SeveralPlans,
   severalPlansGithub,
-  severalPlansHtml,
   severalPlansMarkdown,
   severalPlansText,
 } from '../../src/output/several/plans.ts';
+import { severalPlansHtml } from '../../src/output/several/plans-html.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { evilPlan } from './evil-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';

@@ -1,8 +1,4 @@
-import { graphDot } from '../../output/graph/graph-dot.ts';
-import { graphHtml } from '../../output/graph/graph-html.ts';
-import { graphMermaid } from '../../output/graph/graph-mermaid.ts';
-import { graphSvg } from '../../output/graph/graph-svg.ts';
-import { groupedGraph } from '../../output/graph/group-nodes.ts';
+import { type GroupBy, type GroupedGraph, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
@@ -10,14 +6,23 @@ import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
+/** Each is loaded when it is used: only pictures need the layout. */
+const formats = {
+  mermaid: async () => (await import('../../output/graph/graph-mermaid.ts')).graphMermaid,
+  dot: async () => (await import('../../output/graph/graph-dot.ts')).graphDot,
+  svg: async () => (await import('../../output/graph/graph-svg.ts')).graphFile,
+  html: async () => (await import('../../output/graph/graph-html.ts')).graphHtml,
+} satisfies Record<string, () => Promise<(graph: GroupedGraph, workspace: string) => string>>;
+
 export interface GraphOptions {
-  readonly output: 'mermaid' | 'dot' | 'svg' | 'html';
+  readonly output: keyof typeof formats;
+  readonly groupBy?: GroupBy;
 }
 
 export async function graph(
   context: Context,
   addresses: readonly string[],
-  { output }: GraphOptions,
+  { output, groupBy }: GraphOptions,
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { resources, diagnostics } = await opened.declared('offline');
@@ -25,26 +30,24 @@ export async function graph(
   const whole = referenceGraph(resources);
   refuseUnknown(addresses, whole);
   const shown = addresses.length === 0 ? whole : connectedTo(whole, addresses);
-  const { note } = groupedGraph(shown);
-  if (note !== undefined && output !== 'dot')
-    context.log.info(`${note}; to draw one resource and its connections: voxform graph ADDRESS`);
-  context.terminal.out(rendered(shown, output, opened.workspace.name));
+  const grouped = groupedGraph(shown, refuseUnknownLabel(groupBy, shown));
+  if (groupBy === undefined && grouped.groups.length > 1)
+    context.log.info(
+      `Grouped by ${grouped.by.replace(':', ' ')} (--group-by changes this). To draw one resource with what it is connected to: voxform graph ADDRESS`,
+    );
+  const render = await formats[output]();
+  context.terminal.out(render(grouped, opened.workspace.name));
   return ExitCode.ok;
 }
 
-function rendered(shown: ReferenceGraph, output: GraphOptions['output'], workspace: string): string {
-  switch (output) {
-    case 'mermaid':
-      return graphMermaid(shown);
-    case 'dot':
-      return graphDot(shown);
-    case 'svg':
-      return `${graphSvg(shown, { standalone: true })}\n`;
-    case 'html':
-      return graphHtml(shown, { workspace });
-    default:
-      return output satisfies never;
-  }
+function refuseUnknownLabel(by: GroupBy | undefined, graph: ReferenceGraph): GroupBy | undefined {
+  if (by === undefined || !by.startsWith('label:')) return by;
+  const [key, known] = [by.slice('label:'.length), labelKeys(graph)];
+  if (known.includes(key)) return by;
+  throw new UserError(`no resource has a label "${key}"${didYouMean(key, known)}`, {
+    hint: known.length === 0 ? 'Labels are in metadata.labels.' : `Labels: ${known.join(', ')}`,
+    exitCode: ExitCode.usage,
+  });
 }
 
 function refuseUnknown(addresses: readonly string[], { nodes }: ReferenceGraph): void {

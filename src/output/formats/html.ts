@@ -1,5 +1,5 @@
 import { applyHtml, driftHtml, planHtml } from '../html/reports.ts';
-import { severalPlansHtml } from '../several/plans.ts';
+import { severalPlansHtml } from '../several/plans-html.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {

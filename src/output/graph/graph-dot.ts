@@ -1,13 +1,26 @@
-import type { ReferenceGraph } from '../../project/reference-graph.ts';
+import { kindColors } from '../html/colors.ts';
 import { visible } from '../visible.ts';
+import type { GroupedGraph } from './grouping.ts';
 
-/** The whole graph in the language of Graphviz. */
-export function graphDot({ nodes, edges }: ReferenceGraph): string {
+/** The whole graph in the language of Graphviz, each group as a cluster. */
+export function graphDot({ groups, edges }: GroupedGraph): string {
   const lines = [
     '  rankdir=LR;',
-    '  node [shape=box, style=rounded, fontname="monospace", fontsize=10];',
-    '  edge [fontname="monospace", fontsize=9];',
-    ...nodes.map(({ id, kind, name }) => `  ${quoted(id)} [label=${quoted(`${kind}\n${name}`)}];`),
+    '  node [shape=box, style=rounded, fontname="sans-serif", fontsize=10];',
+    '  edge [color="#818b98"];',
+    ...groups.flatMap(({ name, nodes }, index) => {
+      const drawn = nodes.map(({ id, kind, name: own }) => {
+        const color = kindColors.get(kind)?.[0];
+        return `  ${quoted(id)} [label=${quoted(`${kind}\n${own}`)}${color === undefined ? '' : `, color="${color}"`}];`;
+      });
+      if (groups.length < 2) return drawn;
+      return [
+        `  subgraph cluster_${index} {`,
+        `    label=${quoted(name)};`,
+        ...drawn.map((line) => `  ${line}`),
+        '  }',
+      ];
+    }),
     ...edges.map(({ from, to, fields }) => {
       const label = fields.length === 0 ? '' : ` [tooltip=${quoted(fields.join(', '))}]`;
       return `  ${quoted(from)} -> ${quoted(to)}${label};`;

@@ -1,26 +1,46 @@
-import type { ReferenceGraph } from '../../project/reference-graph.ts';
+import type { ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
 import { visible } from '../visible.ts';
-import { groupedGraph } from './group-nodes.ts';
+import type { GroupedGraph } from './grouping.ts';
+import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
-/** The graph as a Mermaid flowchart, which GitHub and GitLab draw. */
-export function graphMermaid(graph: ReferenceGraph): string {
-  const { nodes, edges, note } = groupedGraph(graph);
+/** What Mermaid draws by its own settings, which GitHub and GitLab keep. */
+const MOST_EDGES = 500;
+const MOST_CHARACTERS = 50_000;
+
+/** The graph as a Mermaid flowchart, each group as a subgraph; where Mermaid would refuse it, how many of each kind are in each. */
+export function graphMermaid(graph: GroupedGraph): string {
+  const whole = flowchart(wholePicture(graph));
+  if (graph.edges.length <= MOST_EDGES && whole.length <= MOST_CHARACTERS) return whole;
+  return flowchart(overviewPicture(graph));
+}
+
+function flowchart({ nodes, edges, frames, note }: Picture): string {
   const names = new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
-  const kinds = Map.groupBy(nodes, ({ kind }) => kind);
+  const byKind = () =>
+    [...Map.groupBy(nodes, ({ kind }) => kind)].map(([name, members]) => ({ name, nodes: members }));
+  const isGrouped = frames.length > 0;
+  const framed = new Set(frames.flatMap((frame) => frame.nodes.map(({ id }) => id)));
+  const box = (node: ReferenceNode) => `  ${names.get(node.id)}["${escaped(labelOf(node, isGrouped))}"]`;
   const tells = fieldsThatTell({ nodes, edges });
   const lines = [
     ...(note === undefined ? [] : [`  %% ${note}`]),
-    ...[...kinds].flatMap(([kind, members], index) => [
-      `  subgraph k${index}["${escaped(kind)}"]`,
-      ...members.map((node) => `    ${names.get(node.id)}["${escaped(node.name)}"]`),
+    ...(isGrouped ? frames : byKind()).flatMap(({ name, nodes: members }, index) => [
+      `  subgraph g${index}["${escaped(name)}"]`,
+      ...members.map((node) => `  ${box(node)}`),
       '  end',
     ]),
+    ...(isGrouped ? nodes.filter(({ id }) => !framed.has(id)).map(box) : []),
     ...edges.map(({ from, to, fields }) => {
       const label = tells(from, to) ? `|"${escaped(fields.join(', '))}"|` : '';
       return `  ${names.get(from)} -->${label} ${names.get(to)}`;
     }),
   ];
   return `${['flowchart LR', ...lines].join('\n')}\n`;
+}
+
+function labelOf({ kind, name, count }: ReferenceNode, isGrouped: boolean): string {
+  if (count !== undefined) return name === '' ? `${count} ${kind}` : `${name}: ${count} ${kind}`;
+  return isGrouped ? `${kind}/${name}` : name;
 }
 
 /** Where all arrows from one kind to another are of the same fields, their names say nothing. */

@@ -1,148 +1,127 @@
-import type { ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
+import type { ReferenceNode } from '../../project/reference-graph.ts';
+import { colorStyle, kindClass } from '../html/colors.ts';
 import { escapeMarkup } from '../markup.ts';
+import { plural } from '../plural.ts';
 import { displayWidth, truncate } from '../text-width.ts';
 import { visible } from '../visible.ts';
-import { graphStyle, shadeCount } from './graph-style.ts';
-import { groupedGraph } from './group-nodes.ts';
-import { type Layout, type Line, layeredLayout, type PlacedNode } from './layered-layout.ts';
+import { graphStyle } from './graph-style.ts';
+import { type GroupedGraph, MOST_UNGROUPED } from './grouping.ts';
+import { type Laid, layeredLayout, margin, type Wire } from './layout.ts';
+import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
 /* Lengths are in pixels. */
-const character = 7.3;
-const boxHeight = 40;
-const rowHeight = 54;
-const gap = 90;
-const margin = 16;
 const widestName = 34;
-const apartColumns = 3;
+const character = 7.3;
 
 export interface GraphSvgOptions {
   /** With its own colours and namespace, as a file needs them. */
   readonly standalone: boolean;
+  /** Where a node leads to. */
+  linkOf?(node: Pick<ReferenceNode, 'id'>): string | undefined;
 }
 
-/** The graph as a picture: what refers on the left, what it refers to on the right. Empty where nothing is declared. */
-export function graphSvg(graph: ReferenceGraph, { standalone }: GraphSvgOptions): string {
-  const { note, ...grouped } = groupedGraph(graph);
-  const layout = layeredLayout(grouped);
-  const frame = frameOf(layout, grouped.nodes);
-  const shadeOf = shades(grouped.nodes);
-  const title = `${graph.nodes.length} resources and ${graph.edges.length} references between them`;
-  const height = frame.height + (note === undefined ? 0 : 24);
+/** A file opens no groups: of many resources it shows how many of each kind are in each. */
+export function graphFile(graph: GroupedGraph): string {
+  const isOverview = graph.nodes.length > MOST_UNGROUPED && graph.groups.length > 1;
+  const picture = isOverview ? overviewPicture(graph) : wholePicture(graph);
+  return `${graphSvg(picture, { standalone: true })}\n`;
+}
+
+/** What refers on the left, what it refers to on the right. */
+export function graphSvg(picture: Picture, options: GraphSvgOptions): string {
+  const { nodes, edges, note } = picture;
+  const laid = layeredLayout(picture, widthOf);
+  const noted = options.standalone ? note : undefined;
+  const height = laid.height + (noted === undefined ? 0 : 24);
+  const title = `${plural(nodes.length, 'node')} and ${plural(edges.length, 'edge')}`;
   return [
-    `<svg${standalone ? ' xmlns="http://www.w3.org/2000/svg"' : ''} class="graph" role="img" aria-label="${escapeMarkup(title)}" viewBox="0 0 ${frame.width} ${height}" width="${frame.width}" height="${height}">`,
-    ...(standalone
-      ? [`<style>${graphStyle}</style>`, '<rect class="paper" width="100%" height="100%"/>']
+    `<svg${options.standalone ? ' xmlns="http://www.w3.org/2000/svg"' : ''} class="graph" role="group" aria-label="${escapeMarkup(title)}" viewBox="0 0 ${laid.width} ${height}" width="${laid.width}" height="${height}">`,
+    ...(options.standalone
+      ? [
+          `<style>${colorStyle('.graph')}${graphStyle}</style>`,
+          '<rect class="paper" width="100%" height="100%"/>',
+        ]
       : []),
-    ...layout.lines.map((line) => edgeMarkup(line, frame)),
-    ...layout.placed.map((placed) => boxMarkup(placed.node, frame.place(placed), shadeOf)),
-    ...layout.apart.map((node, index) => boxMarkup(node, frame.placeApart(index), shadeOf)),
-    ...(note === undefined
+    ...laid.frames.map((frame) => frameMarkup(frame, options)),
+    ...laid.wires.map(wireMarkup),
+    ...nodes.map((node) => nodeMarkup(node, picture, laid, options)),
+    ...(noted === undefined
       ? []
-      : [`<text class="note" x="${margin}" y="${height - 12}">${escapeMarkup(note)}</text>`]),
+      : [`<text class="note" x="${margin}" y="${height - 12}">${escapeMarkup(noted)}</text>`]),
     '</svg>',
   ].join('\n');
 }
 
-interface Place {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
+function above({ kind, count }: ReferenceNode): string {
+  return count === undefined ? visible(kind) : `${visible(kind)} × ${count}`;
 }
 
-interface Frame {
-  readonly width: number;
-  readonly height: number;
-  place(at: { readonly column: number; readonly row: number }): Place;
-  placeApart(index: number): Place;
+function nameOf({ name }: ReferenceNode): string {
+  return truncate(visible(name), widestName);
 }
 
-function frameOf(layout: Layout, nodes: readonly ReferenceNode[]): Frame {
-  const widthOf = (some: readonly ReferenceNode[]) =>
-    Math.ceil(Math.max(10, ...some.map((node) => Math.max(...labelOf(node).map(displayWidth)))) * character) +
-    24;
-  const widths = Array.from({ length: layout.columns }, (_, column) =>
-    widthOf(layout.placed.filter((placed: PlacedNode) => placed.column === column).map(({ node }) => node)),
-  );
-  const starts = widths.map(
-    (_, column) => margin + widths.slice(0, column).reduce((sum, width) => sum + width + gap, 0),
-  );
-  const apartWidth = widthOf(layout.apart);
-  const tall = layout.rows === 0 ? 0 : (layout.rows - 1) * rowHeight + boxHeight + margin;
-  const apartTop = margin + tall;
-  const apartRows = Math.ceil(layout.apart.length / apartColumns);
-  const inColumns = (starts.at(-1) ?? margin) + (widths.at(-1) ?? 0) + margin;
-  const inApart = margin + Math.min(apartColumns, layout.apart.length) * (apartWidth + margin);
-  return {
-    width: nodes.length === 0 ? 2 * margin : Math.max(layout.columns === 0 ? 0 : inColumns, inApart, 320),
-    height: Math.round(apartTop + (apartRows === 0 ? 0 : apartRows * rowHeight)),
-    place: ({ column, row }) => ({
-      x: starts[column] ?? margin,
-      y: Math.round(margin + row * rowHeight),
-      width: widths[column] ?? 0,
-    }),
-    placeApart: (index) => ({
-      x: margin + (index % apartColumns) * (apartWidth + margin),
-      y: apartTop + Math.floor(index / apartColumns) * rowHeight,
-      width: apartWidth,
-    }),
-  };
+function widthOf(node: ReferenceNode): number {
+  const mark = node.mark === undefined ? '' : ` · ${node.mark}`;
+  const widest = Math.max(10, displayWidth(above(node) + mark), displayWidth(nameOf(node)));
+  return Math.ceil(widest * character) + 24;
 }
 
-function labelOf({ kind, name, mark, count }: ReferenceNode): readonly [above: string, name: string] {
-  const above = [
-    visible(kind),
-    ...(count === undefined ? [] : [`×${count}`]),
-    ...(mark === undefined ? [] : [mark]),
-  ];
-  return [above.join(' · '), truncate(visible(name), widestName)];
-}
-
-/** By what is to happen to a node; where that is said of none, by its kind. */
-function shades(nodes: readonly ReferenceNode[]): (node: ReferenceNode) => string {
-  const isMarked = nodes.some(({ mark }) => mark !== undefined);
-  const kinds = [...new Set(nodes.map(({ kind }) => kind))].sort();
-  return ({ kind, mark }) => {
-    if (isMarked) return mark === undefined ? '' : ` mark-${escapeMarkup(mark)}`;
-    return ` shade-${kinds.indexOf(kind) % shadeCount}`;
-  };
-}
-
-function boxMarkup(
+function nodeMarkup(
   node: ReferenceNode,
-  { x, y, width }: Place,
-  shadeOf: (node: ReferenceNode) => string,
+  { outside }: Picture,
+  { boxes }: Laid,
+  { linkOf }: GraphSvgOptions,
 ): string {
-  const [above, name] = labelOf(node);
-  const stack =
-    node.count === undefined
-      ? ''
-      : `<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${boxHeight}" rx="6"/>`;
-  return [
-    `<g class="node${shadeOf(node)}"><title>${escapeMarkup(`${node.kind}/${node.name}`)}</title>${stack}`,
-    `<rect class="box" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="6"/>`,
-    `<rect class="bar" x="${x}" y="${y + 6}" width="4" height="${boxHeight - 12}" rx="2"/>`,
-    `<text class="kind" x="${x + 12}" y="${y + 16}">${escapeMarkup(above)}</text>`,
-    `<text class="name" x="${x + 12}" y="${y + 32}">${escapeMarkup(name)}</text></g>`,
+  const box = boxes.get(node.id);
+  if (box === undefined) return '';
+  const { x, y, width, height } = box;
+  const classes = [
+    'node',
+    kindClass(node.kind),
+    ...(node.mark === undefined ? [] : [`mark-${escapeMarkup(node.mark)}`]),
+    ...(outside?.has(node.id) ? ['outside'] : []),
+  ];
+  const mark = node.mark === undefined ? '' : ` <tspan class="mark">· ${escapeMarkup(node.mark)}</tspan>`;
+  const isCount = node.name === '';
+  const drawn = [
+    `<title>${escapeMarkup(`${node.kind}${isCount ? '' : `/${node.name}`}`)}</title>`,
+    ...(node.count === undefined
+      ? []
+      : [`<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${height}" rx="6"/>`]),
+    `<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/>`,
+    `<rect class="bar" x="${x}" y="${y + 6}" width="4" height="${height - 12}" rx="2"/>`,
+    `<text class="kind" x="${x + 12}" y="${y + (isCount ? 24 : 16)}">${escapeMarkup(above(node))}${mark}</text>`,
+    ...(isCount
+      ? []
+      : [`<text class="name" x="${x + 12}" y="${y + 31}">${escapeMarkup(nameOf(node))}</text>`]),
   ].join('');
+  return `<g class="${classes.filter((name) => name !== '').join(' ')}">${linked(drawn, linkOf?.(node))}</g>`;
 }
 
-function edgeMarkup({ from, to, fields, points }: Line, frame: Frame): string {
-  const places = points.map((point) => frame.place(point));
-  const parts: string[] = [];
-  for (const [index, place] of places.entries()) {
-    const y = place.y + boxHeight / 2;
-    const previous = places[index - 1];
-    if (previous === undefined) {
-      parts.push(`M${place.x + place.width} ${y}`);
-      continue;
-    }
-    const start = previous.x + previous.width;
-    const bend = Math.round((place.x - start) / 2);
-    parts.push(`C${start + bend} ${previous.y + boxHeight / 2} ${place.x - bend} ${y} ${place.x} ${y}`);
-    if (index < places.length - 1) parts.push(`H${place.x + place.width}`);
-  }
-  const last = places.at(-1);
-  const tip = last === undefined ? '' : `M${last.x - 6} ${last.y + boxHeight / 2 - 4}l6 4l-6 4`;
-  const title = `${from} refers to ${to}: ${fields.join(', ')}`;
-  return `<g class="edge"><title>${escapeMarkup(fields.length === 0 ? title.slice(0, -2) : title)}</title><path d="${parts.join('')}"/><path d="${tip}"/></g>`;
+/** Its name stands on its upper edge. */
+function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): string {
+  const { x, y, width, height } = box;
+  const name = truncate(visible(group.name), Math.floor((width - 24) / character));
+  const title = `<text x="${x + 12}" y="${y + 4}">${escapeMarkup(name)}</text>`;
+  const rect = `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8"/>`;
+  return `<g class="frame"><title>${escapeMarkup(group.name)}</title>${rect}${linked(title, linkOf?.(group))}</g>`;
+}
+
+function linked(markup: string, link: string | undefined): string {
+  return link === undefined ? markup : `<a href="${escapeMarkup(link)}">${markup}</a>`;
+}
+
+function wireMarkup({ edge: { from, to, fields }, points }: Wire): string {
+  const path = points.map(({ x, y }, index) => {
+    const before = points[index - 1];
+    if (before === undefined) return `M${x} ${y}`;
+    if (before.y === y) return `H${x}`;
+    const bend = Math.round((before.x + x) / 2);
+    return `C${bend} ${before.y} ${bend} ${y} ${x} ${y}`;
+  });
+  const [before, last] = points.slice(-2);
+  const back = (before?.x ?? 0) < (last?.x ?? 0) ? -6 : 6;
+  const tip = last === undefined ? '' : `M${last.x + back} ${last.y - 4}L${last.x} ${last.y}l${back} 4`;
+  const by = fields.length === 0 ? '' : `: ${fields.join(', ')}`;
+  return `<g class="edge"><title>${escapeMarkup(`${from} refers to ${to}${by}`)}</title><path d="${path.join('')}${tip}"/></g>`;
 }

@@ -1,43 +1,29 @@
 import type { ReferenceEdge, ReferenceNode } from '../../project/reference-graph.ts';
 
-/**
- * The column of each node. All nodes of a kind share one where kinds refer to each other in one direction; else each node stands
- * behind whatever refers to it.
- */
-export function ranksOf(
-  nodes: readonly ReferenceNode[],
-  edges: readonly ReferenceEdge[],
-): (id: string) => number {
-  const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
-  const between = edges.map(({ from, to }) => [kindOf.get(from) ?? '', kindOf.get(to) ?? ''] as const);
-  const byKind = longestPaths([...new Set(kindOf.values())], between);
-  const straight = between.every(([from, to]) => (byKind.get(from) ?? 0) < (byKind.get(to) ?? 0));
-  if (straight) return (id) => byKind.get(kindOf.get(id) ?? '') ?? 0;
-  const byNode = longestPaths(
-    nodes.map(({ id }) => id),
-    edges.map(({ from, to }) => [from, to] as const),
-  );
-  return (id) => byNode.get(id) ?? 0;
+export interface Ranks {
+  /** The column of a node's kind, where kinds refer to each other in one direction. */
+  rankOf(id: string): number;
+  /** False where kinds refer to each other in a cycle: then kinds have no columns. */
+  readonly isStraight: boolean;
 }
 
-/** For each key the longest way to it. An edge that closes a circle counts nothing. */
-function longestPaths(
-  keys: readonly string[],
-  edges: readonly (readonly [from: string, to: string])[],
-): ReadonlyMap<string, number> {
-  const into = Map.groupBy(edges, ([, to]) => to);
-  const ranks = new Map<string, number>();
-  const open = new Set<string>();
-  const rank = (key: string): number => {
-    const known = ranks.get(key);
-    if (known !== undefined) return known;
-    open.add(key);
-    const before = (into.get(key) ?? []).map(([from]) => from).filter((from) => !open.has(from));
-    const found = Math.max(0, ...before.map((from) => rank(from) + 1));
-    open.delete(key);
-    ranks.set(key, found);
-    return found;
-  };
-  for (const key of keys) rank(key);
-  return ranks;
+/** All nodes of a kind share a column: how many kinds stand one after the other before it. */
+export function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[]): Ranks {
+  const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
+  const steps = new Map(
+    edges.map(({ from, to }) => {
+      const step = [kindOf.get(from) ?? '', kindOf.get(to) ?? ''] as const;
+      return [JSON.stringify(step), step];
+    }),
+  );
+  const ranks = new Map([...kindOf.values()].map((kind) => [kind, 0]));
+  const isSettled = () =>
+    [...steps.values()].every(([from, to]) => (ranks.get(from) ?? 0) < (ranks.get(to) ?? 0));
+  // After as many rounds as there are kinds only a cycle is not settled.
+  for (let round = 0; round < ranks.size && !isSettled(); round++) {
+    for (const [from, to] of steps.values())
+      ranks.set(to, Math.max(ranks.get(to) ?? 0, (ranks.get(from) ?? 0) + 1));
+  }
+  const isStraight = isSettled();
+  return { rankOf: (id) => (isStraight ? (ranks.get(kindOf.get(id) ?? '') ?? 0) : 0), isStraight };
 }

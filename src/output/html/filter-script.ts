@@ -18,8 +18,11 @@ function update() {
     item.hidden = !fits;
     if (fits) shown++;
   }
-  for (const group of all('[data-group]')) group.hidden = group.querySelector('[data-item]:not([hidden])') === null;
   const isAll = words.length === 0 && wanted.size === 0;
+  for (const group of all('[data-group]')) {
+    group.hidden = group.querySelector('[data-item]:not([hidden])') === null;
+    if (!isAll && !group.hidden && group.tagName === 'DETAILS') group.open = true;
+  }
   count.textContent = isAll ? '' : shown + ' of ' + items.length + ' shown';
 }
 if (search !== null) {
@@ -36,12 +39,22 @@ if (search !== null) {
   });
   for (const tool of all('[data-open]')) {
     tool.addEventListener('click', () => {
-      for (const item of items) if (!item.hidden && item.tagName === 'DETAILS') item.open = tool.dataset.open === 'yes';
+      for (const each of all('details[data-item], details[data-group], tr[data-item] details')) {
+        if (each.closest('[hidden]') === null) each.open = tool.dataset.open === 'yes';
+      }
     });
   }
   for (const tools of all('.tools')) tools.hidden = false;
   update();
 }
+/** Newer browsers open by themselves what a link leads into. */
+function openTarget() {
+  const target = document.getElementById(location.hash.slice(1));
+  for (let each = target; each; each = each.parentElement) if (each.tagName === 'DETAILS') each.open = true;
+  if (target !== null) target.scrollIntoView();
+}
+addEventListener('hashchange', openTarget);
+if (location.hash !== '') openTarget();
 let closed = [];
 addEventListener('beforeprint', () => {
   closed = all('details:not([open])');

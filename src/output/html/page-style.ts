@@ -1,7 +1,9 @@
+import { colorStyle } from './colors.ts';
+
 /** How a page looks: light and dark as the reader's system is, on a phone as on a wide screen, and on paper. */
 export const pageStyle = `
-:root{color-scheme:light dark;--paper:#fff;--ink:#1f2328;--faint:#59636e;--line:#d1d9e0;--box:#f6f8fa;--good:#1a7f37;--change:#9a6700;--bad:#cf222e;--ask:#0969da;--odd:#8250df;--came:#dafbe1;--came-word:#aceebb;--went:#ffebe9;--went-word:#ffc9c4;--focus:#0969da}
-@media (prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--faint:#9198a1;--line:#3d444d;--box:#151b23;--good:#3fb950;--change:#d29922;--bad:#f85149;--ask:#4493f8;--odd:#ab7df8;--came:#12261e;--came-word:#1f572c;--went:#25171c;--went-word:#7a2a2b;--focus:#4493f8}}
+${colorStyle(':root')}
+:root{color-scheme:light dark}
 *{box-sizing:border-box}
 [hidden]{display:none!important}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -13,14 +15,14 @@ h2 small,.faint{color:var(--faint);font-weight:400;font-size:13px}
 code,pre,.mono{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
 .where{color:var(--faint);margin:4px 0 12px;overflow-wrap:anywhere}
 .summary{font-size:17px;font-weight:600;margin:0 0 12px}
-:focus-visible{outline:2px solid var(--focus);outline-offset:2px;border-radius:4px}
+:focus-visible{outline:2px solid var(--ask);outline-offset:2px;border-radius:4px}
 .tools{display:flex;flex-wrap:wrap;gap:8px;align-items:center;padding:8px 0;border-bottom:1px solid var(--line)}
 @media (min-width:720px){.tools{position:sticky;top:0;background:var(--paper);z-index:1}}
 .tools input[type=search]{flex:1 1 200px;min-width:0;font:inherit;padding:6px 10px;border:1px solid var(--line);border-radius:6px;background:var(--box);color:inherit}
 .tools button,.chip{font:inherit;font-size:13px;padding:4px 10px;border:1px solid var(--line);border-radius:999px;background:var(--box);color:inherit;cursor:pointer;white-space:nowrap}
 .chip{display:inline-flex;align-items:center;gap:6px}
 .chip:has(:checked){border-color:currentColor;box-shadow:inset 0 0 0 1px currentColor}
-.chip:has(:focus-visible){outline:2px solid var(--focus);outline-offset:2px}
+.chip:has(:focus-visible){outline:2px solid var(--ask);outline-offset:2px}
 .chip input{margin:0;accent-color:currentColor}
 #count{color:var(--faint);font-size:13px;min-width:7em}
 .remark{border:1px solid var(--line);border-left:4px solid var(--change);border-radius:6px;padding:8px 12px;margin:8px 0;overflow-wrap:anywhere}
@@ -33,6 +35,7 @@ details.resource[open]>summary::before{content:"\\25BE"}
 details.resource[open]>summary{background:var(--box);border-bottom:1px solid var(--line);border-radius:6px 6px 0 0}
 summary .symbol{font:600 14px ui-monospace,Menlo,Consolas,monospace;min-width:1.2em}
 summary .address{font-weight:600;overflow-wrap:anywhere;min-width:0}
+summary .address code{font-weight:600}
 summary .faint{overflow-wrap:anywhere;min-width:0}
 .content{padding:8px 12px 12px}
 .content p{margin:4px 0;overflow-wrap:anywhere}
@@ -58,17 +61,29 @@ pre .came ins{background:var(--came-word);padding:0}
 details.more>summary{cursor:pointer;color:var(--ask);font-size:13px}
 .good{color:var(--good)}.change{color:var(--change)}.bad{color:var(--bad)}.ask{color:var(--ask)}.odd{color:var(--odd)}
 .picture{border:1px solid var(--line);border-radius:6px;overflow:auto;max-height:80vh}
-.picture svg{display:block}
+.content .picture{max-height:none}
+.picture svg{display:block;margin:0 auto}
 ul.addresses{list-style:none;margin:0 0 8px;padding:0;columns:16em auto;font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 ul.addresses li{overflow-wrap:anywhere}
 .overview{border-collapse:collapse;width:100%;margin:0 0 16px}
 .overview th,.overview td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
 .overview th{min-width:8em}
-.overview a{color:var(--ask)}
+.listed{overflow-x:auto}
+.records{border-collapse:collapse;width:100%;margin:8px 0}
+.records th,.records td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere;vertical-align:top}
+@media (min-width:720px){.records td:not(:has(.more),:last-child)>code{white-space:nowrap}}
+.records .field.short{display:block}
+@media (max-width:719px){.records thead{display:none}.records tr{display:block;padding:6px 0;border-bottom:1px solid var(--line)}.records td{display:block;padding:0;border:0}}
 main>section[id]{scroll-margin-top:64px}
 main>section>h1{margin-top:24px}
 ul.plain{list-style:none;padding:0;margin:8px 0}
-ul.plain li{padding:2px 0;overflow-wrap:anywhere}
+ul.plain li{padding:6px 0;border-top:1px solid var(--line);overflow-wrap:anywhere;scroll-margin-top:72px}
+ul.plain p{margin:0}
+.kind{color:var(--of-kind,inherit)}
+.legend{display:flex;flex-wrap:wrap;gap:4px 16px;margin:0 0 12px;font-size:14px}
+.legend .kind::before{content:"";display:inline-block;width:10px;height:10px;margin-right:6px;border-radius:3px;background:currentColor}
+a{color:var(--ask)}
+li:target{outline:2px solid var(--ask);outline-offset:4px;border-radius:4px}
 footer{color:var(--faint);font-size:13px;padding-top:24px;padding-bottom:32px;overflow-wrap:anywhere}
 @media print{.tools{display:none!important}.picture{max-height:none;overflow:visible}.picture svg{max-width:100%;height:auto}details.resource{break-inside:avoid-page}body{font-size:11px}del,ins,pre .line{print-color-adjust:exact}}
 `;

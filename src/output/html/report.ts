@@ -3,7 +3,7 @@ import { plural } from '../action-words.ts';
 import { type CompactOptions, compacted, FEWEST_SHARING, type Said } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
-import { planGraph } from '../graph/plan-graph.ts';
+import { planPicture } from '../graph/plan-graph.ts';
 import { escapeMarkup } from '../markup.ts';
 import { mustNameAll } from '../named.ts';
 import { htmlPage } from './page.ts';
@@ -184,26 +184,32 @@ function groupsHtml(report: Report): string[] {
   });
 }
 
-/** Together only where nobody must decide about one, and nothing is to be said of what became of each. */
 function saidIn(
   resources: readonly PlannedResource[],
   { views, full, outcome }: CompactOptions & { readonly outcome: Report['outcome'] },
 ): Said[] {
-  const isPlain = (resource: PlannedResource) =>
-    (outcome?.(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
   return [
     ...compacted(
-      resources.filter((each) => !isPlain(each)),
+      resources.filter((each) => !isPlain(each, outcome)),
       { views, full: true },
     ),
-    ...compacted(resources.filter(isPlain), { views, full }),
+    ...compacted(
+      resources.filter((each) => isPlain(each, outcome)),
+      { views, full },
+    ),
   ];
 }
 
+/** True where nobody must decide about a resource, and nothing is to be said of what became of it. */
+function isPlain(resource: PlannedResource, outcome: Report['outcome']): boolean {
+  return (outcome?.(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
+}
+
 function picture({ document, markOf }: Report): string {
-  const graph = planGraph(document, markOf);
-  if (graph.edges.length === 0) return '';
-  return `<section><h2>What refers to what</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(graph, { standalone: false })}</div></section>`;
+  const drawn = planPicture(document, markOf);
+  if (drawn.edges.length === 0) return '';
+  const note = drawn.note === undefined ? '' : ` <small>${escapeMarkup(drawn.note)}</small>`;
+  return `<section><h2>What refers to what${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;
 }
 
 function footer({ voxform_version, state }: PlanDocument): string {

@@ -3,6 +3,7 @@ import { plural } from '../action-words.ts';
 import type { Said } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
 import { routeRemarks } from '../route-words.ts';
+import { addressHtml } from './address-html.ts';
 import { fieldHtml } from './field-html.ts';
 
 /** What became of a resource, or what is to be said of it before everything else. */
@@ -39,14 +40,11 @@ export function resourceHtml(said: Said, { group, outcome }: ResourceHtmlOptions
   const [resource] = resources;
   if (resource === undefined) return '';
   const isOne = resources.length === 1;
-  const { address, adopted, action, source, id, changes, previous_address: previous } = resource;
+  const { address, adopted, action, source, id, changes } = resource;
   const marks = [
     outcome?.word,
     adopted && action !== 'adopt' ? 'adopted' : undefined,
-    previous === undefined || !isOne ? undefined : `was ${previous}`,
-    action === 'create'
-      ? plural(changes.length, 'field')
-      : (pathsOf(said) ?? (isOne ? undefined : said.notices[0])),
+    rowMarks(said) || undefined,
     source === null || !isOne ? undefined : `${source.file}:${source.line}`,
   ].filter((mark) => mark !== undefined);
   const drifted = fields.some(({ path }) =>
@@ -56,20 +54,38 @@ export function resourceHtml(said: Said, { group, outcome }: ResourceHtmlOptions
   return [
     `<details class="resource" data-item="${escapeMarkup(group.key)}"><summary>`,
     `<span class="symbol ${tone}" aria-hidden="true">${escapeMarkup(group.symbol)}</span>`,
-    `<span class="address">${isOne ? escapeMarkup(address) : `${resources.length} resources`}</span>`,
+    `<span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>`,
     ...(drifted ? ['<span class="note">drifted</span>'] : []),
     `<span class="faint">${marks.map(escapeMarkup).join(' · ')}</span></summary><div class="content">`,
     ...(isOne ? [] : [addressesHtml(resources.map((each) => each.address))]),
     ...(outcome?.said ?? []).map((text) => `<p class="${outcome?.tone}">${escapeMarkup(text)}</p>`),
-    ...remarks(said),
     ...(id === null || !isOne ? [] : [`<p class="faint">id <code>${escapeMarkup(id)}</code></p>`]),
-    ...fields.map(fieldHtml),
+    contentHtml(said),
     '</div></details>',
   ].join('');
 }
 
+/** What is known without unfolding: the former address, and which fields change. */
+export function rowMarks(said: Said): string {
+  const [resource] = said.resources;
+  const isOne = said.resources.length === 1;
+  const was = isOne ? resource?.previous_address : undefined;
+  const changed =
+    resource?.action === 'create'
+      ? plural(resource.changes.length, 'field')
+      : (pathsOf(said) ?? said.notices[0]);
+  return [...(was === undefined ? [] : [`was ${was}`]), ...(changed === undefined ? [] : [changed])].join(
+    ' · ',
+  );
+}
+
+/** Why, and each field. */
+export function contentHtml(said: Said): string {
+  return [...remarks(said), ...said.fields.map(fieldHtml)].join('');
+}
+
 export function addressesHtml(addresses: readonly string[]): string {
-  return `<ul class="addresses">${addresses.map((each) => `<li>${escapeMarkup(each)}</li>`).join('')}</ul>`;
+  return `<ul class="addresses">${addresses.map((each) => `<li>${addressHtml(each)}</li>`).join('')}</ul>`;
 }
 
 const namedFields = 3;

@@ -3,8 +3,6 @@ import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { planSummary, plural } from '../action-words.ts';
 import { renderDriftText } from '../drift-text.ts';
 import { driftSummary } from '../drift-words.ts';
-import { htmlReports } from '../html/report.ts';
-import { driftReport, type PageOptions, planReport } from '../html/reports.ts';
 import { MARKDOWN_LIMIT } from '../markdown-page.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
 import { driftGithub, planGithub } from '../plan-github.ts';
@@ -91,27 +89,4 @@ export function severalPlansGithub({ what, documents, failures }: SeveralPlans):
     ...failures.map(failureGithub),
     ...documents.map((document) => github(document, { workspace: document.workspace })),
   ].join('');
-}
-
-/** All workspaces on one page. */
-export function severalPlansHtml(
-  { what, documents, failures }: SeveralPlans,
-  options: PageOptions = {},
-): string {
-  const report = what === 'plan' ? planReport : driftReport;
-  return htmlReports({
-    what,
-    made: options.made,
-    reports: documents.map((document) => ({ ...report(document), full: options.full })),
-    failures: failures.map(({ workspace, message, hint, diagnostics = [] }) => ({
-      workspace,
-      said: [
-        message,
-        ...(hint === undefined ? [] : [hint]),
-        ...diagnostics.map(
-          ({ file, line, message: wrong }) => `${file}${line === undefined ? '' : `:${line}`} ${wrong}`,
-        ),
-      ],
-    })),
-  });
 }

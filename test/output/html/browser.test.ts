@@ -8,9 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApplyReport, ResourceResult } from '../../../src/engine/apply/report.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
 import { graphHtml } from '../../../src/output/graph/graph-html.ts';
+import { groupedGraph } from '../../../src/output/graph/grouping.ts';
 import { planGraph } from '../../../src/output/graph/plan-graph.ts';
-import { applyHtml, planHtml } from '../../../src/output/html/reports.ts';
-import { severalPlansHtml } from '../../../src/output/several/plans.ts';
+import { applyHtml, driftHtml, planHtml } from '../../../src/output/html/reports.ts';
+import { severalPlansHtml } from '../../../src/output/several/plans-html.ts';
+import { referenceGraph } from '../../../src/project/reference-graph.ts';
+import { branchOffices } from '../branch-offices.ts';
 import { evilPlan } from '../evil-plan.ts';
 import { sameChange } from '../many-resources.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
@@ -112,9 +115,12 @@ const pages: Readonly<Record<string, () => string>> = {
       documents: [linked, plan([])],
       failures: [{ workspace: 'c', message: payload }],
     }),
+  graph: () => graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 100 })), undefined), 'w'),
+  'graph-of-few': () => graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 3 })), undefined), 'w'),
+  drift: () => driftHtml(plan(drifted), { made }),
   'hostile-plan': () => planHtml(hostile()),
   'hostile-apply': () => applyHtml(reportOf(hostile())),
-  'hostile-graph': () => graphHtml(planGraph(hostile()), { workspace: payload }),
+  'hostile-graph': () => graphHtml(groupedGraph(planGraph(hostile()), 'none'), payload),
   'long-names': () => planHtml(longNames),
   many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
@@ -138,6 +144,12 @@ const RUN_ANOTHER_SCRIPT = `(() => {
   document.body.append(script);
   return 'ran' in window;
 })()`;
+const KIND_COLORS = `[...new Set([...document.querySelectorAll('.kind')].map((element) => {
+  const style = getComputedStyle(element);
+  const color = element.tagName === 'text' ? style.fill : style.color;
+  const kind = /(Agent|KnowledgeBase|PhoneNumber|Webhook|WorkspaceUser)/.exec(element.textContent)[1];
+  return kind + ' ' + color.replaceAll(' ', '');
+}))]`;
 const BOXES = `(() => {
   const place = (element) => element.getBoundingClientRect().toJSON();
   return {
@@ -179,8 +191,8 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
   });
 
   /** Opens a page and collects what it should not do: complain, and ask for anything but itself. */
-  async function open(name: string, width = 1280): Promise<Opened> {
-    const page = await browser.newPage({ viewport: { width, height: 800 } });
+  async function open(name: string, width = 1280, javaScriptEnabled = true): Promise<Opened> {
+    const page = await browser.newPage({ viewport: { width, height: 800 }, javaScriptEnabled });
     const complaints: string[] = [];
     const url = pathToFileURL(path.join(folder, `${name}.html`)).href;
     page.on('console', (message) => complaints.push(message.text()));
@@ -281,6 +293,51 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     await links.last().click();
     expect(await page.locator(':target h1').innerText()).toBe('staging');
     expect(await page.locator(':target .summary').innerText()).toBe('Plan: 97 to update.');
+  });
+
+  it('has one colour a kind on every page, in pictures and in rows', async () => {
+    const colors = new Set<string>();
+    for (const name of ['plan', 'drift', 'several', 'many', 'graph', 'graph-of-few']) {
+      await using opened = await open(name);
+      const found = await opened.page.evaluate<string[]>(KIND_COLORS);
+      expect(found.length, name).toBeGreaterThan(0);
+      for (const color of found) colors.add(color);
+    }
+    const kinds = [...colors].map((color) => color.split(' ')[0]);
+    expect(kinds.toSorted()).toEqual([...new Set(kinds)].toSorted());
+    expect(new Set([...colors].map((color) => color.split(' ')[1])).size).toBe(kinds.length);
+  });
+
+  it.each([true, false])('opens and closes the groups of a graph, scripts or not (%s)', async (scripts) => {
+    await using opened = await open('graph', 1000, scripts);
+    const { page, complaints } = opened;
+    const groups = page.locator('details[data-group]');
+    expect(await groups.count()).toBe(7);
+    expect(await page.locator('details[open]').count()).toBe(0);
+    await page.locator('svg').first().locator('.frame a', { hasText: 'support' }).click();
+    expect(await page.locator('details[open]').count()).toBe(1);
+    const support = page.locator('details[open]');
+    expect(await support.locator('summary .address').first().innerText()).toBe('support');
+    await support.locator('svg .node a', { hasText: 'support-12' }).first().click();
+    expect(await page.locator('li:target').innerText()).toContain('Agent/support-12');
+    await page.locator('li:target a', { hasText: 'Company handbook' }).click();
+    expect(await page.locator('li:target strong').innerText()).toBe('KnowledgeBase/Company handbook');
+    expect(await page.locator('details[data-group][open]').count()).toBe(2);
+    expect(complaints).toEqual([]);
+  });
+
+  it('finds resources of a graph in closed groups', async () => {
+    await using opened = await open('graph');
+    const { page } = opened;
+    await page.keyboard.press('/');
+    await page.keyboard.type('PhoneNumber/sales-line-13');
+    const found = page.locator('li[data-item]:visible');
+    expect(await found.locator('strong').allInnerTexts()).toEqual([
+      'Agent/sales-13',
+      'PhoneNumber/sales-line-13',
+    ]);
+    await page.getByRole('button', { name: 'Close all' }).click();
+    expect(await page.locator('details[data-group][open]:visible').count()).toBe(0);
   });
 
   it('draws the references, each box inside the picture, on no other, and as wide as its name', async () => {

@@ -1,0 +1,167 @@
+import { kinds } from '../../kinds/index.ts';
+import { compareText } from '../../problems/compare-text.ts';
+import type { ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
+
+/** By what the nodes of a graph stand together. */
+export type GroupBy = 'folder' | 'number' | 'none' | `label:${string}`;
+
+export interface NodeGroup {
+  /** `group-0`, in the order of the groups. */
+  readonly id: string;
+  readonly name: string;
+  readonly nodes: readonly ReferenceNode[];
+  /** True for what has nothing to group it by. */
+  readonly isRest: boolean;
+}
+
+export interface GroupedGraph extends ReferenceGraph {
+  readonly by: GroupBy;
+  /** Each node in exactly one of them. */
+  readonly groups: readonly NodeGroup[];
+}
+
+/** So many nodes can be told apart without groups. */
+export const MOST_UNGROUPED = 40;
+/** So many groups fit into a picture of them. */
+export const MOST_GROUPS = 40;
+
+/** The graph in groups; where nobody says by what, by the first that divides it well, and not at all where it is small. */
+export function groupedGraph(graph: ReferenceGraph, by: GroupBy | undefined): GroupedGraph {
+  const chosen = by ?? automatic(graph);
+  return { nodes: graph.nodes, edges: graph.edges, by: chosen, groups: groupsOf(graph, chosen) };
+}
+
+/** The label keys of a graph, those of the most nodes first. */
+export function labelKeys({ nodes }: ReferenceGraph): string[] {
+  const keys = nodes.flatMap(({ labels = {} }) => Object.keys(labels));
+  return [...Map.groupBy(keys, (key) => key)]
+    .sort(([a, some], [b, others]) => others.length - some.length || compareText(a, b))
+    .map(([key]) => key);
+}
+
+/** Where a group has more of the nodes than this, the others are an afterthought. */
+const largestShare = 0.8;
+
+function automatic(graph: ReferenceGraph): GroupBy {
+  if (graph.nodes.length <= MOST_UNGROUPED) return 'none';
+  const ways: readonly (readonly GroupBy[])[] = [
+    labelKeys(graph).map((key): GroupBy => `label:${key}`),
+    ['folder'],
+    ['number'],
+  ];
+  for (const same of ways) {
+    const fitting = same
+      .map((by) => ({ by, groups: groupsOf(graph, by) }))
+      .filter(({ by, groups }) => dividesWell(groups, graph, by));
+    const best = fitting.sort((a, b) => between(a.groups, graph) - between(b.groups, graph))[0];
+    if (best !== undefined) return best.by;
+  }
+  return graph.nodes.some(isNumber) ? 'number' : 'none';
+}
+
+function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by: GroupBy): boolean {
+  const named = groups.filter(({ isRest }) => !isRest);
+  const inside = named.reduce((sum, group) => sum + group.nodes.length, 0);
+  const largest = Math.max(...groups.map((group) => group.nodes.length));
+  const declared = named.map((group) => group.nodes.filter(({ file }) => file !== undefined));
+  const isOfKinds = by === 'folder' && declared.every((some) => new Set(some.map(kindOf)).size === 1);
+  return (
+    named.length >= 2 &&
+    named.length <= MOST_GROUPS &&
+    inside * 2 >= nodes.length &&
+    largest <= nodes.length * largestShare &&
+    !isOfKinds
+  );
+}
+
+/** How many references lead from one group to another. */
+function between(groups: readonly NodeGroup[], { edges }: ReferenceGraph): number {
+  const groupOf = new Map(groups.flatMap(({ id, nodes }) => nodes.map((node) => [node.id, id] as const)));
+  return edges.filter(({ from, to }) => groupOf.get(from) !== groupOf.get(to)).length;
+}
+
+function groupsOf(graph: ReferenceGraph, by: GroupBy): NodeGroup[] {
+  if (by === 'none') return [{ id: 'group-0', name: 'all', nodes: graph.nodes, isRest: false }];
+  const own = ownGroups(graph, by);
+  const neighbours = new Map<string, Set<string>>(graph.nodes.map(({ id }) => [id, new Set()]));
+  for (const { from, to } of graph.edges) {
+    const [ofFrom, ofTo] = [own.get(from), own.get(to)];
+    if (ofTo !== undefined) neighbours.get(from)?.add(ofTo);
+    if (ofFrom !== undefined) neighbours.get(to)?.add(ofFrom);
+  }
+  const word = by.startsWith('label:') ? by.slice('label:'.length) : by;
+  const placed = graph.nodes.map((node) => {
+    const around = [...(neighbours.get(node.id) ?? [])];
+    const name = own.get(node.id) ?? (around.length === 1 ? around[0] : undefined);
+    if (name !== undefined) return { node, name, isRest: false };
+    return { node, name: `${around.length > 1 ? 'Shared' : `No ${word}`}: ${node.kind}`, isRest: true };
+  });
+  return [...Map.groupBy(placed, ({ name, isRest }) => JSON.stringify([isRest, name])).values()]
+    .map((members) => {
+      const [{ name, isRest } = { name: '', isRest: true }] = members;
+      return { name, isRest, nodes: members.map(({ node }) => node) };
+    })
+    .sort((a, b) => Number(a.isRest) - Number(b.isRest) || compareText(a.name, b.name))
+    .map((group, index) => ({ id: `group-${index}`, ...group }));
+}
+
+/** The group that a node has by itself; what has none stands with its neighbours, if all of those are in one. */
+function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): ReadonlyMap<string, string> {
+  if (by === 'number') return byNumber(graph);
+  const nameOf = by === 'folder' ? folderIn(graph) : ({ labels }: ReferenceNode) => labels?.[by.slice(6)];
+  return new Map(
+    graph.nodes.flatMap((node) => {
+      const name = nameOf(node);
+      return name === undefined ? [] : [[node.id, name] as const];
+    }),
+  );
+}
+
+/** The folder below the one that all files are in, as few parts of it as divide them. */
+function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | undefined {
+  const foldersOf = ({ file = '' }: ReferenceNode) => file.split('/').slice(0, -1);
+  const all = nodes.filter(({ file }) => file !== undefined).map(foldersOf);
+  const deepest = Math.max(0, ...all.map((folders) => folders.length));
+  const sizesAt = (depth: number) =>
+    [...Map.groupBy(all, (folders) => folders.slice(0, depth).join('/')).values()].map(
+      ({ length }) => length,
+    );
+  let common = 0;
+  while (common < deepest && sizesAt(common + 1).length === 1) common++;
+  let depth = common + 1;
+  while (depth < deepest && Math.max(...sizesAt(depth)) > all.length * largestShare) depth++;
+  return (node) => {
+    if (node.file === undefined) return undefined;
+    const folders = foldersOf(node);
+    return folders.slice(common, depth).join('/') || folders.join('/') || '.';
+  };
+}
+
+/** Numbers with what they lead to; those that lead to the same stand together, named by the first of them. */
+function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string> {
+  const numbers = new Map(nodes.filter(isNumber).map((node) => [node.id, node]));
+  const leadTo = edges.filter(({ from, to }) => numbers.has(from) && !numbers.has(to));
+  const next = new Map<string, string[]>();
+  for (const { from, to } of leadTo) {
+    next.set(from, [...(next.get(from) ?? []), to]);
+    next.set(to, [...(next.get(to) ?? []), from]);
+  }
+  const groups = new Map<string, string>();
+  for (const { id, name } of numbers.values()) {
+    if (groups.has(id)) continue;
+    const reached = new Set([id]);
+    for (const one of reached) for (const other of next.get(one) ?? []) reached.add(other);
+    const more = [...reached].filter((one) => numbers.has(one)).length - 1;
+    for (const one of reached) groups.set(one, more === 0 ? name : `${name} and ${more} more`);
+  }
+  return groups;
+}
+
+/** Calls come in through these kinds. */
+function isNumber({ kind }: ReferenceNode): boolean {
+  return kinds.get(kind)?.routes !== undefined;
+}
+
+function kindOf({ kind }: ReferenceNode): string {
+  return kind;
+}

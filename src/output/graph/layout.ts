@@ -1,0 +1,207 @@
+import { graphlib, layout } from '@dagrejs/dagre';
+import type { ReferenceEdge, ReferenceNode } from '../../project/reference-graph.ts';
+import type { NodeGroup } from './grouping.ts';
+import type { Picture } from './pictures.ts';
+import { ranksOf } from './ranks.ts';
+
+/* Lengths are in pixels. */
+
+export interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Laid {
+  readonly width: number;
+  readonly height: number;
+  readonly boxes: ReadonlyMap<string, Box>;
+  readonly frames: readonly { readonly group: NodeGroup; readonly box: Box }[];
+  readonly wires: readonly Wire[];
+}
+
+/** A reference as the points that its line goes through: ends and, in each column between, where it enters and leaves. */
+export interface Wire {
+  readonly edge: ReferenceEdge;
+  readonly points: readonly Point[];
+}
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export const margin = 16;
+const boxHeight = 40;
+const rowGap = 10;
+/** A frame's name stands on its edge. */
+const framedRowGap = 16;
+const columnGap = 88;
+/** What has no reference stands apart, in rows up to this width. */
+const apartWidth = 960;
+
+/** Columns from what refers to what is referred to; what has neither reference nor frame below them. */
+export function layeredLayout(
+  { nodes, edges, frames }: Picture,
+  widthOf: (node: ReferenceNode) => number,
+): Laid {
+  const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
+  for (const frame of frames) for (const { id } of frame.nodes) linked.add(id);
+  const inside = nodes.filter(({ id }) => linked.has(id));
+  const { graph, names } = asDagre({ nodes: inside, edges, frames }, widthOf);
+  if (inside.length > 0) layout(graph);
+  const boxOf = (name: string): Box => {
+    const { x, y, width, height } = graph.node(name) as Box;
+    return {
+      x: Math.round(x - width / 2),
+      y: Math.round(y - height / 2),
+      width: Math.round(width),
+      height: Math.round(height),
+    };
+  };
+  const boxes = new Map(inside.map(({ id }) => [id, boxOf(names.get(id) ?? '')]));
+  const columns = columnsOf(boxes);
+  const { width = 0, height = 0 } = inside.length === 0 ? {} : (graph.graph() as Partial<Box>);
+  const apart = inRows(
+    nodes.filter(({ id }) => !linked.has(id)),
+    widthOf,
+    { top: Math.max(margin, height), width },
+  );
+  for (const [id, box] of apart) boxes.set(id, box);
+  const all = [...boxes.values()];
+  return {
+    width: Math.max(Math.ceil(width), ...all.map((box) => box.x + box.width + margin), 2 * margin),
+    height: Math.max(Math.ceil(height), ...all.map((box) => box.y + box.height + margin), 2 * margin),
+    boxes,
+    frames: frames.map((group, index) => ({ group, box: boxOf(`f${index}`) })),
+    wires: edges.flatMap((edge) => {
+      const [from, to] = [boxes.get(edge.from), boxes.get(edge.to)];
+      if (from === undefined || to === undefined) return [];
+      const { points } = graph.edge(names.get(edge.from) ?? '', names.get(edge.to) ?? '') as {
+        points: Point[];
+      };
+      return [{ edge, points: through({ from, to, points, columns }) }];
+    }),
+  };
+}
+
+/** The picture for the library, under names of its own: those of the graph may be any text. */
+function asDagre(
+  { nodes, edges, frames }: Pick<Picture, 'nodes' | 'edges' | 'frames'>,
+  widthOf: (node: ReferenceNode) => number,
+): { readonly graph: graphlib.Graph; readonly names: ReadonlyMap<string, string> } {
+  const graph = new graphlib.Graph({ compound: frames.length > 0 });
+  const { rankOf, isStraight } = ranksOf(nodes, edges);
+  graph.setGraph({
+    rankdir: 'LR',
+    nodesep: frames.length > 0 ? framedRowGap : rowGap,
+    edgesep: rowGap,
+    ranksep: columnGap,
+    marginx: margin,
+    marginy: margin,
+    // With frames the library's own columns are needed, which their sides are part of.
+    ...(isStraight && frames.length === 0 ? { ranker: 'none' } : {}),
+  });
+  const columnOf = ({ id, kind }: ReferenceNode) => (isStraight ? rankOf(id) : kind);
+  const names = new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
+  const connect = (from: string, to: string, label: object) =>
+    graph.setEdge(names.get(from) ?? '', names.get(to) ?? '', label);
+  const widest = new Map(
+    [...Map.groupBy(nodes, columnOf)].map(([column, members]) => [column, Math.max(...members.map(widthOf))]),
+  );
+  for (const node of nodes) {
+    graph.setNode(names.get(node.id) ?? '', {
+      width: widest.get(columnOf(node)),
+      height: boxHeight,
+      // A step between columns is two ranks of the library: it puts labels between.
+      rank: 2 * rankOf(node.id),
+    });
+  }
+  for (const { from, to } of edges) connect(from, to, {});
+  for (const [index, frame] of frames.entries()) {
+    const frameName = `f${index}`;
+    graph.setNode(frameName, {});
+    for (const { id } of frame.nodes) graph.setParent(names.get(id) ?? '', frameName);
+    for (const [from, to] of missingSteps(frame.nodes, edges, rankOf)) connect(from, to, {});
+  }
+  return { graph, names };
+}
+
+/** Steps that keep nodes of a frame in the column of their kind where no reference does. */
+function missingSteps(
+  nodes: readonly ReferenceNode[],
+  edges: readonly ReferenceEdge[],
+  rankOf: (id: string) => number,
+): (readonly [from: string, to: string])[] {
+  const inside = new Set(nodes.map(({ id }) => id));
+  const own = edges.filter(({ from, to }) => inside.has(from) && inside.has(to));
+  const led = new Set(own.flatMap(({ from, to }) => [`from ${from}`, `to ${to}`]));
+  const columns = [...Map.groupBy(nodes, ({ id }) => rankOf(id))].sort(([a], [b]) => a - b);
+  return columns.flatMap(([, members], index) => {
+    const next = columns[index + 1]?.[1] ?? [];
+    const [first, second] = [members[0], next[0]];
+    if (first === undefined || second === undefined) return [];
+    return [
+      ...members.filter(({ id }) => !led.has(`from ${id}`)).map(({ id }) => [id, second.id] as const),
+      ...next.filter(({ id }) => !led.has(`to ${id}`)).map(({ id }) => [first.id, id] as const),
+    ];
+  });
+}
+
+interface Column {
+  readonly left: number;
+  readonly right: number;
+}
+
+function columnsOf(boxes: ReadonlyMap<string, Box>): Column[] {
+  const middle = ({ x, width }: Box) => Math.round((x + width / 2) / 4);
+  return [...Map.groupBy(boxes.values(), middle).values()].map((column) => ({
+    left: Math.min(...column.map(({ x }) => x)),
+    right: Math.max(...column.map(({ x, width }) => x + width)),
+  }));
+}
+
+/** Straight through each column on the way, so that no line bends behind a box. */
+function through({
+  from,
+  to,
+  points,
+  columns,
+}: {
+  readonly from: Box;
+  readonly to: Box;
+  readonly points: readonly Point[];
+  readonly columns: readonly Column[];
+}): Point[] {
+  const isForward = from.x <= to.x;
+  const [start, end] = isForward ? [from.x + from.width, to.x] : [from.x, to.x + to.width];
+  const between = points.slice(1, -1).flatMap(({ x, y }) => {
+    const column = columns.find(({ left, right }) => x > left && x < right);
+    if (column === undefined || Math.min(start, end) > column.left || Math.max(start, end) < column.right)
+      return [];
+    const sides = [
+      { x: column.left, y: Math.round(y) },
+      { x: column.right, y: Math.round(y) },
+    ];
+    return isForward ? sides : sides.reverse();
+  });
+  return [{ x: start, y: from.y + from.height / 2 }, ...between, { x: end, y: to.y + to.height / 2 }];
+}
+
+function inRows(
+  nodes: readonly ReferenceNode[],
+  widthOf: (node: ReferenceNode) => number,
+  { top, width }: { readonly top: number; readonly width: number },
+): [string, Box][] {
+  const widest = Math.max(0, ...nodes.map(widthOf));
+  const inRow = Math.max(
+    1,
+    Math.floor((Math.max(apartWidth, width) - 2 * margin + rowGap) / (widest + rowGap)),
+  );
+  return nodes.map(({ id }, index): [string, Box] => {
+    const x = margin + (index % inRow) * (widest + rowGap);
+    const y = top + Math.floor(index / inRow) * (boxHeight + rowGap);
+    return [id, { x, y, width: widest, height: boxHeight }];
+  });
+}

@@ -1,0 +1,111 @@
+import type { ReferenceEdge, ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
+import { plural } from '../plural.ts';
+import { type GroupedGraph, MOST_GROUPS, type NodeGroup } from './grouping.ts';
+
+/** What is drawn: nodes, some of which stand for several resources, and frames around them. */
+export interface Picture extends ReferenceGraph {
+  readonly frames: readonly NodeGroup[];
+  /** Nodes of other groups. */
+  readonly outside?: ReadonlySet<string>;
+  /** What is not as it seems. */
+  readonly note?: string;
+}
+
+/** More boxes than this are no picture. */
+const MOST_BOXES = 1000;
+/** So many neighbours in one other group are drawn by name. */
+const MOST_NAMED = 3;
+
+/** Every node by itself, its group as a frame around it. */
+export function wholePicture(graph: GroupedGraph): Picture {
+  if (graph.nodes.length > MOST_BOXES) return overviewPicture(graph);
+  const { nodes, edges, groups } = graph;
+  // What has nothing to be grouped by has no frame.
+  const frames = groups.filter(({ isRest }) => groups.length > 1 && !isRest);
+  return { nodes, edges, frames };
+}
+
+/** One node for each kind in each group; the smallest groups as one, where there are many. */
+export function overviewPicture({ nodes, edges, groups }: GroupedGraph): Picture {
+  const standsFor = new Map<string, string>();
+  const frames = fewer(groups).map((group) => {
+    const kinds = [...Map.groupBy(group.nodes, ({ kind }) => kind).values()];
+    // One box needs no frame, only the name.
+    const name = kinds.length === 1 && groups.length > 1 && !group.isRest ? group.name : '';
+    return { ...group, nodes: kinds.flatMap((members) => together(members, { group, standsFor, name })) };
+  });
+  return {
+    nodes: frames.flatMap((frame) => frame.nodes),
+    edges: joinedEdges(edges, standsFor),
+    frames: frames.length > 1 ? frames.filter((frame) => frame.nodes.length > 1) : [],
+    note: `${plural(nodes.length, 'resource')} in ${plural(groups.length, 'group')}`,
+  };
+}
+
+/** One group with all its references; what they lead to in other groups by name where it is little, else counted. */
+export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup): Picture {
+  const inside = new Set(group.nodes.map(({ id }) => id));
+  const touching = edges.filter(({ from, to }) => inside.has(from) || inside.has(to));
+  const ends = new Set(touching.flatMap(({ from, to }) => [from, to]));
+  const standsFor = new Map<string, string>();
+  const outside = groups.flatMap((other) => {
+    const met = other === group ? [] : other.nodes.filter(({ id }) => ends.has(id));
+    return [...Map.groupBy(met, ({ kind }) => kind).values()].flatMap((members) =>
+      members.length <= MOST_NAMED
+        ? members
+        : together(members, { group: other, standsFor, name: other.name }),
+    );
+  });
+  const [nodes, joined] = [[...group.nodes, ...outside], joinedEdges(touching, standsFor)];
+  if (nodes.length > MOST_BOXES)
+    return overviewPicture({ nodes, edges: joined, by: 'none', groups: [group] });
+  return { nodes, edges: joined, frames: [], outside: new Set(outside.map(({ id }) => id)) };
+}
+
+/** Nodes of one kind as one, unless it is a single one. */
+function together(
+  members: readonly ReferenceNode[],
+  { group, standsFor, name }: { group: NodeGroup; standsFor: Map<string, string>; name: string },
+): ReferenceNode[] {
+  const [first] = members;
+  if (first === undefined || members.length === 1) return [...members];
+  const marks = new Set(members.map(({ mark }) => mark));
+  const one = {
+    id: `${group.id} ${first.kind}`,
+    kind: first.kind,
+    name,
+    mark: marks.size === 1 ? first.mark : undefined,
+    count: members.length,
+  };
+  for (const { id } of members) standsFor.set(id, one.id);
+  return [one];
+}
+
+function fewer(groups: readonly NodeGroup[]): NodeGroup[] {
+  if (groups.length <= MOST_GROUPS) return [...groups];
+  const bySize = groups.toSorted((a, b) => b.nodes.length - a.nodes.length);
+  const small = new Set(bySize.slice(MOST_GROUPS - 1));
+  const others = {
+    id: 'more-groups',
+    name: `${small.size} more groups`,
+    isRest: true,
+    nodes: [...small].flatMap(({ nodes }) => nodes),
+  };
+  return [...groups.filter((group) => !small.has(group)), others];
+}
+
+function joinedEdges(
+  edges: readonly ReferenceEdge[],
+  standsFor: ReadonlyMap<string, string>,
+): ReferenceEdge[] {
+  const joined = new Map<string, ReferenceEdge>();
+  for (const edge of edges) {
+    const from = standsFor.get(edge.from) ?? edge.from;
+    const to = standsFor.get(edge.to) ?? edge.to;
+    const key = JSON.stringify([from, to]);
+    const known = joined.get(key);
+    const fields = new Set([...(known?.fields ?? []), ...edge.fields]);
+    if (from !== to) joined.set(key, { from, to, fields: [...fields].sort() });
+  }
+  return [...joined.values()];
+}

@@ -1,0 +1,67 @@
+import { kinds, lookups } from '../../kinds/index.ts';
+
+/** A colour on a light page, and on a dark one. */
+export type Color = readonly [light: string, dark: string];
+
+/** What text and lines stand on. */
+export const papers = {
+  paper: ['#ffffff', '#0d1117'],
+  box: ['#f6f8fa', '#151b23'],
+} as const satisfies Readonly<Record<string, Color>>;
+
+/** What is read: ink, and the tones of what happens. */
+export const inks = {
+  ink: ['#1f2328', '#e6edf3'],
+  faint: ['#59636e', '#9198a1'],
+  good: ['#1a7f37', '#3fb950'],
+  change: ['#8a5a00', '#d29922'],
+  bad: ['#cf222e', '#f85149'],
+  ask: ['#0860ca', '#4493f8'],
+  odd: ['#8250df', '#ab7df8'],
+} as const satisfies Readonly<Record<string, Color>>;
+
+/** Behind ink: what came and went in a text. */
+export const marks = {
+  came: ['#dafbe1', '#12261e'],
+  'came-word': ['#aceebb', '#1f572c'],
+  went: ['#ffebe9', '#25171c'],
+  'went-word': ['#ffc9c4', '#7a2a2b'],
+} as const satisfies Readonly<Record<string, Color>>;
+
+/** Lines that only divide, and lines that lead from one thing to another. */
+export const lines = {
+  line: ['#d1d9e0', '#3d444d'],
+  wire: ['#818b98', '#6e7681'],
+} as const satisfies Readonly<Record<string, Color>>;
+
+/** None of them is a tone of what happens. */
+const kindPalette: readonly Color[] = [
+  ['#4338ca', '#a5b4fc'],
+  ['#4d7c0f', '#a3e635'],
+  ['#0f766e', '#2dd4bf'],
+  ['#9a3412', '#fdba74'],
+  ['#be185d', '#f9a8d4'],
+  ['#0369a1', '#7dd3fc'],
+];
+
+/** The colour of each kind, the same on every page. */
+export const kindColors: ReadonlyMap<string, Color> = new Map(
+  [...kinds.keys(), ...lookups.keys()]
+    .sort()
+    .flatMap((kind, index) => kindPalette.slice(index, index + 1).map((color) => [kind, color] as const)),
+);
+
+/** The class of what is of a kind; empty for a kind that nobody knows. */
+export function kindClass(kind: string): string {
+  return kindColors.has(kind) ? `kind-${kind}` : '';
+}
+
+/** All colours as variables, light and dark as the reader's system is; `--of-kind` is the kind's own. */
+export function colorStyle(root: string): string {
+  const all = Object.entries({ ...papers, ...inks, ...marks, ...lines });
+  const kindOf = (scheme: 0 | 1) =>
+    [...kindColors].map(([kind, color]) => `.kind-${kind}{--of-kind:${color[scheme]}}`).join('');
+  const style = (scheme: 0 | 1) =>
+    `${root}{${all.map(([name, color]) => `--${name}:${color[scheme]}`).join(';')}}${kindOf(scheme)}`;
+  return `${style(0)}\n@media (prefers-color-scheme:dark){${style(1)}}`;
+}
