@@ -6,6 +6,7 @@ import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
 import { escapeMarkup } from '../markup.ts';
 import { mustNameAll } from '../named.ts';
+import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
 import { htmlPage } from './page.ts';
 import { addressesHtml, type Outcome, resourceHtml, type Tone } from './resource-html.ts';
 
@@ -170,7 +171,10 @@ function groupsHtml(report: Report): string[] {
   return filled(report).map((group) => {
     const { heading, explanation, resources } = group;
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
-    const said = saidIn(resources, { views, full, outcome });
+    const adopted = full ? [] : listedAdoptions(resources.filter((each) => isPlain(each, outcome)));
+    const rows = new Set(adopted);
+    const boxed = resources.filter((each) => !rows.has(each));
+    const said = saidIn(boxed, { views, full, outcome });
     const listed = said.slice(0, mostListed);
     const rest = said.length - listed.length;
     return [
@@ -179,6 +183,7 @@ function groupsHtml(report: Report): string[] {
         resourceHtml(each, { group, outcome: each.resources.flatMap((one) => outcome?.(one) ?? [])[0] }),
       ),
       ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
+      ...(adopted.length === 0 ? [] : [adoptionsHtml(adopted, { key: group.key, views })]),
       '</section>',
     ].join('\n');
   });

@@ -15,7 +15,7 @@ import { severalPlansHtml } from '../../../src/output/several/plans-html.ts';
 import { referenceGraph } from '../../../src/project/reference-graph.ts';
 import { branchOffices } from '../branch-offices.ts';
 import { evilPlan } from '../evil-plan.ts';
-import { sameChange } from '../many-resources.ts';
+import { adoptions, sameChange } from '../many-resources.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
 import { evil } from '../sample-styles.ts';
 
@@ -115,6 +115,8 @@ const pages: Readonly<Record<string, () => string>> = {
       documents: [linked, plan([])],
       failures: [{ workspace: 'c', message: payload }],
     }),
+  adoptions: () => planHtml(plan(adoptions), { made }),
+  'adoptions-full': () => planHtml(plan(adoptions.slice(0, 30)), { full: true, made }),
   graph: () => graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 100 })), undefined), 'w'),
   'graph-of-few': () => graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 3 })), undefined), 'w'),
   drift: () => driftHtml(plan(drifted), { made }),
@@ -295,9 +297,31 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     expect(await page.locator(':target .summary').innerText()).toBe('Plan: 97 to update.');
   });
 
+  it('has a row of a table for each of many adoptions, and with --full a box', async () => {
+    await using opened = await open('adoptions', 1000);
+    const { page } = opened;
+    expect(await page.locator('tr[data-item]').count()).toBe(adoptions.length);
+    expect(await page.locator('details.resource').count()).toBe(0);
+    const row = page.locator('tr', { hasText: 'Agent/branch-003' });
+    expect(await row.locator('td').allInnerTexts()).toEqual([
+      'Agent/branch-003',
+      '01JAGENT0000000000000000003',
+      'llm_config.temperature, prompt_config.prompt',
+      'manifests/branch-003.yaml:1',
+    ]);
+    await row.locator('summary').click();
+    expect(await row.locator('del, .went').allInnerTexts()).toEqual(['1', '- b']);
+    await page.keyboard.press('/');
+    await page.keyboard.type('branch-003 temperature');
+    expect(await page.locator('tr[data-item]:visible').count()).toBe(1);
+    await using whole = await open('adoptions-full');
+    expect(await whole.page.locator('details.resource').count()).toBe(30);
+    expect(await whole.page.locator('tr[data-item]').count()).toBe(0);
+  });
+
   it('has one colour a kind on every page, in pictures and in rows', async () => {
     const colors = new Set<string>();
-    for (const name of ['plan', 'drift', 'several', 'many', 'graph', 'graph-of-few']) {
+    for (const name of ['plan', 'drift', 'several', 'many', 'adoptions', 'graph', 'graph-of-few']) {
       await using opened = await open(name);
       const found = await opened.page.evaluate<string[]>(KIND_COLORS);
       expect(found.length, name).toBeGreaterThan(0);
