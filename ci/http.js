@@ -1,6 +1,6 @@
 // @ts-check
 
-/** What a person can mend: printed as one line, without a stack. */
+/** An error that the user can fix: printed as one line, without a stack. */
 export class Refusal extends Error {}
 
 /**
@@ -106,7 +106,7 @@ export function needed(env, name) {
 }
 
 /**
- * Runs a script's work and leaves the exit code: 1 with one line where a person can mend it.
+ * Runs a script's work and leaves the exit code: 1 with one line if the user can fix it.
  * @param {() => Promise<void>} work
  */
 export async function script(work) {

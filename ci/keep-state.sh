@@ -1,8 +1,8 @@
 #!/bin/sh
 # keep-state.sh PATH BRANCH
 #
-# Commits the state below PATH and pushes it to BRANCH of the remote `origin`. Never forces: where somebody else pushed
-# the same state, it stops, and the two are for a person to compare.
+# Commits the state below PATH and pushes it to BRANCH of the remote `origin`. Never forces: if another job pushed the
+# same state, it fails, so that you can compare the two.
 set -eu
 
 path=$1

@@ -19,7 +19,7 @@ import { call, needed, pages, Refusal, script } from './http.js';
  * @property {string} list
  * @property {string} token
  * @property {'PATCH' | 'PUT'} update
- * @property {(comment: any) => boolean} isOurs Not by the text alone: whoever wrote a comment can change it at any time.
+ * @property {(comment: any) => boolean} isOurs Checks the author too, because authors can edit their comments.
  * @property {(comment: any) => string} urlOf
  * @property {(text: string) => string} safe
  */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the voxform of this checkout, which pre-commit made at the revision that the project names. Its dependencies come with
-# the first run, as the lock file has them.
+# Runs voxform from this checkout, which pre-commit creates at the configured revision. The first run installs the locked
+# dependencies.
 set -eu
 
 home=$(cd -- "$(dirname -- "$0")/.." && pwd)

@@ -13,7 +13,7 @@ path)
   }
   ;;
 source)
-  # Several steps of one job may use the action: what the first one put on the path is there.
+  # An earlier step of the same job may have put voxform on the path.
   [[ ! -x $bin/voxform ]] || exit 0
   (cd "$ACTION_PATH" && npm ci --omit=dev "${quiet[@]}")
   mkdir -p "$bin"

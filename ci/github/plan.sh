@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a plan and saves it. Writes it as Markdown to the job's summary, and to a file for the comment, a failure too.
+# Saves a plan, and writes it, or its failure, as Markdown to the job summary and to a file for the comment.
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=ci/github/arguments.sh
