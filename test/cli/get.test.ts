@@ -154,6 +154,9 @@ describe('get', () => {
       const { code, stdout } = await workspace.run('get', 'versions', agent, version, '--output', 'json');
       expect([code, JSON.parse(stdout)]).toMatchObject([0, [{ id, version: expected }]]);
     }
+    const named = await workspace.run('get', 'versions', 'Agent/day', '7');
+    expect(named.stderr.replaceAll(/\s+/g, ' ')).toContain(`the agent Agent/day (${id}) has no version 7`);
+    expect(named.stderr).toContain('voxform get versions Agent/day ');
     const none = await workspace.run('get', 'versions', id, '7');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('has no version 7')]);
   });

@@ -60,6 +60,20 @@ describe('a change that no update reaches', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
+  it('names the records that it may mean, each with its address where it has one', async () => {
+    const w = await Workspace.open();
+    const other = number('other', { number: '+49302' });
+    await w.apply([number('n', { number: '+49301' }), other]);
+    const known = (await w.state()).resources.get('PhoneNumber/other')?.id ?? '';
+    const { id: unknown } = await w.client.numbers.create({ number: '+49302' });
+    const { reason } = at(
+      await w.plan([number('n', { number: '+49302' }, { mayReplace: true })]),
+      'PhoneNumber/n',
+    );
+    expect(reason).toContain(`PhoneNumber/other (${known})`);
+    expect(reason).toMatch(new RegExp(`(?<!\\()${unknown}`));
+  });
+
   it('takes a number that is there already instead of creating it twice', async () => {
     const w = await Workspace.open();
     await w.apply([number('n', { number: '+49301' })]);

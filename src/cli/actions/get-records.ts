@@ -1,6 +1,6 @@
 import { kinds } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { parseAddress } from '../../manifests/resource.ts';
+import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/errors.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
@@ -45,14 +45,14 @@ export interface Records {
 export async function recordsOf(name: ReadableName, reading: Reading): Promise<Records> {
   const { id, version, options, client, state, log } = reading;
   const readable: Readable = readables[name];
-  const known = id === undefined ? undefined : idOf(id, state);
+  const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
   if (readable.ofRecord) {
-    if (known === undefined)
+    if (asked === undefined)
       throw usage(`get ${name} needs an agent`, `Example: voxform get ${name} Agent/support-line`);
-    if (version !== undefined) return { records: only(versionOf(client, known, version)) };
-    return { records: eachFoundOr(client.agents.versions(known), { name: 'agents', id: known }) };
+    if (version !== undefined) return { records: only(versionOf(client, asked, version)) };
+    return { records: eachFoundOr(client.agents.versions(asked.id), { ...asked, name: 'agents' }) };
   }
-  if (known !== undefined) return { records: only(one(readable, client, { name, id: known })) };
+  if (asked !== undefined) return { records: only(one(readable, client, asked)) };
   if (readable.list !== undefined) {
     const { from, to, outcome, agent, where } = options;
     const equals = (field: string, value: string | undefined): CallCondition[] =>
@@ -100,7 +100,8 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rea
   return { records, ...(kind.mentions !== undefined && { mentioned }) };
 }
 
-async function versionOf(client: PlatformClient, id: string, version: string): Promise<AnyRecord> {
+async function versionOf(client: PlatformClient, asked: Asked, version: string): Promise<AnyRecord> {
+  const { id, given } = asked;
   try {
     return await (version === 'latest'
       ? client.agents.latestVersion(id)
@@ -108,17 +109,18 @@ async function versionOf(client: PlatformClient, id: string, version: string): P
   } catch (cause) {
     if (!isGone(cause)) throw cause;
     const which = version === 'latest' ? 'published version' : `version ${version}`;
-    throw new UserError(`the agent ${id} has no ${which}`, {
-      hint: `Run voxform get versions ${id} to list its versions.`,
+    throw new UserError(`the agent ${called(asked)} has no ${which}`, {
+      hint: `Run voxform get versions ${given} to list its versions.`,
       cause,
     });
   }
 }
 
-async function one(readable: Readable, client: PlatformClient, { name, id }: Asked): Promise<AnyRecord> {
-  if (readable.get !== undefined) return foundOr(readable.get(client, id), { name, id });
+async function one(readable: Readable, client: PlatformClient, asked: Asked): Promise<AnyRecord> {
+  const { name, id } = asked;
+  if (readable.get !== undefined) return foundOr(readable.get(client, id), asked);
   for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
-  throw new UserError(`${id} not found among the ${name} of this workspace`, {
+  throw new UserError(`${called(asked)} not found among the ${name} of this workspace`, {
     hint: `Run voxform get ${name} to list them.`,
   });
 }
@@ -126,6 +128,12 @@ async function one(readable: Readable, client: PlatformClient, { name, id }: Ask
 interface Asked {
   readonly name: ReadableName;
   readonly id: string;
+  /** The id or address that a person gave for it. */
+  readonly given: string;
+}
+
+function called({ id, given }: Asked): string {
+  return namedId(id, given === id ? undefined : given);
 }
 
 /** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
@@ -146,8 +154,8 @@ async function* eachFoundOr(records: AsyncIterable<AnyRecord>, asked: Asked): As
   }
 }
 
-function missing({ name, id }: Asked, cause: unknown): UserError {
-  return new UserError(`${id} not found among the ${name} of this workspace`, {
+function missing(asked: Asked, cause: unknown): UserError {
+  return new UserError(`${called(asked)} not found among the ${asked.name} of this workspace`, {
     hint: 'Check the id and the workspace.',
     cause,
   });

@@ -1,5 +1,5 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import { recordKey } from '../../manifests/resource.ts';
+import { namedId, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/document.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
@@ -120,7 +120,8 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   }
   if (namesake !== undefined && more.length > 0) {
     const ids = [namesake, ...more].map((each) => each.id).sort();
-    const reason = `${fields} names another record, and there are ${ids.length} of them: ${ids.join(', ')}`;
+    const named = ids.map((each) => namedId(each, facts.records.owners.get(recordKey(kind.name, each))));
+    const reason = `${fields} names another record, and there are ${ids.length} of them: ${named.join(', ')}`;
     return {
       ...without(facts, 'blocked', reason),
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),
