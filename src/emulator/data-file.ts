@@ -48,7 +48,7 @@ function parsed(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw damaged(path, 'it is not JSON');
+    throw damaged(path, 'not JSON');
   }
 }
 
@@ -56,7 +56,7 @@ function fitting<T>(schema: z.ZodType<T>, content: unknown, path: string): T {
   const checked = schema.safeParse(content);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
-  throw damaged(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it does not fit'}`);
+  throw damaged(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unexpected content'}`);
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -70,7 +70,7 @@ async function readText(path: string): Promise<string | undefined> {
 
 function damaged(path: string, why: string): UserError {
   return new UserError(`${path} is not an emulator's data file: ${why}`, {
-    hint: 'Name another file, or move this one away to start with an empty workspace.',
+    hint: 'Use another file, or move this one away to start with an empty workspace.',
   });
 }
 

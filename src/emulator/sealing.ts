@@ -53,13 +53,13 @@ export async function unseal({ key: name, nonce, tag, content }: SealedText, pat
   const keyPath = keyPathOf(path);
   const key = await readKey(keyPath);
   if (key === undefined) {
-    throw new UserError(`${path} is sealed, and its key ${keyPath} is not there`, {
-      hint: `Put the key back, or move ${path} away to start with an empty workspace.`,
+    throw new UserError(`the key of ${path} is missing: ${keyPath}`, {
+      hint: `Restore the key, or move ${path} away to start with an empty workspace.`,
     });
   }
   if (nameOf(key) !== name) {
     throw new UserError(`${path} was sealed with another key than ${keyPath}`, {
-      hint: `Put back the key that belongs to it, or move ${path} away to start with an empty workspace.`,
+      hint: `Restore its key, or move ${path} away to start with an empty workspace.`,
     });
   }
   try {
@@ -67,8 +67,8 @@ export async function unseal({ key: name, nonce, tag, content }: SealedText, pat
     decipher.setAuthTag(Buffer.from(tag, 'base64'));
     return decipher.update(content, 'base64', 'utf8') + decipher.final('utf8');
   } catch (cause) {
-    throw new UserError(`${path} was damaged or changed: its seal is broken`, {
-      hint: 'Put a copy of it back, or move it away to start with an empty workspace.',
+    throw new UserError(`${path} was damaged or edited: its signature does not match`, {
+      hint: 'Restore a copy, or move it away to start with an empty workspace.',
       cause,
     });
   }
@@ -94,7 +94,7 @@ async function readKey(keyPath: string): Promise<Buffer | undefined> {
   const key = Buffer.from(text, 'base64');
   if (key.length === KEY_BYTES && key.toString('base64') === text.trim()) return key;
   throw new UserError(`${keyPath} is not the key of an emulator's data file`, {
-    hint: 'Put the key back. Without it the data file cannot be read: move both away to start with an empty workspace.',
+    hint: 'Restore the key, or move both files away to start with an empty workspace.',
   });
 }
 
@@ -109,9 +109,9 @@ async function makeKey(keyPath: string): Promise<Buffer> {
   } catch (cause) {
     const theirs = isCode(cause, 'EEXIST') ? await readKey(keyPath) : undefined;
     if (theirs !== undefined) return theirs;
-    const reason = isCode(cause, 'ENOENT') ? 'there is no such folder' : why(cause);
+    const reason = isCode(cause, 'ENOENT') ? 'no such folder' : why(cause);
     throw new UserError(`cannot write the key of the emulator's data file, ${keyPath}: ${reason}`, {
-      hint: 'The key is kept beside the data file. Make the folder, or name another file with --data.',
+      hint: 'The key is kept beside the data file. Create the folder, or pass another file with --data.',
       cause,
     });
   } finally {

@@ -115,7 +115,7 @@ async function openWorld({ dataFile, workspaceId, seed }: EmulatorOptions): Prom
   const data = dataFile === undefined ? undefined : await loadWorldData(dataFile);
   if (data !== undefined && workspaceId !== undefined && workspaceId !== data.workspace_id) {
     throw new UserError(`${dataFile} holds the workspace ${data.workspace_id}, not ${workspaceId}`, {
-      hint: 'Name another data file, or leave the workspace id out.',
+      hint: 'Use another data file, or omit --workspace-id.',
     });
   }
   return new World({ workspaceId: data?.workspace_id ?? workspaceId ?? DEFAULT_WORKSPACE_ID, seed, data });
@@ -132,8 +132,8 @@ function createServerFor(enter: (request: Request, bindings: HttpBindings) => Pr
 async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: Error & { readonly code?: string }) => {
-      const why = error.code === 'EADDRINUSE' ? 'it is in use' : error.message;
-      const hint = 'Choose another one with --port and --host; --port 0 takes any that is free.';
+      const why = error.code === 'EADDRINUSE' ? 'already in use' : error.message;
+      const hint = 'Choose another with --port and --host; --port 0 picks a free one.';
       reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause: error }));
     });
     server.listen(port, host, resolve);

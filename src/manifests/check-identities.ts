@@ -12,7 +12,7 @@ export function duplicateAddresses(declarations: readonly Declaration[]): {
     const first = byAddress.get(declaration.address);
     if (first === undefined) byAddress.set(declaration.address, declaration);
     else {
-      const message = `${declaration.address} is declared already at ${sourceText(first.source)}`;
+      const message = `${declaration.address} is already declared at ${sourceText(first.source)}`;
       findings.push(findingAt(declaration, ['metadata', 'name'], { code: 'duplicate-address', message }));
     }
   }
@@ -34,7 +34,7 @@ function* naturalKeyFindings(resources: readonly Checked[]): Generator<Finding> 
     if (first === undefined) firsts.set(key, resource);
     else {
       const field = naturalKey.path.at(-1);
-      const message = `${first.address} at ${sourceText(first.source)} has the same ${field}, so both would be one record`;
+      const message = `${first.address} at ${sourceText(first.source)} has the same ${field}; both would manage the same record`;
       yield findingInSpec(resource, naturalKey.path, { code: 'duplicate-record', message });
     }
   }
@@ -67,11 +67,11 @@ function* previousNameFindings(resources: readonly Checked[]): Generator<Finding
       if (owner !== undefined) {
         const message =
           owner === resource
-            ? `${address} is the name that the resource has now`
-            : `${address} still has a manifest of its own, at ${sourceText(owner.source)}`;
+            ? `${address} is the current name of the resource`
+            : `${address} still has its own manifest, at ${sourceText(owner.source)}`;
         yield findingAt(resource, path, { code: 'live-previous-name', message });
       } else if (claim !== undefined && claim !== resource) {
-        const message = `${claim.address} at ${sourceText(claim.source)} has ${address} among its previous names too`;
+        const message = `${claim.address} at ${sourceText(claim.source)} also has ${address} in previous_names`;
         yield findingAt(resource, path, { code: 'duplicate-previous-name', message });
       }
       claims.set(address, claim ?? resource);

@@ -27,7 +27,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
       const { address, kind } = reference;
       if (live.has(address) || lookups.has(kind)) continue;
       if (skipped.has(address)) {
-        const message = `${address} is skipped in the workspace ${workspace}, so nothing there can refer to it`;
+        const message = `${address} is skipped in the workspace ${workspace} and cannot be referenced there`;
         findings.push(findingInSpec(resource, path, { code: 'skipped-reference', message }));
       } else {
         const near = ++dangling > MOST_SUGGESTIONS ? '' : suggestAddress(address, live.keys());

@@ -102,7 +102,7 @@ function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Pro
     if (wanted === special.kind) return undefined;
     const message =
       wanted === undefined
-        ? `${name} holds no reference; $ref belongs in a field for ids`
+        ? `${name} does not take a reference; $ref belongs in a field for ids`
         : `${name} refers to ${wanted} resources, not to ${special.address}`;
     return { code: 'bad-reference', message, path: [...path, '$ref'], at: 'value' };
   }

@@ -23,7 +23,7 @@ export const metadataSchema = z
     labels: z
       .record(z.string().min(1), z.string())
       .meta({
-        description: 'Labels for choosing resources on the command line. Never sent.',
+        description: 'Labels for --selector. Never sent.',
         examples: [{ team: 'support' }],
       })
       .optional(),
@@ -31,14 +31,14 @@ export const metadataSchema = z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' })
       .meta({
-        description: 'Id of an existing record to take under management instead of creating one.',
+        description: 'Id of an existing record to adopt instead of creating one.',
         examples: ['01JEMV1AT0AGENT00000000001'],
       })
       .optional(),
     previous_names: z
       .array(resourceName)
       .meta({
-        description: 'Names that the resource had before: its record is kept when it is renamed.',
+        description: 'Earlier names of the resource: a rename keeps its record.',
         examples: [['old-name']],
       })
       .optional(),
@@ -51,10 +51,10 @@ export const metadataSchema = z
       .optional(),
     replace: z
       .literal('allow')
-      .describe('Allows a change that needs a new record: the old one is left for a person to delete.')
+      .describe('Allows replacing the record. The old one stays until you delete it in the dashboard.')
       .optional(),
   })
-  .describe('What this project calls the resource and how it treats it.');
+  .describe('Name and settings of the resource in this project.');
 
 /** Every manifest, whatever its kind; `manifestSchema` says what the spec holds. */
 export const envelopeSchema = z.strictObject({
@@ -126,9 +126,9 @@ export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
 
 /** `unknown kind "Agnet"; did you mean "Agent"?`, for an object's `kind` and for a key that names one. */
 export function unknownKind(name: string, { kinds, lookups }: KnownNames): string {
-  if (lookups.has(name)) return `${name} can only be referred to; manifests do not declare it`;
+  if (lookups.has(name)) return `${name} can only be referenced; manifests cannot declare it`;
   const near = didYouMean(name, kinds.keys());
-  return `unknown kind ${quoted(name)}${near || `; there are ${[...kinds.keys()].join(', ')}`}`;
+  return `unknown kind ${quoted(name)}${near || `; kinds: ${[...kinds.keys()].join(', ')}`}`;
 }
 
 /** As much of the metadata as is right, so that one mistake in it does not hide those elsewhere. */

@@ -25,7 +25,7 @@ const env = form(
   '$env',
   'Text of an environment variable.',
   { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
-  { default: { type: 'string', description: 'Text where the variable is not set.' } },
+  { default: { type: 'string', description: 'Text used if the variable is not set.' } },
 );
 const variable = form('$var', 'A variable of the workspace, from vars in the project file.', nonEmpty);
 
@@ -47,7 +47,7 @@ export const formDefinitions = {
         anyOf: [{ type: ['string', 'number', 'boolean'] }, { $ref: '#/$defs/textForm' }, referenceForm()],
       },
     },
-    { separator: { type: 'string', description: 'Text between them; a blank line if left out.' } },
+    { separator: { type: 'string', description: 'Text between them; default: a blank line.' } },
   ),
   /** Every form that can give text. */
   textForm: {
@@ -57,12 +57,12 @@ export const formDefinitions = {
       form('$file', 'Text of a file, relative to this one, without its final newline.', nonEmpty),
       { $ref: '#/$defs/var' },
       { $ref: '#/$defs/join' },
-      form('$literal', 'A text, taken as it is.', { type: 'string' }),
+      form('$literal', 'A literal text.', { type: 'string' }),
     ],
   },
   /** Forms that can give something other than text. */
   anyForm: {
-    oneOf: [{ $ref: '#/$defs/var' }, form('$literal', 'A value taken as it is, whatever keys it has.', {})],
+    oneOf: [{ $ref: '#/$defs/var' }, form('$literal', 'A literal value, whatever its keys.', {})],
   },
 } as const satisfies JsonObject;
 

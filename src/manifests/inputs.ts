@@ -57,7 +57,7 @@ export class Inputs {
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
       if (name === '') {
-        return { code: 'not-a-file', message: '$file names the project folder itself, expected a file' };
+        return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
       }
       try {
         const real = realpathSync(file);
@@ -85,8 +85,7 @@ export class Inputs {
     }
     if (!mustBeSet) return { value: new Secret(name, undefined) };
     const state = fromEnvironment === '' ? 'is empty in the environment' : 'is not set in the environment';
-    const folder =
-      secretsDir === undefined ? '' : ` and secrets_dir holds no file of that name with a text in it`;
+    const folder = secretsDir === undefined ? '' : ` and secrets_dir has no such file, or an empty one`;
     return { code: 'missing-secret', message: `the secret ${name} ${state}${folder}` };
   }
 }
@@ -103,7 +102,7 @@ export function isPlaceholder(text: string): boolean {
 function placeholderProblem(what: string): { readonly code: string; readonly message: string } {
   return {
     code: 'placeholder-secret',
-    message: `${what} still has the placeholder of an export; put the real text there`,
+    message: `${what} still has the placeholder of an export; replace it with the real text`,
   };
 }
 

@@ -83,7 +83,7 @@ function wrongType({ name, value, schema }: Field): string {
   const wanted = `${name} must be ${expectation(schema)}`;
   if (value === null) {
     const isObjectWanted = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
-    return `${wanted}, is empty${isObjectWanted ? '' : '; give it a value or leave the field out'}`;
+    return `${wanted}, is empty${isObjectWanted ? '' : '; set a value or remove the field'}`;
   }
   const wantsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
   if (wantsText && typeof value === 'number')
@@ -92,7 +92,7 @@ function wrongType({ name, value, schema }: Field): string {
     return `${wanted}, is ${value}; put it in quotes if it is meant as text`;
   const wantsPlain = schema instanceof z.ZodNumber || schema instanceof z.ZodBoolean;
   const unquote = wantsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
-  return `${wanted}, is ${shown(value)}${unquote ? '; leave out the quotes' : ''}`;
+  return `${wanted}, is ${shown(value)}${unquote ? '; remove the quotes' : ''}`;
 }
 
 /** What a schema wants, as the end of "must be …". */

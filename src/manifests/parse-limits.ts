@@ -28,7 +28,7 @@ export function overLimit(text: string): ParseLimit | undefined {
   let isContent = false;
   for (const token of new Lexer().lex(text)) {
     if (++tokens > MOST_TOKENS) {
-      const message = `the file is made of more than ${MOST_TOKENS} marks and words; split it`;
+      const message = `the file has more than ${MOST_TOKENS} YAML tokens; split it`;
       return { code: 'file-too-large', message, offset };
     }
     if (!isContent && (token === '---' || token === '...') && ++documents > MOST_DOCUMENTS) {

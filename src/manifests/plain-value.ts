@@ -167,12 +167,12 @@ class PlainReader {
   #alias(node: Alias, depth: number): Json {
     const anchor = this.#anchors.get(node.source);
     if (anchor === undefined) {
-      const message = `nothing before this alias is anchored as &${node.source}`;
+      const message = `there is no anchor &${node.source} before this alias`;
       this.#report('unknown-anchor', message, { node, depth });
       return null;
     }
     if (anchor.value === undefined) {
-      const message = `the alias *${node.source} stands inside the value it names`;
+      const message = `the alias *${node.source} is inside its own anchor`;
       throw new Unusable({ code: 'circular-alias', message, ...this.#at(node, depth) });
     }
     this.#size += anchor.size;

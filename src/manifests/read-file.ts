@@ -22,7 +22,7 @@ export function readTextFile(file: string, inside?: string): ReadResult {
     if (inside !== undefined && !isInside(realpathSync(file), inside)) {
       return problem(
         'outside-project',
-        'the file is outside the project folder, which a symbolic link must not leave',
+        'the file is outside the project folder; symbolic links must stay inside it',
       );
     }
     return readOpen(openSync(file, READING));
@@ -100,7 +100,7 @@ export function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'ENOENT':
-      return 'there is no such file';
+      return 'no such file';
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
@@ -109,7 +109,7 @@ export function reasonOf(error: unknown): string {
     case 'ENOSPC':
       return 'the disk is full';
     case 'ELOOP':
-      return 'its symbolic links go round in a circle';
+      return 'its symbolic links form a cycle';
     case 'ENAMETOOLONG':
       return 'its name is too long';
     case 'ENOTDIR':

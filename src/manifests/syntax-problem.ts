@@ -114,7 +114,7 @@ export class SyntaxProblems {
     }
     if (/^All \w+ items must start at the same column/.test(message)) {
       const offset = at + (/^ */.exec(rest)?.[0].length ?? 0);
-      return this.#tab(at) ?? { message: 'wrong indentation: nothing above begins in this column', offset };
+      return this.#tab(at) ?? { message: 'wrong indentation: nothing above starts at this column', offset };
     }
     if (code === 'BLOCK_AS_IMPLICIT_KEY' && message.startsWith('Nested mappings')) {
       const colon = tokens.find(({ offset, source }) => offset > at && source === ':')?.offset ?? at;

@@ -105,13 +105,13 @@ class Evaluator {
     const unknown = forms.find((key) => !Object.hasOwn(FORMS, key));
     if (unknown !== undefined) {
       const near = didYouMean(unknown, Object.keys(FORMS));
-      const message = `unknown value form ${quoted(unknown)}${near || '; put the object under $literal if it is meant as it stands'}`;
+      const message = `unknown value form ${quoted(unknown)}${near || '; to keep the object as it is, put it under $literal'}`;
       return this.#fail('unknown-form', message, unknown);
     }
     const form = forms[0] ?? '';
     const extra = keys.find((key) => key !== form && FORMS[form]?.includes(key) !== true);
     if (extra !== undefined) {
-      return this.#fail('bad-form', `${form} stands alone: ${quoted(extra)} cannot be beside it`, extra);
+      return this.#fail('bad-form', `${form} must be the only key here; remove ${quoted(extra)}`, extra);
     }
     const value = this.#evaluate(form, raw);
     if (!this.hasSpecials && (isSpecial(value) || form === '$var')) this.hasSpecials = containsSpecial(value);
@@ -175,14 +175,14 @@ class Evaluator {
       return this.#fail('bad-form', message, '$env');
     }
     if (fallback !== undefined && typeof fallback !== 'string') {
-      return this.#fail('bad-form', 'default must be text, as the variable is; put it in quotes', 'default');
+      return this.#fail('bad-form', 'default must be text; put it in quotes', 'default');
     }
     return this.#taken('$env', this.#context.inputs.variable(name, fallback));
   }
 
   #var(name: string): Value {
     if (this.#context.mayUseVars === false) {
-      return this.#fail('bad-form', 'a variable cannot be made of another variable', '$var');
+      return this.#fail('bad-form', 'a variable cannot use another variable', '$var');
     }
     const { vars, mustBeSet } = this.#context.inputs.sources;
     if (!Object.hasOwn(vars, name)) {

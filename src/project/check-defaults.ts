@@ -23,7 +23,7 @@ export interface DefaultsCheck {
 export function defaultsFindings({ kind, defaults, sources, inputs, refKinds }: DefaultsCheck): Finding[] {
   const finding = (problem: Problem): Finding => findingIn(sources, problem);
   if (isForm(defaults)) {
-    const message = `the defaults of ${kind.name} must be an object of fields; a value form can stand for a field only`;
+    const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;
     return [finding({ code: 'bad-form', message, path: [], at: 'value' })];
   }
   const { root } = inputs.sources;

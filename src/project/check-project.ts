@@ -95,8 +95,8 @@ function crossChecks(
   const problems: Problem[] = [];
   const names = isObject(raw) && isObject(raw.workspaces) ? Object.keys(raw.workspaces) : [];
   if (default_workspace !== undefined && names.length > 0 && !names.includes(default_workspace)) {
-    const near = didYouMean(default_workspace, names) || `; there are ${names.join(', ')}`;
-    const message = `there is no workspace ${JSON.stringify(default_workspace)}${near}`;
+    const near = didYouMean(default_workspace, names) || `; workspaces: ${names.join(', ')}`;
+    const message = `unknown workspace ${JSON.stringify(default_workspace)}${near}`;
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value' });
   }
   const owners = new Map<string, string>();

@@ -117,7 +117,7 @@ export class EditPlanner {
     if (raw === undefined) return undefined;
     const below = layers.slice(layers.indexOf(layer) + 1);
     const isHeld = below.some(({ value }) => decides(value, at));
-    if (isHeld && !isPatch) throw new CannotEdit('without it, the default of its kind would take its place');
+    if (isHeld && !isPatch) throw new CannotEdit('without it, the default of its kind would apply');
     return editAt(owned, layer, isHeld ? null : undefined);
   }
 

@@ -76,14 +76,14 @@ function realFolder(cwd: string): string {
     return realpathSync(cwd);
   } catch (error) {
     throw new UserError(`cannot open the folder ${cwd}: ${reasonOf(error)}`, {
-      hint: 'Name the folder of a project with -C DIR, or make one: voxform init DIR',
+      hint: 'Pass a project folder with -C DIR, or create one: voxform init DIR',
     });
   }
 }
 
 function noProject(root: string): UserError {
-  return new UserError(`there is no ${PROJECT_FILE} in ${root}`, {
-    hint: 'Make one with `voxform init`, name the folder of another with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
+  return new UserError(`no ${PROJECT_FILE} in ${root}`, {
+    hint: 'Create a project with voxform init, pass the folder of one with -C DIR, or set VOXFORM_BASE_URL, VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY.',
   });
 }
 
@@ -132,7 +132,7 @@ function onlyDocument(text: string, file: string): { value: Json | undefined; fi
     });
   }
   if (second !== undefined) {
-    const message = 'the project file holds one document only';
+    const message = 'the project file must have one document only';
     findings.push({
       severity: 'error',
       code: 'extra-document',

@@ -31,7 +31,7 @@ export function placeProblem(
   if (isBelow(path.join(root, CHECKOUTS)))
     return `${setting} leads into a checkout (${shown}), which the next commit replaces`;
   if ([root, path.join(root, '.voxform'), ...allowed].some(isBelow)) return undefined;
-  return `${setting} leads to ${shown}, outside ${root}; to allow it, watch with --allow-dir`;
+  return `${setting} leads to ${shown}, outside ${root}; allow it with --allow-dir`;
 }
 
 /** As many as an operating system follows. */

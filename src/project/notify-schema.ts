@@ -43,13 +43,13 @@ const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: N
 const template = z
   .record(z.string(), z.json())
   .meta({
-    description: `Body that is sent, with {{${placeholders.join('}}, {{')}}} in its texts; { text: "{{text}}" } and more if left out.`,
+    description: `Body to send, with the placeholders {{${placeholders.join('}}, {{')}}}; default: { text: "{{text}}" } and more.`,
     examples: [{ title: '{{event}}', body: '{{text}}' }],
   })
   .superRefine((value, context) => {
     for (const { name, path } of placeholdersIn(value)) {
       if ((placeholders as readonly string[]).includes(name)) continue;
-      const near = didYouMean(name, placeholders) || `; there are ${placeholders.join(', ')}`;
+      const near = didYouMean(name, placeholders) || `; placeholders: ${placeholders.join(', ')}`;
       context.addIssue({ code: 'custom', message: `unknown placeholder {{${name}}}${near}`, path });
     }
   });
@@ -59,7 +59,7 @@ const webhookSchema = z
     url: z
       .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm, secretForm], { error: NOT_A_URL })
       .meta({
-        description: 'Where it is sent. A URL that is secret itself belongs into { $secret: NAME }.',
+        description: 'URL to send to. Use { $secret: NAME } for a secret URL.',
         examples: [{ $secret: 'CHAT_WEBHOOK' }],
       }),
     secret_header: z
@@ -73,17 +73,17 @@ const webhookSchema = z
             error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
           })
           .meta({
-            description: 'Its value, as { $secret: NAME } or { $env: NAME }.',
+            description: 'Value of the header, as { $secret: NAME } or { $env: NAME }.',
             examples: [{ $secret: 'HOOK_HEADER' }],
           }),
       })
-      .describe('A header by which the receiver knows who sends.')
+      .describe('Header that authenticates voxform to the receiver.')
       .optional(),
     on: z
       .array(z.enum(notifyEvents))
       .min(1)
       .meta({
-        description: 'What it is told of: changes, failure, drift; all of them if left out.',
+        description: 'Events to send: changes, failure, drift; default: all.',
         examples: [['failure', 'drift']],
       })
       .optional(),
@@ -91,7 +91,7 @@ const webhookSchema = z
   })
   .describe('A webhook that watch calls.');
 
-export const notifySchema = z.array(webhookSchema).describe('Whom watch tells of what happens.');
+export const notifySchema = z.array(webhookSchema).describe('Webhooks that watch notifies.');
 
 /** A text of the project file, or where to find it. */
 export type Findable = string | { readonly variable: string } | { readonly secret: string };

@@ -26,7 +26,7 @@ export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
   const isPatch = at < layers.indexOf(home);
   if (at > layers.indexOf(home)) {
     throw new CannotEdit(
-      `it comes from ${layer.base.join('.')} in ${layer.file}, which all resources of the kind share; write it into the manifest itself to give this one its own`,
+      `it comes from ${layer.base.join('.')} in ${layer.file}, shared by all resources of the kind; to change this one, set it in its manifest`,
     );
   }
   const { depth, value } = follow(layer.value, path);
@@ -67,7 +67,7 @@ export function formReason(form: { readonly [key: string]: unknown }): string {
     case '$secret':
       return `it comes from the secret ${String(argument)}`;
     case '$join':
-      return 'it is joined from several parts ($join), and nobody knows which of them moved';
+      return 'it is joined from several parts ($join), and the changed part is unknown';
     default:
       return `it is written as ${name}`;
   }

@@ -43,18 +43,17 @@ const anyObject = z.record(z.string(), z.json());
 
 export const stateSchema = z
   .strictObject({
-    backend: z.literal('local').describe('Where the state is kept: in a file on this machine.').optional(),
+    backend: z.literal('local').describe('Backend of the state: local, a file on this machine.').optional(),
     path: z
       .string()
       .min(1)
       .meta({
-        description:
-          'File of the state, relative to the project; .voxform/<workspace>.state.json if left out.',
+        description: 'File of the state, relative to the project; default: .voxform/<workspace>.state.json.',
         examples: ['.voxform/staging.state.json'],
       })
       .optional(),
   })
-  .describe('Where the memory of what was applied is kept.');
+  .describe('Where the state is kept.');
 
 const workspaceSchema = z
   .strictObject({
@@ -64,7 +63,7 @@ const workspaceSchema = z
     vars: z
       .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
       .meta({
-        description: 'Values that manifests take with { $var: name }. They may be value forms themselves.',
+        description: 'Values for { $var: name } in manifests; they may be value forms.',
         examples: [{ company: 'Acme' }],
       })
       .optional(),
@@ -79,7 +78,7 @@ const workspaceSchema = z
     skip: z
       .array(z.string().min(1))
       .meta({
-        description: 'Addresses of resources that this workspace does not have; * stands for any name.',
+        description: 'Addresses of resources that this workspace skips; * matches any name.',
         examples: [['Kind/name', 'Kind/*']],
       })
       .optional(),
@@ -87,8 +86,7 @@ const workspaceSchema = z
       .string()
       .min(1)
       .meta({
-        description:
-          'Folder with a file for each secret, read where the environment has no variable of that name.',
+        description: 'Folder with one file per secret, read if no environment variable has that name.',
         examples: ['/run/secrets/voxform'],
       })
       .optional(),
@@ -97,7 +95,7 @@ const workspaceSchema = z
       .min(1)
       .meta({
         description:
-          'PEM file of certificates to trust besides the usual ones, relative to the project: of a proxy or a private platform.',
+          'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
         examples: ['certificates/company.pem'],
       })
       .optional(),
@@ -111,7 +109,7 @@ const limitsSchema = z
       .int()
       .min(1)
       .max(256)
-      .meta({ description: 'Most requests at once; 16 if left out.', examples: [16] }),
+      .meta({ description: 'Most requests in flight at once; default: 16.', examples: [16] }),
     requests_per_second: z
       .number()
       .min(0.01)
@@ -122,10 +120,10 @@ const limitsSchema = z
       .number()
       .min(0.1)
       .max(3600)
-      .meta({ description: 'Longest wait for one answer; 30 if left out.', examples: [30] }),
+      .meta({ description: 'Timeout of one request in seconds; default: 30.', examples: [30] }),
   })
   .partial()
-  .describe('How hard the platform may be pressed.');
+  .describe('Limits on requests.');
 
 const guardsSchema = z
   .strictObject({
@@ -134,19 +132,19 @@ const guardsSchema = z
       .min(0)
       .max(100)
       .meta({
-        description: 'Largest share of the resources that one apply may change; 50 if left out.',
+        description: 'Largest share of the resources that one apply may change; default: 50.',
         examples: [50],
       }),
     min_resources: z
       .int()
       .min(0)
       .meta({
-        description: 'The guard sets in when the state has this many resources; 10 if left out.',
+        description: 'Resources in the state from which the guard applies; default: 10.',
         examples: [10],
       }),
   })
   .partial()
-  .describe('What stops an apply that would change suspiciously much.');
+  .describe('Guards against unexpectedly large changes.');
 
 /** `voxform.yaml`, with a text in place of each value form. */
 export const projectSchema = z.strictObject({
@@ -155,14 +153,13 @@ export const projectSchema = z.strictObject({
     .array(z.string().min(1))
     .min(1)
     .meta({
-      description:
-        'Globs of the manifest files, relative to this file; one with ! before it leaves files out.',
+      description: 'Globs of the manifest files, relative to this file; a leading ! excludes files.',
       examples: [['manifests/**/*.yaml']],
     })
     .optional(),
   default_workspace: z
     .string()
-    .meta({ description: 'Workspace that is meant when none is named.', examples: ['staging'] })
+    .meta({ description: 'Workspace used when none is selected.', examples: ['staging'] })
     .optional(),
   workspaces: z
     .record(
@@ -172,11 +169,11 @@ export const projectSchema = z.strictObject({
       workspaceSchema,
     )
     .refine((workspaces) => Object.keys(workspaces).length > 0, { error: 'expected at least one workspace' })
-    .describe('The workspaces that the manifests can be applied to, by a name of your choice.'),
+    .describe('Workspaces to apply the manifests to, by name.'),
   defaults: z
     .record(z.string(), anyObject.register(settingForms, { forms: ['any'] }))
     .meta({
-      description: 'By kind: values that every manifest of the kind has unless it says otherwise.',
+      description: 'Default values for every manifest of a kind.',
       examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
     })
     .optional(),

@@ -41,12 +41,12 @@ function named({ workspaces }: Project, name: string | undefined): WorkspaceConf
   const list = `The project has ${names.length === 1 ? 'one workspace' : `${names.length} workspaces`}: ${names.join(', ')}.`;
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
   if (chosen === undefined) {
-    const hint = `${list} Name one with -w NAME, VOXFORM_WORKSPACE or default_workspace.`;
-    throw new UserError('no workspace is chosen', { hint });
+    const hint = `${list} Select one with -w NAME, VOXFORM_WORKSPACE or default_workspace.`;
+    throw new UserError('no workspace selected', { hint });
   }
   const config = Object.hasOwn(workspaces, chosen) ? workspaces[chosen] : undefined;
   if (config === undefined) {
-    throw new UserError(`there is no workspace "${chosen}"${didYouMean(chosen, names)}`, { hint: list });
+    throw new UserError(`unknown workspace "${chosen}"${didYouMean(chosen, names)}`, { hint: list });
   }
   return config;
 }
@@ -57,7 +57,9 @@ function checkOverrides(
   override: ReturnType<typeof overrides>,
 ): void {
   if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
-    throw new UserError('VOXFORM_API_KEY still has the placeholder of an export: put the real key there');
+    throw new UserError(
+      'VOXFORM_API_KEY still has the placeholder of an export; replace it with the real key',
+    );
   }
   const { base_url, workspace_id } = projectSchema.shape.workspaces.valueType.shape;
   const url = base_url.safeParse(baseUrl);

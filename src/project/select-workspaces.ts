@@ -26,7 +26,7 @@ export function selectWorkspaces(
   const missing = requireKey ? configs.flatMap(missingIn) : [];
   if (missing.length === 0) return configs;
   throw new UserError(missing.join('\n'), {
-    hint: 'Every workspace needs settings of its own here: set the variables, or put each key into a file of its name in the secrets_dir of its workspace.',
+    hint: 'Each workspace needs its own settings: set the variables, or put each key into a file of that name in the secrets_dir.',
   });
 }
 
@@ -43,7 +43,7 @@ export function refuseOverrides(env: Environment): void {
   throw new UserError(
     `${set.join(' and ')} ${override} the selected workspace, and several are selected: ${would} make all of them one`,
     {
-      hint: 'Unset the variable, and give each workspace a base_url, workspace_id and api_key of its own in the project file.',
+      hint: 'Unset it, and set base_url, workspace_id and api_key for each workspace in the project file.',
       exitCode: ExitCode.usage,
     },
   );

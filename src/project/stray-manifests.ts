@@ -33,7 +33,7 @@ export function strayManifests({ root, file: projectFile, manifests }: Project):
     .map((file) => {
       const folder = path.posix.dirname(file);
       const pattern = folder === '.' ? file : `${folder}/*${path.posix.extname(file)}`;
-      const message = `this manifest is not read: no pattern of manifests takes it; add ${JSON.stringify(pattern)}, or leave it out with ${JSON.stringify(`!${file}`)}`;
+      const message = `this manifest is ignored: no pattern in manifests matches it; add ${JSON.stringify(pattern)}, or exclude it with ${JSON.stringify(`!${file}`)}`;
       return { severity: 'warning', code: 'stray-manifest', message, file };
     });
 }

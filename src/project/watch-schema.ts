@@ -20,11 +20,11 @@ const windowSchema = z
         examples: ['0 22 * * 1-5'],
       })
       .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
-      .refine((text) => !isCron(text) || everFires(text), { error: 'no such day ever comes' }),
+      .refine((text) => !isCron(text) || everFires(text), { error: 'this day never occurs' }),
     time_zone: z
       .string()
       .meta({
-        description: 'Time zone of the cron expression, such as Europe/Berlin; UTC if left out.',
+        description: 'Time zone of the cron expression, such as Europe/Berlin; default: UTC.',
         examples: ['Europe/Berlin'],
       })
       .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
@@ -33,21 +33,21 @@ const windowSchema = z
       .string()
       .regex(DURATION, { error: 'expected a duration such as 30m or 6h' })
       .refine((text) => !DURATION.test(text) || durationSeconds(text) > 0, {
-        error: 'expected more than no time',
+        error: 'expected more than 0',
       })
       .meta({ description: 'How long the window stays open, such as 30m or 6h.', examples: ['6h'] }),
   })
-  .describe('A time in which watch may apply.');
+  .describe('A window in which watch may apply.');
 
 export const watchSchema = z
   .strictObject({
     windows: z
       .array(windowSchema)
       .min(1)
-      .describe('When watch may apply; outside of all of them it only reports. At any time if left out.')
+      .describe('Windows in which watch may apply; outside them it only reports. Default: always.')
       .optional(),
   })
-  .describe('How watch works.');
+  .describe('Settings of watch.');
 
 /** A time in which changes may be applied. */
 export interface ApplyWindow {

@@ -46,7 +46,7 @@ async function draft(root: string, edit: FileEdit): Promise<Draft> {
   try {
     target = await realpath(path.join(root, edit.file));
     if (!isInside(target, root)) {
-      throw new UserError(`${edit.file} is outside the project folder, so it is not written`);
+      throw new UserError(`${edit.file} is outside the project folder, and is not written`);
     }
     await access(target, constants.W_OK);
     const { mode } = await stat(target);
@@ -63,7 +63,7 @@ async function refuseMoved({ edit, target }: Draft): Promise<void> {
     throw unwritable(edit.file, error);
   });
   if (now === edit.before) return;
-  throw new UserError(`${edit.file} was changed meanwhile, so nothing was written`, {
+  throw new UserError(`${edit.file} changed during the run; nothing was written`, {
     hint: 'Run the command again.',
   });
 }
@@ -75,8 +75,8 @@ async function restore(replaced: readonly Draft[]): Promise<void> {
 }
 
 function unwritable(file: string, cause: unknown): UserError {
-  return new UserError(`${file} cannot be written: ${reasonOf(cause)}; nothing was written`, {
-    hint: 'Check who owns the file and its folder, and that the disk has room.',
+  return new UserError(`cannot write ${file}: ${reasonOf(cause)}; nothing was written`, {
+    hint: 'Check the permissions of the file and its folder, and the free disk space.',
     cause,
   });
 }

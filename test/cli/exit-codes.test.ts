@@ -82,7 +82,7 @@ describe('failures that a person can mend', () => {
     await using folder = await temporaryFolder();
     const { code, stderr } = await voxform(['plan'], { cwd: folder.root });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/there is no voxform\.yaml[\s\S]*voxform init/);
+    expect(stderr).toMatch(/no voxform\.yaml[\s\S]*voxform init/);
   });
 
   it('reports every problem in the manifests at its place, and needs no key for it', async () => {

@@ -18,8 +18,8 @@ function errorIn(stdout: string): Record<string, unknown> {
 
 describe('a command with --output json that fails', () => {
   it.each([
-    [['plan', '--output', 'json'], 1, /there is no voxform\.yaml/, /voxform init/, 'no project'],
-    [['drift', '-o', 'json'], 1, /there is no voxform\.yaml/, /voxform init/, 'in another spelling'],
+    [['plan', '--output', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'no project'],
+    [['drift', '-o', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'in another spelling'],
     [['plan', '--output=json', '--taget', 'x'], 64, /--taget/, /--help/, 'a misspelt flag'],
     [['plan', '--json', '-destroy'], 64, /-destroy/, /cannot delete/, 'a flag of another tool'],
     [

@@ -52,7 +52,7 @@ describe('a command run below the project', () => {
     const cwd = await belowIn(workspace.folder.root);
     const { code, stderr } = await command(['validate', '-C', '.'], { cwd });
     expect(code).toBe(1);
-    expect(stderr).toContain('there is no voxform.yaml');
+    expect(stderr).toContain('no voxform.yaml');
   });
 
   it('looks no higher than the home folder', async () => {

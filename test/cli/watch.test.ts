@@ -11,7 +11,7 @@ it('refuses what cannot be meant, before it watches anything', async () => {
     [['--ref', 'main'], 64, '--ref, --path and --allow-dir need --git'],
     [['--git', '--upload-pack=touch x'], 64, '--git: this is not the address of a repository'],
     [['--git', 'https://x.example/y', '--ref', '-x'], 64, '--ref: "-x" is not the name of a branch or a tag'],
-    [[], 1, 'there is no voxform.yaml'],
+    [[], 1, 'no voxform.yaml'],
   ];
   const ended = await Promise.all(cases.map(([args]) => command(['watch', ...args], { cwd: folder.root })));
   for (const [index, [args, code, message]] of cases.entries()) {

@@ -137,9 +137,9 @@ describe('a symbolic link', () => {
     const { files, entries } = findFiles(folder.root, [DEFAULT]);
     expect(files).toEqual(['manifests/a.yaml', 'manifests/deep/b.yaml']);
     expect(entries.map(({ file, message }) => `${file}: ${message}`)).toEqual([
-      'manifests/gone.yaml: it cannot be read: there is no such file',
-      'manifests/x.yaml: it cannot be read: its symbolic links go round in a circle',
-      'manifests/y.yaml: it cannot be read: its symbolic links go round in a circle',
+      'manifests/gone.yaml: it cannot be read: no such file',
+      'manifests/x.yaml: it cannot be read: its symbolic links form a cycle',
+      'manifests/y.yaml: it cannot be read: its symbolic links form a cycle',
     ]);
   });
 });

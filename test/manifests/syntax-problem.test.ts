@@ -99,7 +99,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a line too far to the left',
     text: 'a:\n    b: 1\n  c: 1\n',
-    expected: '3:3 wrong indentation: nothing above begins in this column',
+    expected: '3:3 wrong indentation: nothing above starts at this column',
   },
   {
     reason: 'a colon in a value',

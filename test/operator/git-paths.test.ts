@@ -96,7 +96,7 @@ describe('secrets_dir and state.path of a repository', () => {
     const refused = await load(remote);
     expect(refused).toEqual([expect.stringContaining(`workspaces.test.${setting} ${setting} leads to `)]);
     expect(refused).toEqual([
-      expect.stringContaining(`outside ${remote.watched}; to allow it, watch with --allow-dir`),
+      expect.stringContaining(`outside ${remote.watched}; allow it with --allow-dir`),
     ]);
   });
 
@@ -225,7 +225,7 @@ describe('links in a repository', () => {
     remote.link({ 'voxform.yaml': path.join(outside, 'voxform.yaml') });
     remote.push({ other: '' });
     expect(await load(remote)).toEqual([
-      expect.stringContaining('the file is outside the project folder, which a symbolic link must not leave'),
+      expect.stringContaining('the file is outside the project folder; symbolic links must stay inside it'),
     ]);
   });
 });

@@ -70,13 +70,13 @@ const rows: readonly Row[] = [
     reason: 'an unknown kind',
     text: AGENT.replace('kind: Agent', 'kind: Call'),
     expected: [
-      ':2:7 kind unknown-kind unknown kind "Call"; there are Agent, PhoneNumber, Webhook, WorkspaceUser',
+      ':2:7 kind unknown-kind unknown kind "Call"; kinds: Agent, PhoneNumber, Webhook, WorkspaceUser',
     ],
   },
   {
     reason: 'a kind that is only referred to',
     text: AGENT.replace('kind: Agent', 'kind: KnowledgeBase'),
-    expected: [':2:7 kind unknown-kind KnowledgeBase can only be referred to; manifests do not declare it'],
+    expected: [':2:7 kind unknown-kind KnowledgeBase can only be referenced; manifests cannot declare it'],
   },
   {
     reason: 'a kind in other letters',
@@ -231,12 +231,12 @@ const rows: readonly Row[] = [
   {
     reason: 'an alias inside its own anchor',
     text: `${HEAD}  payload: &p { a: *p }\n`,
-    expected: [':6:20 spec.payload.a circular-alias the alias *p stands inside the value it names'],
+    expected: [':6:20 spec.payload.a circular-alias the alias *p is inside its own anchor'],
   },
   {
     reason: 'an alias of nothing',
     text: `${HEAD}  payload: { a: *none }\n`,
-    expected: [':6:17 spec.payload.a unknown-anchor nothing before this alias is anchored as &none'],
+    expected: [':6:17 spec.payload.a unknown-anchor there is no anchor &none before this alias'],
   },
   {
     reason: 'aliases and merge keys that are right',

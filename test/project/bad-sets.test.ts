@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
     reason: 'one address in two files',
     files: { 'manifests/a.yaml': agent('same'), 'manifests/b.yaml': `---\n${agent('same')}` },
     expected: [
-      'manifests/b.yaml:5:9 metadata.name duplicate-address Agent/same is declared already at manifests/a.yaml:1',
+      'manifests/b.yaml:5:9 metadata.name duplicate-address Agent/same is already declared at manifests/a.yaml:1',
     ],
   },
   {
@@ -60,7 +60,7 @@ const rows: readonly Row[] = [
       'manifests/n.yaml': `${number('one', 'number: "+49 30 1234"')}---\n${number('two', 'number: "0049(30)1234"')}`,
     },
     expected: [
-      'manifests/n.yaml:13:11 spec.number duplicate-record PhoneNumber/one at manifests/n.yaml:1 has the same number, so both would be one record',
+      'manifests/n.yaml:13:11 spec.number duplicate-record PhoneNumber/one at manifests/n.yaml:1 has the same number; both would manage the same record',
     ],
   },
   {
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
       'manifests/u.yaml': `${user('one', 'email: Ann@Example.com')}---\n${user('two', 'email: ann@example.com')}`,
     },
     expected: [
-      'manifests/u.yaml:13:10 spec.email duplicate-record WorkspaceUser/one at manifests/u.yaml:1 has the same email, so both would be one record',
+      'manifests/u.yaml:13:10 spec.email duplicate-record WorkspaceUser/one at manifests/u.yaml:1 has the same email; both would manage the same record',
     ],
   },
   {
@@ -182,14 +182,14 @@ const rows: readonly Row[] = [
     reason: 'a previous name that is in use',
     files: { 'manifests/a.yaml': meta('previous_names: [b]'), 'manifests/b.yaml': agent('b') },
     expected: [
-      'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/b still has a manifest of its own, at manifests/b.yaml:1',
+      'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/b still has its own manifest, at manifests/b.yaml:1',
     ],
   },
   {
     reason: 'a previous name that is the present one',
     files: { 'manifests/a.yaml': meta('previous_names: [a]') },
     expected: [
-      'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/a is the name that the resource has now',
+      'manifests/a.yaml:5:20 metadata.previous_names[0] live-previous-name Agent/a is the current name of the resource',
     ],
   },
   {
@@ -199,7 +199,7 @@ const rows: readonly Row[] = [
       'manifests/b.yaml': meta('previous_names: [old]').replace('name: a', 'name: b'),
     },
     expected: [
-      'manifests/b.yaml:5:20 metadata.previous_names[0] duplicate-previous-name Agent/a at manifests/a.yaml:1 has Agent/old among its previous names too',
+      'manifests/b.yaml:5:20 metadata.previous_names[0] duplicate-previous-name Agent/a at manifests/a.yaml:1 also has Agent/old in previous_names',
     ],
   },
   {
@@ -210,7 +210,7 @@ const rows: readonly Row[] = [
       'manifests/n.yaml': number('n', 'number: "1"\noutbound_agent_id: { $ref: Agent/a }'),
     },
     expected: [
-      'manifests/n.yaml:7:30 spec.outbound_agent_id skipped-reference Agent/a is skipped in the workspace test, so nothing there can refer to it',
+      'manifests/n.yaml:7:30 spec.outbound_agent_id skipped-reference Agent/a is skipped in the workspace test and cannot be referenced there',
     ],
   },
   {
@@ -245,8 +245,8 @@ const rows: readonly Row[] = [
       'voxform.yaml:7:20 workspaces.test.skip[1] unknown-kind unknown kind "PhoneNumbr"; did you mean "PhoneNumber"?',
       'voxform.yaml:7:37 workspaces.test.skip[2] warning unknown-address no manifest declares a resource that Age*/z matches',
       'voxform.yaml:7:47 workspaces.test.skip[3] unknown-kind unknown kind "Webhok"; did you mean "Webhook"?',
-      'voxform.yaml:7:57 workspaces.test.skip[4] unknown-kind KnowledgeBase can only be referred to; manifests do not declare it',
-      'voxform.yaml:7:74 workspaces.test.skip[5] unknown-kind unknown kind "{Webhok,Agnt}"; there are Agent, PhoneNumber, Webhook, WorkspaceUser',
+      'voxform.yaml:7:57 workspaces.test.skip[4] unknown-kind KnowledgeBase can only be referenced; manifests cannot declare it',
+      'voxform.yaml:7:74 workspaces.test.skip[5] unknown-kind unknown kind "{Webhok,Agnt}"; kinds: Agent, PhoneNumber, Webhook, WorkspaceUser',
     ],
   },
   {
@@ -336,7 +336,7 @@ const rows: readonly Row[] = [
     expected: [
       'voxform.yaml:8:23 defaults.Webhook.retries out-of-range retries must be a whole number between 0 and 10, is 99',
       'voxform.yaml:8:27 defaults.Webhook.bogus unknown-field unknown field "bogus"',
-      'voxform.yaml:8:50 defaults.Webhook.url bad-reference url holds no reference; $ref belongs in a field for ids',
+      'voxform.yaml:8:50 defaults.Webhook.url bad-reference url does not take a reference; $ref belongs in a field for ids',
     ],
   },
   {
@@ -357,7 +357,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a'),
     },
     expected: [
-      'voxform.yaml:7:20 defaults.Agent bad-form the defaults of Agent must be an object of fields; a value form can stand for a field only',
+      'voxform.yaml:7:20 defaults.Agent bad-form the defaults of Agent must be an object of fields; value forms are for single fields only',
     ],
   },
   {
@@ -450,7 +450,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }'),
     },
     expected: [
-      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment and secrets_dir holds no file of that name with a text in it',
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment and secrets_dir has no such file, or an empty one',
     ],
   },
   {

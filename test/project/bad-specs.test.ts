@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'name:',
     expected: [
-      '6:3 spec.name wrong-type name must be text of at most 255 characters, is empty; give it a value or leave the field out',
+      '6:3 spec.name wrong-type name must be text of at most 255 characters, is empty; set a value or remove the field',
     ],
   },
   {
@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: "100" }',
     expected: [
-      '6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, is "100"; leave out the quotes',
+      '6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, is "100"; remove the quotes',
     ],
   },
   {
@@ -258,7 +258,9 @@ const rows: readonly Row[] = [
     reason: 'the field holds no id',
     kind: 'PhoneNumber',
     spec: `number: { $ref: Agent/a }`,
-    expected: ['6:19 spec.number bad-reference number holds no reference; $ref belongs in a field for ids'],
+    expected: [
+      '6:19 spec.number bad-reference number does not take a reference; $ref belongs in a field for ids',
+    ],
   },
   {
     reason: 'the URL is required',
@@ -309,7 +311,7 @@ const rows: readonly Row[] = [
     kind: 'Webhook',
     spec: 'url: https://example.com\npayload:\n  schema: { $schema: x }',
     expected: [
-      '8:15 spec.payload.schema unknown-form unknown value form "$schema"; put the object under $literal if it is meant as it stands',
+      '8:15 spec.payload.schema unknown-form unknown value form "$schema"; to keep the object as it is, put it under $literal',
     ],
   },
   {
@@ -372,21 +374,19 @@ const rows: readonly Row[] = [
     reason: 'the default of a variable is text',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, default: 5 }',
-    expected: ['6:30 spec.email.default bad-form default must be text, as the variable is; put it in quotes'],
+    expected: ['6:30 spec.email.default bad-form default must be text; put it in quotes'],
   },
   {
     reason: 'a key that the form does not have',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, fallback: a@b.c }',
-    expected: ['6:21 spec.email.fallback bad-form $env stands alone: "fallback" cannot be beside it'],
+    expected: ['6:21 spec.email.fallback bad-form $env must be the only key here; remove "fallback"'],
   },
   {
-    reason: 'there is no such file',
+    reason: 'no such file',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: mail.txt }',
-    expected: [
-      '6:19 spec.email unreadable-file $file: manifests/mail.txt cannot be read: there is no such file',
-    ],
+    expected: ['6:19 spec.email unreadable-file $file: manifests/mail.txt cannot be read: no such file'],
   },
   {
     reason: 'the path of a file leads out of the project',
@@ -404,7 +404,7 @@ const rows: readonly Row[] = [
     reason: 'the path of a file names the project folder',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: .. }',
-    expected: ['6:19 spec.email not-a-file $file names the project folder itself, expected a file'],
+    expected: ['6:19 spec.email not-a-file $file is the project folder, expected a file'],
   },
   {
     reason: 'the path of a file names a folder',

@@ -31,7 +31,7 @@ const rows: readonly Row[] = [
     reason: 'an unknown default workspace, a bad pattern, an unknown kind and wrong defaults',
     project: `${PLAIN_PROJECT}default_workspace: tset\nmanifests: [../x.yaml]\ndefaults: { Agnt: {}, Agent: { foo: 1 } }\n`,
     expected: [
-      'voxform.yaml:7:20 default_workspace unknown-workspace there is no workspace "tset"; did you mean "test"?',
+      'voxform.yaml:7:20 default_workspace unknown-workspace unknown workspace "tset"; did you mean "test"?',
       'voxform.yaml:8:13 manifests[0] outside-project the pattern "../x.yaml" leads out of the project folder',
       `voxform.yaml:9:13 ${UNKNOWN_KIND}`,
       'voxform.yaml:9:32 defaults.Agent.foo unknown-field unknown field "foo"',
@@ -44,7 +44,7 @@ const rows: readonly Row[] = [
     expected: [
       OF_MANIFEST,
       'voxform.yaml:7:1 limit unknown-field unknown field "limit"; did you mean "limits"?',
-      'voxform.yaml:8:20 default_workspace unknown-workspace there is no workspace "tset"; did you mean "test"?',
+      'voxform.yaml:8:20 default_workspace unknown-workspace unknown workspace "tset"; did you mean "test"?',
       'voxform.yaml:9:26 guards.min_resources out-of-range min_resources must be a whole number of at least 0, is -1',
       `voxform.yaml:10:13 ${UNKNOWN_KIND}`,
     ],
@@ -54,7 +54,7 @@ const rows: readonly Row[] = [
     project: `${PLAIN_PROJECT}${second}default_workspace: tset\ndefaults: { Agnt: {} }\n`,
     text: WRONG,
     expected: [
-      'voxform.yaml:8:20 default_workspace unknown-workspace there is no workspace "tset"; did you mean "test"?',
+      'voxform.yaml:8:20 default_workspace unknown-workspace unknown workspace "tset"; did you mean "test"?',
       `voxform.yaml:9:13 ${UNKNOWN_KIND}`,
     ],
   },

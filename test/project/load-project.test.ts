@@ -31,7 +31,7 @@ const rows: readonly Row[] = [
   {
     reason: 'two documents',
     text: `${PLAIN_PROJECT}---\nversion: 1\n`,
-    expected: [':8:1 - extra-document the project file holds one document only'],
+    expected: [':8:1 - extra-document the project file must have one document only'],
   },
   {
     reason: 'broken YAML',
@@ -91,9 +91,7 @@ const rows: readonly Row[] = [
   {
     reason: 'an unknown default workspace',
     text: `${PLAIN_PROJECT}default_workspace: tset\n`,
-    expected: [
-      ':7:20 default_workspace unknown-workspace there is no workspace "tset"; did you mean "test"?',
-    ],
+    expected: [':7:20 default_workspace unknown-workspace unknown workspace "tset"; did you mean "test"?'],
   },
   {
     reason: 'an API key in plain text',
@@ -208,14 +206,12 @@ const rows: readonly Row[] = [
   {
     reason: 'a variable made of another',
     text: `${PLAIN_PROJECT}    vars: { a: { $var: b } }\n`,
-    expected: [':7:24 workspaces.test.vars.a bad-form a variable cannot be made of another variable'],
+    expected: [':7:24 workspaces.test.vars.a bad-form a variable cannot use another variable'],
   },
   {
     reason: 'the file of a variable is missing',
     text: `${PLAIN_PROJECT}    vars: { a: { $file: none.md } }\n`,
-    expected: [
-      ':7:25 workspaces.test.vars.a unreadable-file $file: none.md cannot be read: there is no such file',
-    ],
+    expected: [':7:25 workspaces.test.vars.a unreadable-file $file: none.md cannot be read: no such file'],
   },
   {
     reason: 'a key twice',

@@ -101,7 +101,7 @@ describe('writing values into the layer that owns them', () => {
     const result = await planned(files, day('llm_config.model', 'gpt-5'), day('llm_config.temperature', 1));
     expect(result.refused).toMatchObject([{ address: 'Agent/day', path: 'llm_config.model' }]);
     expect(result.refused[0]?.why).toMatch(
-      /^it comes from defaults\.Agent in voxform\.yaml.*manifest itself/,
+      /^it comes from defaults\.Agent in voxform\.yaml.*set it in its manifest/,
     );
     expect(changes(result)['manifests/a.yaml']).toHaveLength(2);
   });
@@ -147,7 +147,7 @@ describe('writing values into the layer that owns them', () => {
       'manifests/a.yaml': agent('day', 'llm_config: { model: gpt-5 }'),
     };
     const result = await planned(files, day('llm_config.model', undefined));
-    expect(result.refused[0]?.why).toBe('without it, the default of its kind would take its place');
+    expect(result.refused[0]?.why).toBe('without it, the default of its kind would apply');
   });
 });
 

@@ -53,15 +53,15 @@ describe('the workspace', () => {
 
   it('is asked for where several could be meant', async () => {
     expect(await refusal(TWO)).toBe(
-      'no workspace is chosen | The project has 2 workspaces: one, two. Name one with -w NAME, VOXFORM_WORKSPACE or default_workspace.',
+      'no workspace selected | The project has 2 workspaces: one, two. Select one with -w NAME, VOXFORM_WORKSPACE or default_workspace.',
     );
   });
 
   it('is suggested where it is misspelt', async () => {
     expect(await refusal(TWO, { name: 'tow' })).toBe(
-      'there is no workspace "tow"; did you mean "two"? | The project has 2 workspaces: one, two.',
+      'unknown workspace "tow"; did you mean "two"? | The project has 2 workspaces: one, two.',
     );
-    expect(await refusal(ONE, { name: 'constructor' })).toContain('there is no workspace "constructor"');
+    expect(await refusal(ONE, { name: 'constructor' })).toContain('unknown workspace "constructor"');
   });
 
   it('takes what the environment overrides', async () => {

@@ -80,13 +80,13 @@ describe('manifests that no pattern takes', () => {
     using project = new TemporaryProject({ 'manifests/a.yaml': AGENT, 'agents/b.yaml': AGENT });
     const one = await command(['validate'], { cwd: project.root });
     expect(one.code).toBe(0);
-    expect(one.stdout).toContain('agents/b.yaml  warning: this manifest is not read');
+    expect(one.stdout).toContain('agents/b.yaml  warning: this manifest is ignored');
     expect(one.stdout).toContain('add "agents/*.yaml"');
     const all = await command(['validate', '--all-workspaces', '--json'], { cwd: project.root });
     expect(JSON.parse(all.stdout)).toMatchObject({ errors: 0, warnings: 1 });
     project.write(patterns('["manifests/*.yaml", "agents/*.yaml"]'));
     expect((await command(['validate'], { cwd: project.root })).stdout).toContain(
-      'Agent/a is declared already',
+      'Agent/a is already declared',
     );
   });
 });

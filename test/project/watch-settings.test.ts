@@ -67,7 +67,7 @@ describe('what a project file says for watch', () => {
     ],
     [
       'watch: { windows: [{ cron: "0 0 31 2 *", duration: 6h }] }\n',
-      'watch.windows[0].cron bad-format cron: no such day ever comes',
+      'watch.windows[0].cron bad-format cron: this day never occurs',
     ],
     [
       'watch: { windows: [{ cron: "@daily", time_zone: Berlin, duration: 6h }] }\n',
@@ -79,7 +79,7 @@ describe('what a project file says for watch', () => {
     ],
     [
       'watch: { windows: [{ cron: "@daily", duration: 0s }] }\n',
-      'watch.windows[0].duration bad-format duration: expected more than no time',
+      'watch.windows[0].duration bad-format duration: expected more than 0',
     ],
     [
       hook('{ url: "ftp://x.example" }'),

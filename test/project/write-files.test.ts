@@ -32,13 +32,13 @@ describe('writing files together', () => {
 
   it.each([
     {
-      reason: 'one was changed meanwhile',
+      reason: 'one changed during the run',
       file: 'b.yaml',
       before: 'old',
-      message: 'b.yaml was changed meanwhile',
+      message: 'b.yaml changed during the run',
     },
-    { reason: 'one is not there', file: 'none.yaml', before: '', message: 'there is no such file' },
-    { reason: 'one is a folder', file: 'folder', before: '', message: 'folder cannot be written' },
+    { reason: 'one is not there', file: 'none.yaml', before: '', message: 'no such file' },
+    { reason: 'one is a folder', file: 'folder', before: '', message: 'cannot write folder' },
     {
       reason: 'one leads out of the project',
       file: 'link.yaml',

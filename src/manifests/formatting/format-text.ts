@@ -28,7 +28,7 @@ export function formatText(text: string, orderOf: OrderOf): Formatted {
   const isSafe =
     formatted !== undefined && saysTheSame(source, formatted) && attempt(formatted, orderOf) === formatted;
   if (isSafe) return { text: formatted.replaceAll('\n', eol) };
-  const message = 'it cannot be formatted without changing what it says; it is left as it is';
+  const message = 'not formatted: formatting would change its values';
   return { problems: [{ code: 'cannot-format', message, line: 1, column: 1 }] };
 }
 
