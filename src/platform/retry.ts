@@ -17,10 +17,12 @@ export function mayHaveHappened(method: Method, result: AttemptResult): boolean 
   if (result.type === 'failure') return result.sent;
   // It may conflict with what an earlier copy of itself did, which somebody on the way sent twice.
   if (result.status === 409) return method === 'POST';
-  return (
-    !DECLINES.has(result.status) && !(result.status >= 400 && result.status < 500 && result.status !== 408)
-  );
+  const isRefused = result.status >= 400 && result.status < 500 && !GAVE_UP.has(result.status);
+  return !DECLINES.has(result.status) && !isRefused;
 }
+
+/** A server on the way gave up waiting: 408, and what load balancers say of a client that went away (460, 499). What it passed on may be done. */
+const GAVE_UP: ReadonlySet<number> = new Set([408, 460, 499]);
 
 /** Redirects that mean: ask the same elsewhere. The others (302, 303) are also how some servers end what they have done. */
 const DECLINES: ReadonlySet<number> = new Set([301, 307, 308]);

@@ -152,6 +152,8 @@ describe('a POST', () => {
     { status: 308, outcome: 'not-done' },
     { status: 400, outcome: 'not-done' },
     { status: 409, outcome: 'lost' },
+    { status: 460, outcome: 'lost' },
+    { status: 499, outcome: 'lost' },
     { status: 422, outcome: 'not-done' },
   ])('answered with $status is $outcome and not repeated', async ({ status, outcome }) => {
     nock(BASE_URL).post('/api/v1/agents').reply(status, { message: 'no' }, { 'retry-after': '1' });
