@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { call } from '../emulator/call.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/agents.yaml': `${agentManifest('day')}---\n${agentManifest('night')}` };
@@ -74,6 +75,26 @@ describe('an answer that cannot be believed', () => {
       expect.objectContaining({ address: 'Agent/evening', id: null, status: 'unknown' }),
     );
     expect(workspace.emulator.world.agents.size).toBe(3);
+  });
+
+  it('that names a record of somebody else is not believed, and the new one is found', async () => {
+    const line = (name: string, number: string) =>
+      `apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: ${name} }\nspec: { number: "${number}" }\n`;
+    await using workspace = await testWorkspace({ 'manifests/n.yaml': line('main', '+12025550120') });
+    const { emulator } = workspace;
+    await call(emulator, ['POST', '/api/v1/numbers', { number: '+12025550199', nickname: 'Theirs' }]);
+    const [theirs = ''] = emulator.world.numbers.keys();
+    emulator.faults.add({
+      match: { method: 'POST' },
+      fault: { status: 201, commit: true, body: { data: { id: theirs, number: '+12025550199' } } },
+    });
+    const { code, stdout } = await workspace.run('apply', '--auto-approve');
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`${theirs} was on the platform before`)]);
+    expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    const ours = [...emulator.world.numbers.keys()].filter((id) => id !== theirs);
+    expect(rows.map(({ id }) => id)).toEqual(ours);
+    expect(ours).toHaveLength(1);
   });
 
   it('about another record than the updated one changes no id', async () => {

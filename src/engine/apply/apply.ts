@@ -74,6 +74,9 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const holders = new Map(
     [...session.state.resources].map(([address, entry]) => [recordKey(kindOf(address), entry.id), address]),
   );
+  const listed = new Map(
+    [...plan.observed.lists].map(([kind, records]) => [kind, new Set(records.map((record) => record.id))]),
+  );
   const { lostCreates = new LostCreates() } = input;
   let halted: string | undefined;
   const ended = new AbortController();
@@ -123,6 +126,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         secret: input.secret,
         lookAgain: mustLook && id !== null ? () => secondLook.at(kind, id) : undefined,
         isTaken: waited ? (key) => secondLook.holdsKey(kind, key) : undefined,
+        stoodBefore: (each) => listed.get(kind.name)?.has(each) === true,
         findByKey: (key) => secondLook.withKey(kind, key),
         now: input.now,
         kept: (paths) => {

@@ -197,17 +197,19 @@ async function madeBefore(
 }
 
 /**
- * The id of a new record must be one, and must not be that of a record that the state knows already: it would lose the new
+ * The id of a new record must be one, and must not be that of a record that the state or the plan knows already: it would lose the new
  * one. Nothing is put down then, so that the create stays unknown.
  */
-function refuseOddId({ planned, holders, session, workspaceFlag }: Writing, id: string): void {
+function refuseOddId({ planned, holders, session, stoodBefore, workspaceFlag }: Writing, id: string): void {
   const holder = holders.get(recordKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
     ? `${JSON.stringify(id)} is no id`
     : holder !== undefined
       ? `${id} is the record of ${holder}`
-      : orphan !== undefined && `${id} is on the orphan list, a former record of ${orphan.address}`;
+      : orphan !== undefined
+        ? `${id} is on the orphan list, a former record of ${orphan.address}`
+        : stoodBefore(id) && `${id} was on the platform before`;
   if (problem === false) return;
   const hint = `It counts as an unknown create. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
   throw new OddAnswer(planned.address, problem, hint);

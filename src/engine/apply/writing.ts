@@ -28,6 +28,8 @@ export interface Writing {
   readonly lookAgain: (() => Promise<Observation>) | undefined;
   /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
+  /** Whether a list showed the record before anything was created. */
+  stoodBefore(id: string): boolean;
   /** The records with that natural key, read now. */
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
   now(): Date;
