@@ -185,7 +185,7 @@ describe('the reference graph', () => {
       graphMermaid(plain(hostile)),
       graphDot(plain(hostile)),
       graphFile(plain(hostile)),
-      graphHtml(plain(hostile), evil),
+      graphHtml(plain(hostile), { workspace: evil }),
     ];
     for (const text of texts) expect(text).not.toMatch(unsafe);
     expect(texts[0]).not.toMatch(/<script|"\]; click/);
@@ -297,13 +297,13 @@ describe('a large reference graph', () => {
       graphDot,
       graphMermaid,
       graphFile,
-      (graph: ReturnType<typeof grouped>) => graphHtml(graph, 'w'),
+      (graph: ReturnType<typeof grouped>) => graphHtml(graph, { workspace: 'w' }),
     ])
       expect(draw(groupedGraph(other, undefined)) === draw(grouped())).toBe(true);
   });
 
   it('leads on its page from every box to a place that is there', () => {
-    const page = graphHtml(grouped(), 'production');
+    const page = graphHtml(grouped(), { workspace: 'production' });
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     const links = [...page.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);

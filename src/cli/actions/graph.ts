@@ -12,7 +12,10 @@ const formats = {
   dot: async () => (await import('../../output/graph/graph-dot.ts')).graphDot,
   svg: async () => (await import('../../output/graph/graph-svg.ts')).graphFile,
   html: async () => (await import('../../output/graph/graph-html.ts')).graphHtml,
-} satisfies Record<string, () => Promise<(graph: GroupedGraph, workspace: string) => string>>;
+} satisfies Record<
+  string,
+  () => Promise<(graph: GroupedGraph, page: { readonly workspace: string; readonly made: Date }) => string>
+>;
 
 export interface GraphOptions {
   readonly output: keyof typeof formats;
@@ -36,7 +39,7 @@ export async function graph(
       `Grouped by ${grouped.by.replace(':', ' ')} (--group-by changes this). To draw one resource with what it is connected to: voxform graph ADDRESS`,
     );
   const render = await formats[output]();
-  context.terminal.out(render(grouped, opened.workspace.name));
+  context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));
   return ExitCode.ok;
 }
 

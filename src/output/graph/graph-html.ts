@@ -1,7 +1,7 @@
 import type { ReferenceEdge, ReferenceNode } from '../../project/reference-graph.ts';
 import { addressHtml } from '../html/address-html.ts';
 import { kindClass } from '../html/colors.ts';
-import { htmlPage } from '../html/page.ts';
+import { htmlPage, timeHtml } from '../html/page.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plural } from '../plural.ts';
 import { graphSvg } from './graph-svg.ts';
@@ -12,7 +12,10 @@ import { groupPicture, overviewPicture, type Picture } from './pictures.ts';
 const MOST_LISTED = 12;
 
 /** A picture of the groups, and each group folded with its own picture and its resources; all of them lead to each other. */
-export function graphHtml(graph: GroupedGraph, workspace: string): string {
+export function graphHtml(
+  graph: GroupedGraph,
+  { workspace, made }: { readonly workspace: string; readonly made?: Date },
+): string {
   const { nodes, edges, by, groups } = graph;
   const title = `voxform graph: ${workspace}`;
   const isGrouped = groups.length > 1;
@@ -25,7 +28,7 @@ export function graphHtml(graph: GroupedGraph, workspace: string): string {
     `${drawn(groupPicture(graph, group), `References of ${group.name}`)}<ul class="plain">${group.nodes.map(details).join('\n')}</ul>`;
   const counted = `${plural(nodes.length, 'resource')} and ${plural(edges.length, 'reference')} between them`;
   const body = [
-    `<header><h1>${escapeMarkup(title)}</h1><p class="summary">${counted}${isGrouped ? `, in ${groups.length} groups by ${escapeMarkup(by.replace(':', ' '))}` : ''}.</p>`,
+    `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeHtml(made)}</p><p class="summary">${counted}${isGrouped ? `, in ${groups.length} groups by ${escapeMarkup(by.replace(':', ' '))}` : ''}.</p>`,
     legend(nodes),
     '</header><main>',
     ...(isGrouped && groups.length <= MOST_GROUPS

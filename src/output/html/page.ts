@@ -45,6 +45,13 @@ ${body}
 `;
 }
 
+/** When a page was made, in UTC to the second; empty where that is not said. */
+export function timeHtml(made: Date | undefined): string {
+  if (made === undefined) return '';
+  const iso = `${made.toISOString().slice(0, 19)}Z`;
+  return `<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
+}
+
 function digest(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -7,7 +7,7 @@ import { planPicture } from '../graph/plan-graph.ts';
 import { escapeMarkup } from '../markup.ts';
 import { mustNameAll } from '../named.ts';
 import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
-import { htmlPage } from './page.ts';
+import { htmlPage, timeHtml } from './page.ts';
 import { addressesHtml, type Outcome, resourceHtml, type Tone } from './resource-html.ts';
 
 /** A plan, a drift or an apply, as a page has it. */
@@ -71,7 +71,7 @@ export interface SeveralReports {
 export function htmlReports({ what, made, reports, failures }: SeveralReports): string {
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
   const body = [
-    `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeOf({ made }).replace(' · ', '')}</p>`,
+    `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeHtml(made)}</p>`,
     overview(reports, failures),
     ...failures.map(({ workspace, said }) => remark(`${workspace} failed: ${said.join('; ')}`, 'bad')),
     '</header><main>',
@@ -105,17 +105,10 @@ function overview(reports: SeveralReports['reports'], failures: SeveralReports['
 function introduction(report: Report): string[] {
   const { workspace_id: id, base_url: url } = report.document;
   return [
-    `<p class="where">${escapeMarkup(`${id} at ${url}`)}${timeOf(report)}</p>`,
+    `<p class="where">${[escapeMarkup(`${id} at ${url}`), timeHtml(report.made)].filter(Boolean).join(' · ')}</p>`,
     `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
     ...remarks(report),
   ];
-}
-
-/** To the second, in the time of no place. */
-function timeOf({ made }: Pick<Report, 'made'>): string {
-  if (made === undefined) return '';
-  const iso = `${made.toISOString().slice(0, 19)}Z`;
-  return ` · <time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
 function remarks({ document: { guards, warnings, refreshed }, urgent = [], what }: Report): string[] {

@@ -117,12 +117,20 @@ const pages: Readonly<Record<string, () => string>> = {
     }),
   adoptions: () => planHtml(plan(adoptions), { made }),
   'adoptions-full': () => planHtml(plan(adoptions.slice(0, 30)), { full: true, made }),
-  graph: () => graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 100 })), undefined), 'w'),
-  'graph-of-few': () => graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 3 })), undefined), 'w'),
+  graph: () =>
+    graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 100 })), undefined), {
+      workspace: 'w',
+      made,
+    }),
+  'graph-of-few': () =>
+    graphHtml(groupedGraph(referenceGraph(branchOffices({ agents: 3 })), undefined), {
+      workspace: 'w',
+      made,
+    }),
   drift: () => driftHtml(plan(drifted), { made }),
   'hostile-plan': () => planHtml(hostile()),
   'hostile-apply': () => applyHtml(reportOf(hostile())),
-  'hostile-graph': () => graphHtml(groupedGraph(planGraph(hostile()), 'none'), payload),
+  'hostile-graph': () => graphHtml(groupedGraph(planGraph(hostile()), 'none'), { workspace: payload }),
   'long-names': () => planHtml(longNames),
   many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
@@ -283,7 +291,10 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     const row = page.locator('summary', { hasText: 'Webhook/moved' });
     expect(await row.innerText()).toMatch(/drifted\s+url/);
     expect(await page.locator('summary .note').count()).toBe(1);
-    expect(await page.locator('time').getAttribute('datetime')).toBe('2030-01-02T03:04:05Z');
+    for (const name of ['many', 'drift', 'several-plans', 'graph']) {
+      await using made = await open(name);
+      expect(await made.page.locator('time').first().getAttribute('datetime')).toBe('2030-01-02T03:04:05Z');
+    }
   });
 
   it('begins with a summary of several workspaces that leads to each', async () => {
