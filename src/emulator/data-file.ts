@@ -1,14 +1,12 @@
-import { readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { writeBeside } from '../files/drafts.ts';
+import { replaceFile } from '../files/replace-file.ts';
+import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
-import { isObject } from '../values/json.ts';
-import { openKey, SEALED_FORMAT_VERSION, seal, sealedText, unseal } from './sealing.ts';
 import { storedSchemas } from './stored-records.ts';
 import type { World, WorldData } from './world.ts';
 
-/** Of the content; one that is not sealed, as it once was written, has it in the file itself. */
 const FORMAT_VERSION = 1;
 /** Pause between two writes of the file, in milliseconds: many changes in a row cost few writes. */
 const PAUSE = 100;
@@ -30,30 +28,19 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
 });
 
 /**
- * The world kept in a file, sealed or not; undefined where there is no such file. Changes nothing.
- * @throws UserError for a file that is none of ours, and for a seal that cannot be opened.
+ * The world kept in a file; undefined where there is no such file. Changes nothing.
+ * @throws UserError for a file that is none of ours.
  */
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
   const text = await readText(path);
   if (text === undefined) return undefined;
-  const content = parsed(text, path);
-  if (!isObject(content) || content.format_version !== SEALED_FORMAT_VERSION) {
-    return fitting(dataFile, content, path);
-  }
-  const opened = await unseal(fitting(sealedText, content, path), path);
-  return fitting(dataFile, parsed(opened, path), path);
-}
-
-function parsed(text: string, path: string): unknown {
+  let content: unknown;
   try {
-    return JSON.parse(text);
+    content = JSON.parse(text);
   } catch {
     throw damaged(path, 'not JSON');
   }
-}
-
-function fitting<T>(schema: z.ZodType<T>, content: unknown, path: string): T {
-  const checked = schema.safeParse(content);
+  const checked = dataFile.safeParse(content);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw damaged(path, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'unexpected content'}`);
@@ -63,7 +50,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw new UserError(`cannot read the emulator's data file ${path}: ${String(error)}`, { cause: error });
   }
 }
@@ -75,13 +62,12 @@ function damaged(path: string, why: string): UserError {
 }
 
 /**
- * Keeps a world in a file, sealed with the key beside it. Changes are gathered and written shortly after; `close` writes what is still open, and rejects with
+ * Keeps a world in a file. Changes are gathered and written shortly after; `close` writes what is still open, and rejects with
  * a UserError when the last write failed.
  */
 export class DataFile {
   readonly #path: string;
   readonly #world: World;
-  readonly #key: Buffer;
   readonly #closing = new AbortController();
   #isDirty = false;
   #writing: Promise<void> | undefined;
@@ -89,15 +75,14 @@ export class DataFile {
 
   /** Writes the world as it is, so that a path that cannot be written shows at once, and then after each change. */
   static async open(path: string, world: World): Promise<DataFile> {
-    const file = new DataFile(path, world, await openKey(path));
+    const file = new DataFile(path, world);
     await file.#write();
     return file;
   }
 
-  private constructor(path: string, world: World, key: Buffer) {
+  private constructor(path: string, world: World) {
     this.#path = path;
     this.#world = world;
-    this.#key = key;
     world.onWrite = () => this.#noteChange();
   }
 
@@ -127,23 +112,16 @@ export class DataFile {
   }
 
   async #write(): Promise<void> {
-    const content = JSON.stringify({ format_version: FORMAT_VERSION, ...this.#world.toData() });
+    const content = { format_version: FORMAT_VERSION, ...this.#world.toData() };
     try {
-      await writeAtomically(this.#path, `${JSON.stringify(seal(content, this.#key), null, 1)}\n`);
+      await replaceFile(this.#path, `${JSON.stringify(content, null, 1)}\n`);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new UserError(`cannot write the emulator's data file ${this.#path}: ${why}`, { cause: error });
+      const reason = error instanceof Error ? error.message : String(error);
+      const why = errorCode(error) === 'ENOENT' ? 'there is no such folder' : reason;
+      throw new UserError(`cannot write the emulator's data file ${this.#path}: ${why}`, {
+        hint: 'Name a file that can be written with --data.',
+        cause: error,
+      });
     }
-  }
-}
-
-/** Either the old content or the new is there at any instant. Only the owner may read it. */
-async function writeAtomically(path: string, text: string): Promise<void> {
-  const draft = await writeBeside(path, text);
-  try {
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
   }
 }

@@ -90,13 +90,11 @@ describe('a data file', () => {
     expect(emulator.dashboard.holdsApiKey(String(first?.id), KEY)).toBe(true);
   });
 
-  it('is for its owner alone, holds no provider key, and leaves nothing but its key beside it', async () => {
+  it('is for its owner alone, holds no provider key, and leaves nothing beside it', async () => {
     const { data, texts, requests } = await play({ dataFile: path });
-    expect(await readdir(folder)).toEqual(['world.json', 'world.json.key']);
-    for (const name of await readdir(folder)) {
-      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
-    }
-    expect(JSON.stringify([await loadWorldData(path), data, texts, requests])).not.toContain(KEY);
+    expect(await readdir(folder)).toEqual(['world.json']);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(JSON.stringify([await readFile(path, 'utf8'), data, texts, requests])).not.toContain(KEY);
   });
 
   it('is written while the emulator runs', async () => {
@@ -108,7 +106,10 @@ describe('a data file', () => {
 
   it('that cannot be written is told at the start', async () => {
     const dataFile = join(folder, 'nowhere', 'world.json');
-    await expect(startEmulator({ dataFile })).rejects.toThrow(UserError);
+    await expect(startEmulator({ dataFile })).rejects.toMatchObject({
+      message: expect.stringMatching(/nowhere\/world\.json: there is no such folder$/),
+      hint: expect.stringContaining('--data'),
+    });
   });
 
   it('that can no longer be written is told at the end', async () => {
@@ -123,7 +124,7 @@ describe('a data file', () => {
   it.each([
     ['{"format_version":1', 'half a file'],
     ['[]', 'another shape'],
-    ['{"format_version":2}', 'a sealed file without its content'],
+    ['{"format_version":2}', 'another format'],
     ['{"format_version":3}', 'a newer format'],
     ['', 'an empty file'],
   ])('%j is refused and left as it is: %s', async (text) => {

@@ -10,7 +10,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { loadWorldData } from '../../src/emulator/data-file.ts';
 import { EchoPlatform } from './echo-platform.ts';
 import { type CommandResult, command } from './in-process.ts';
 import { API_KEY, leakIn, places } from './planted-secrets.ts';
@@ -138,16 +137,20 @@ workspaces:
   /** The world as the platform keeps it in its file: all that it was sent. */
   async platformKeeps(): Promise<string> {
     await this.platform[Symbol.asyncDispose]();
-    return JSON.stringify(await loadWorldData(path.join(this.#elsewhere, DATA_FILE)));
+    return readFileSync(path.join(this.#elsewhere, DATA_FILE), 'utf8');
   }
 
-  /** Ends the platform, and says where a secret stands in any file that was written, its own and what lies beside that included. */
+  /** Ends the platform, and says where a secret stands in any file that was written; of the platform's own, where a provider key does. */
   async leaksInFiles(): Promise<string[]> {
     await this.platform[Symbol.asyncDispose]();
     const leaks = [...this.written()].flatMap(([name, text]) => told(name, leakIn(text)));
     const kept = contentsOf(this.#elsewhere);
     if (!kept.has(DATA_FILE)) throw new Error('the platform wrote no file');
-    return [...leaks, ...[...kept].flatMap(([name, text]) => told(`the platform's ${name}`, leakIn(text)))];
+    const hidden = [API_KEY, places.llmKey];
+    return [
+      ...leaks,
+      ...[...kept].flatMap(([name, text]) => told(`the platform's ${name}`, leakIn(text, hidden))),
+    ];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

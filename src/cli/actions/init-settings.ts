@@ -1,7 +1,6 @@
-export const gitIgnore = `# Secrets, saved plans and keys of emulator data files.
+export const gitIgnore = `# Secrets and saved plans.
 secrets/
 *.plan
-*.key
 .env
 
 # The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
