@@ -1,4 +1,5 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
+import { errorCode } from '../problems/error-code.ts';
 import { readErrorBody } from './error-body.ts';
 import { type Outcome, PlatformError } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
@@ -6,7 +7,7 @@ import { DAMAGED } from './inflate.ts';
 import { networkReason, proxyRefusal } from './network-words.ts';
 import { oneLine } from './plain-text.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
-import { errorCode, isGatewaysMissing, isNobodyHere, type Method } from './retry.ts';
+import { isGatewaysMissing, isNobodyHere, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
 export interface FailedCall {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { UserError } from '../problems/user-error.ts';
+import { isLoopback } from '../values/loopback.ts';
 import { Secret } from '../values/value.ts';
-import { isLoopback } from './retry.ts';
 
 /** The proxy that requests to one address go through. */
 export interface ProxySettings {

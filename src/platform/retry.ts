@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { errorCode } from '../problems/error-code.ts';
+import { isLoopback } from '../values/loopback.ts';
 import type { AttemptResult } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
@@ -110,13 +112,4 @@ export function isLasting(error: Error | undefined): boolean {
  */
 export function isNobodyHere(host: string, result: AttemptResult): boolean {
   return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);
-}
-
-/** @param host with its port. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|([\w-]+\.)+localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/i.test(host);
-}
-
-export function errorCode(error: Error | undefined): string | undefined {
-  return error !== undefined && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -3,9 +3,9 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
+import { errorCode } from '../problems/error-code.ts';
 import { networkReason, proxyRefusal } from './network-words.ts';
 import { ProxyFailure, type ProxySettings, proxyAuthorization } from './proxy.ts';
-import { errorCode } from './retry.ts';
 
 export interface TunnelOptions {
   readonly proxy: ProxySettings;

@@ -1,6 +1,5 @@
 import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
-import { isLoopback } from '../platform/retry.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
@@ -8,6 +7,7 @@ import { defaultStatePath } from '../project/project-defaults.ts';
 import { type Elsewhere, stateElsewhere } from '../state/backends/local/elsewhere.ts';
 import { LostState, RECOVER } from '../state/lost-state.ts';
 import type { Mark, Marks } from '../state/marks.ts';
+import { isLoopback } from '../values/loopback.ts';
 
 export interface Beginning {
   readonly project: Project;

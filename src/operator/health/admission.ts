@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIP, isIPv4 } from 'node:net';
+import { isIP } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { isLoopback } from '../../values/loopback.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -19,11 +20,6 @@ export function parseListen(text: string): ListenAddress {
     });
   }
   return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
-}
-
-/** True for an address that only this machine reaches. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
 export interface Admission {

@@ -2,6 +2,7 @@ import { type Dispatcher, request } from 'undici';
 import { poolFor } from '../../platform/connection.ts';
 import { ProxyFailure } from '../../platform/proxy.ts';
 import type { TransportOptions } from '../../platform/transport.ts';
+import { errorCode } from '../../problems/error-code.ts';
 import type { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import type { Clock } from '../clock.ts';
@@ -125,7 +126,7 @@ export class Deliveries {
       return { problem: `it answered ${status}`, isFinal: !mayPass };
     } catch (error) {
       if (error instanceof ProxyFailure) return { problem: error.message, isFinal: false };
-      const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+      const code = errorCode(error) ?? '';
       const isTimeout = error instanceof Error && error.name === 'TimeoutError';
       return {
         problem: isTimeout ? 'no answer in time' : `it cannot be reached ${code}`.trim(),

@@ -1,8 +1,9 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { isLoopback, parseListen, refusal } from '../../../src/operator/health/admission.ts';
+import { parseListen, refusal } from '../../../src/operator/health/admission.ts';
 import { listen } from '../../../src/operator/health/listener.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
+import { isLoopback } from '../../../src/values/loopback.ts';
 
 const local = { host: '127.0.0.1', port: 0 };
 const open = { host: '0.0.0.0', port: 0 };
