@@ -1,6 +1,6 @@
-import { rename, rm, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { removeDrafts, writeBeside } from '../files/drafts.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
@@ -8,14 +8,10 @@ import type { Context } from './context.ts';
 /** Writes a file that only its owner may read, whole or not at all. A device or a pipe of that name is written to. */
 export async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
   const target = path.resolve(cwd, file);
-  let draft: string | undefined;
   try {
     if (await isStream(target)) return await writeFile(target, text);
-    await removeDrafts([target]);
-    draft = await writeBeside(target, text);
-    await rename(draft, target);
+    await replaceFile(target, text);
   } catch (cause) {
-    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
     const isWithoutFolder = (cause as NodeJS.ErrnoException).code === 'ENOENT';
     const reason = isWithoutFolder ? 'no such folder' : reasonOf(cause);
     throw new UserError(`cannot write ${file}: ${reason}`, {

@@ -48,18 +48,6 @@ export async function unlinkIfThere(files: Files, path: string): Promise<void> {
   }
 }
 
-/** Replaces the content of a file that nobody else uses meanwhile, piece by piece, down to the disk. */
-export async function writeSynced(files: Files, path: string, pieces: Iterable<Buffer>): Promise<void> {
-  const handle = await files.open(path, 'w', 0o600);
-  try {
-    await handle.chmod(0o600);
-    for (const piece of pieces) await writeFully(handle, piece);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /** A write may take fewer bytes than it was given. */
 export async function writeFully(handle: FileHandle, bytes: Buffer): Promise<void> {
   let written = 0;

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import yaml from 'yaml/package.json' with { type: 'json' };
-import { draftBeside } from '../files/drafts.ts';
+import { draftBeside } from '../files/replace-file.ts';
 import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import { type DocumentCache, KEY_LENGTH } from './document-cache.ts';

@@ -1,6 +1,6 @@
 import { access, constants, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { removeDrafts, writeBeside } from '../files/drafts.ts';
+import { removeDrafts, replaceFile, writeBeside } from '../files/replace-file.ts';
 import { isInside, reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
@@ -50,7 +50,7 @@ async function draft(root: string, edit: FileEdit): Promise<Draft> {
     }
     await access(target, constants.W_OK);
     const { mode } = await stat(target);
-    const name = await writeBeside(target, edit.after, mode);
+    const name = await writeBeside(target, edit.after, { mode });
     return { edit, target, draft: name, mode };
   } catch (error) {
     throw error instanceof UserError ? error : unwritable(edit.file, error);
@@ -70,7 +70,7 @@ async function refuseMoved({ edit, target }: Draft): Promise<void> {
 
 async function restore(replaced: readonly Draft[]): Promise<void> {
   for (const { edit, target, mode } of replaced) {
-    await rename(await writeBeside(target, edit.before, mode), target);
+    await replaceFile(target, edit.before, { mode });
   }
 }
 

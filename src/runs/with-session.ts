@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { removeDrafts } from '../files/drafts.ts';
+import { removeDrafts } from '../files/replace-file.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { openSession, type StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';

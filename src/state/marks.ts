@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { replaceFile } from '../files/replace-file.ts';
 import type { StateDocument } from './document.ts';
 
 const mark = z.object({
@@ -57,10 +58,7 @@ export function createMarks({ folder, debug }: MarksOptions): Marks {
       try {
         if (((await read(document))?.serial ?? 0) > serial) return;
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        const file = fileOf(document);
-        const fresh = `${file}.${randomUUID()}`;
-        await writeFile(fresh, `${JSON.stringify({ serial, write, path: statePath })}\n`, { mode: 0o600 });
-        await rename(fresh, file);
+        await replaceFile(fileOf(document), `${JSON.stringify({ serial, write, path: statePath })}\n`);
       } catch (error) {
         debug(`no mark of the state is kept: ${String(error)}`);
       }

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { replaceFile } from '../../files/replace-file.ts';
 import type { Address } from '../../manifests/resource.ts';
 
 /** Which record a resource is in the one workspace and in the other; null where there is none, or it is not known. */
@@ -46,9 +47,7 @@ export class IdMap {
   /** Replaces the file in one step. */
   async write(rows: readonly MappedIds[]): Promise<void> {
     await mkdir(path.dirname(this.#file), { recursive: true });
-    const draft = `${this.#file}.tmp`;
-    await writeFile(draft, mapText(rows));
-    await rename(draft, this.#file);
+    await replaceFile(this.#file, mapText(rows), { mode: 0o644 });
   }
 }
 

@@ -1,5 +1,6 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Files, freeBuffer, syncFolderOf, unlinkIfThere, writeSynced } from '../../../files/files.ts';
+import { type Files, freeBuffer, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
+import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -107,11 +108,7 @@ export async function writeDocument(files: Files, writing: Writing): Promise<voi
 
 /** Puts a mark in the document's place, in one step. */
 export async function writeMark(files: Files, path: string, mark: MovedMark): Promise<void> {
-  const fresh = `${path}.tmp`;
-  await unlinkIfThere(files, fresh);
-  await writeSynced(files, fresh, [Buffer.from(`${JSON.stringify(mark, null, 2)}\n`)]);
-  await files.rename(fresh, path);
-  await syncFolderOf(files, path);
+  await replaceFile(path, `${JSON.stringify(mark, null, 2)}\n`, { files, draft: draftOf(path) });
 }
 
 /** Makes sure that the document now in force has its backup, also when something else than voxform put it there. */
@@ -135,12 +132,14 @@ export async function pruneBackups(files: Files, path: string): Promise<void> {
   }
 }
 
-/** The document in a file beside its place, down to the disk, under a name that the next one reuses. */
-async function written(files: Files, path: string, document: StateDocument): Promise<string> {
-  const fresh = `${path}.tmp`;
-  await unlinkIfThere(files, fresh);
-  await writeSynced(files, fresh, statePieces(document));
-  return fresh;
+/** The document in a file beside its place, down to the disk. */
+function written(files: Files, path: string, document: StateDocument): Promise<string> {
+  return writeBeside(path, statePieces(document), { files, draft: draftOf(path) });
+}
+
+/** Only the holder of the lock writes it, and removes that of a holder who died. */
+export function draftOf(path: string): string {
+  return `${path}.tmp`;
 }
 
 /** A file of its own, not a link: an editor that writes the document in place must not reach its copy. */

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Files, hasNoLinks, unlinkIfThere, writeSynced } from '../../../files/files.ts';
+import { type Files, hasNoLinks, unlinkIfThere } from '../../../files/files.ts';
+import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -33,16 +34,16 @@ const pauseMilliseconds = 25;
 
 /** Makes the file with its whole content; false where there is one already. */
 export async function createWhole(files: Files, path: string, lock: HeldLock): Promise<boolean> {
-  const fresh = temporaryName(path, lock.id);
+  const draft = temporaryName(path, lock.id);
   try {
-    await writeSynced(files, fresh, [lockBytes(lock)]);
-    await linkOrCopy(files, fresh, path);
+    await writeBeside(path, [lockBytes(lock)], { files, draft });
+    await linkOrCopy(files, draft, path);
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
-    await unlinkIfThere(files, fresh).catch(() => undefined);
+    await unlinkIfThere(files, draft).catch(() => undefined);
   }
 }
 
@@ -83,10 +84,8 @@ function damagedLock(path: string): UserError {
 }
 
 /** Puts the file in the place of the one that is there, in one step. */
-export async function replaceWhole(files: Files, path: string, lock: HeldLock): Promise<void> {
-  const fresh = temporaryName(path, lock.id);
-  await writeSynced(files, fresh, [lockBytes(lock)]);
-  await files.rename(fresh, path);
+export function replaceWhole(files: Files, path: string, lock: HeldLock): Promise<void> {
+  return replaceFile(path, [lockBytes(lock)], { files, draft: temporaryName(path, lock.id) });
 }
 
 export function lockBytes(lock: HeldLock): Buffer {

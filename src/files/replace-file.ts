@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { lstat, open, readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { type Files, nodeFiles, syncFolderOf, unlinkIfThere, writeFully } from './files.ts';
+import { isAlive } from './process-facts.ts';
+
+/*
+ * A file is replaced by writing its new content beside it and renaming that. write-file-atomic does less: it wants the content in
+ * one piece, does not sync the folder, and leaves behind what a killed process wrote.
+ */
 
 /** Of a draft that nobody writes any more, whatever its writer is doing: it has its name for as long as one write takes. */
 const LEFT_MILLISECONDS = 60_000;
@@ -20,16 +27,51 @@ export function draftBeside(target: string, sort: Sort = 'file'): string {
   return path.join(path.dirname(target), `.${path.basename(target)}.${end}`);
 }
 
-/** Writes a text to the disk beside a file, so that it can take the file's name in one step. Returns its path. */
-export async function writeBeside(file: string, text: string, mode = 0o600): Promise<string> {
-  const draft = draftBeside(file);
-  const handle = await open(draft, 'wx', 0o600);
+/** A text, or the pieces of what may be too large for one. */
+export type Content = string | Iterable<Buffer>;
+
+export interface DraftOptions {
+  /** Permissions; 0600 where absent. */
+  readonly mode?: number | undefined;
+  /** The path to write to first, where nobody else uses it at the same time; one of `draftBeside` where absent. */
+  readonly draft?: string | undefined;
+  /** Node's where absent. */
+  readonly files?: Files | undefined;
+}
+
+/**
+ * Replaces a file in one step that survives a loss of power. After a failure it is as it was, and nothing is left beside
+ * it, nor of a process that was killed earlier.
+ */
+export async function replaceFile(file: string, content: Content, options: DraftOptions = {}): Promise<void> {
+  const { files = nodeFiles } = options;
+  if (options.draft === undefined) await removeDrafts([file]);
+  const draft = await writeBeside(file, content, options);
   try {
-    await handle.writeFile(text);
+    await files.rename(draft, file);
+  } catch (error) {
+    await files.unlink(draft).catch(() => undefined);
+    throw error;
+  }
+  await syncFolderOf(files, file);
+}
+
+/** Writes to the disk beside a file, so that the draft can take the file's name in one step. Returns its path. */
+export async function writeBeside(
+  file: string,
+  content: Content,
+  { mode = 0o600, draft: named, files = nodeFiles }: DraftOptions = {},
+): Promise<string> {
+  const draft = named ?? draftBeside(file);
+  if (named !== undefined) await unlinkIfThere(files, named);
+  const handle = await files.open(draft, 'wx', 0o600);
+  try {
     await handle.chmod(mode & 0o7777);
+    for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content)
+      await writeFully(handle, piece);
     await handle.sync();
   } catch (error) {
-    await rm(draft, { force: true });
+    await files.unlink(draft).catch(() => undefined);
     throw error;
   } finally {
     await handle.close();
@@ -60,18 +102,9 @@ async function isLeftBehind(
   const found = await lstat(draft);
   const isSort = sort === 'file' ? found.isFile() : found.isDirectory();
   if (!isSort || (process.getuid !== undefined && found.uid !== process.getuid())) return false;
-  if (!isRunning(writer)) return true;
+  // On another machine, or in another container, the number may be anyone's.
+  if (!isAlive(writer)) return true;
   return (await clockOf(path.dirname(draft))) - found.mtimeMs > LEFT_MILLISECONDS;
-}
-
-/** On another machine, or in another container, the number may be anyone's. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
-  }
 }
 
 /** What time it is for the file system, whose clock may be another machine's. In milliseconds. */

@@ -1,10 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { draftBeside, removeDrafts } from '../../src/files/drafts.ts';
+import { draftBeside, removeDrafts, replaceFile } from '../../src/files/replace-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -12,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const DRAFTS = path.join(import.meta.dirname, '../../src/files/drafts.ts');
+const DRAFTS = path.join(import.meta.dirname, '../../src/files/replace-file.ts');
 
 /** Dies with a draft of each sort beside `a.yaml`. */
 const VICTIM = `
@@ -73,4 +83,33 @@ it('takes nothing of a user for a draft, and does without a folder', async () =>
   const listed = readdirSync(folder);
   await removeDrafts([path.join(folder, 'a.yaml'), path.join(folder, 'none', 'a.yaml')]);
   expect(readdirSync(folder)).toEqual(listed);
+});
+
+it('replaces a file with the mode that it is to have, from a text or from pieces', async () => {
+  const target = path.join(folder, 'a.yaml');
+  await replaceFile(target, 'one');
+  expect([readFileSync(target, 'utf8'), statSync(target).mode & 0o777]).toEqual(['one', 0o600]);
+  await replaceFile(target, [Buffer.from('tw'), Buffer.from('o')], { mode: 0o640 });
+  expect([readFileSync(target, 'utf8'), statSync(target).mode & 0o777]).toEqual(['two', 0o640]);
+  expect(readdirSync(folder)).toEqual(['a.yaml']);
+});
+
+it('leaves nothing beside a file that cannot be replaced', async () => {
+  const target = path.join(folder, 'a.yaml');
+  mkdirSync(path.join(target, 'inside'), { recursive: true });
+  await expect(replaceFile(target, 'text')).rejects.toThrow();
+  expect(readdirSync(folder)).toEqual(['a.yaml']);
+});
+
+it('writes under a given name without following a link of that name', async () => {
+  const [target, draft, other] = [
+    path.join(folder, 'a.yaml'),
+    path.join(folder, 'a.yaml.tmp'),
+    path.join(folder, 'b.yaml'),
+  ] as const;
+  writeFileSync(other, 'theirs');
+  symlinkSync('b.yaml', draft);
+  await replaceFile(target, 'ours', { draft });
+  expect([readFileSync(target, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['ours', 'theirs']);
+  expect(readdirSync(folder).sort()).toEqual(['a.yaml', 'b.yaml']);
 });
