@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { kinds } from '../kinds/index.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { KnownId } from '../runs/heard-of.ts';
@@ -8,12 +9,12 @@ import type { DiscoveryFlags } from './discovery-flags.ts';
 
 /** The ids that the flags name. Throws `UserError` for a file that cannot be read. */
 export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {
-  const ids = [
-    ...named('Agent', flags.agents),
-    ...named('Webhook', flags.webhooks),
-    ...(await listed(context, 'Agent', flags.agentsFrom)),
-    ...(await listed(context, 'Webhook', flags.webhooksFrom)),
-  ];
+  const ids: KnownId[] = [];
+  for (const { name, list, table } of kinds.values()) {
+    if (list !== undefined) continue;
+    const { [table.name]: given, [`${table.name}From`]: file } = flags as Readonly<Record<string, never>>;
+    ids.push(...named(name, given), ...(await listed(context, name, file)));
+  }
   return ids;
 }
 

@@ -11,6 +11,7 @@ import { cacheFolder } from './cache-folder.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { Action, Context, Takes } from './context.ts';
 import { diagnosticsText } from './diagnostics-text.ts';
+import { withKindFlags } from './discovery-flags.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
@@ -71,6 +72,7 @@ export async function run(host: Host): Promise<number> {
     getOutHasColors: () => early.terminal.style.color,
     getErrHasColors: () => early.terminal.errorStyle.color,
   });
+  await withKindFlags(program, host.args);
   for (const command of program.commands) inherit(command, program);
   const args = spelledOut(program, host.args);
   const wantsJson = cursorIn(program, [...args, '']).flags.get('--output') === 'json';

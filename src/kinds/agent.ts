@@ -3,6 +3,7 @@ import { PlatformError } from '../platform/errors.ts';
 import { PER_PAGE } from '../platform/pages.ts';
 import { type AgentRequest, agentRequest } from '../platform/records.ts';
 import type { Kind, Mention, ShownRecord } from './kind.ts';
+import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 /** A voice agent: readable by id alone, never listed; reads show only part of its configuration. */
 export const agent: Kind = {
@@ -17,6 +18,20 @@ export const agent: Kind = {
     },
     'llm_config.knowledge_base_ids': { set: true, refersTo: 'KnowledgeBase' },
     'llm_config.tools': { opaque: true },
+  },
+  table: {
+    name: 'agents',
+    description: 'agents',
+    columns: [
+      ID_COLUMN,
+      ADDRESS_COLUMN,
+      { title: 'NAME', field: 'name' },
+      { title: 'STATUS', field: 'status', spare: 1 },
+      { title: 'VERSION', field: 'version', align: 'right' },
+      { title: 'UPDATED', field: 'updated_at', as: 'time', spare: 3 },
+      { title: 'PUBLISHED', field: 'published_at', as: 'time', spare: 2 },
+      { title: 'FOUND BY', field: 'id', as: 'mentions' },
+    ],
   },
   get: (client, id) => client.agents.get(id),
   label: ({ name }) => String(name ?? ''),

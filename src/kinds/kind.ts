@@ -2,6 +2,7 @@ import type { KindSchema } from '../manifests/kind-schema.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
+import type { RecordTable } from './record-table.ts';
 
 /** A record as the platform shows it. */
 export interface ShownRecord {
@@ -18,6 +19,8 @@ export interface Kind extends KindSchema {
   /** Either `list`, where the platform can list the records, or `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;
   get?(client: PlatformClient, id: string): Promise<ShownRecord>;
+  /** How `get` names and shows its records. */
+  readonly table: RecordTable;
   /** How records of this kind lead to others; only for a kind that can be listed. */
   readonly routes?: Routes;
   /** The natural key of a shown record; present exactly where `naturalKey` is. */
@@ -132,6 +135,8 @@ export interface ManualChange {
 export interface Lookup {
   readonly name: string;
   readonly description: string;
+  /** How `get` names and shows them. */
+  readonly table: RecordTable;
   list(client: PlatformClient): AsyncIterable<{
     readonly id: string;
     readonly name: string;

@@ -1,9 +1,19 @@
 import type { Lookup } from './kind.ts';
+import { ID_COLUMN } from './record-table.ts';
 
 /** Knowledge bases are filled in the dashboard; manifests only refer to them. */
 export const knowledgeBase: Lookup = {
   name: 'KnowledgeBase',
   description: 'A knowledge base of the workspace, by its name on the platform.',
+  table: {
+    name: 'knowledge-bases',
+    description: 'knowledge bases',
+    columns: [
+      ID_COLUMN,
+      { title: 'NAME', field: 'name' },
+      { title: 'CREATED', field: 'created_at', as: 'time', spare: 1 },
+    ],
+  },
   list: (client) => client.knowledgeBases.list(),
   addByHand: (name) => `In the dashboard, add the knowledge base "${name}".`,
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type NumberRequest, numberRequest } from '../platform/records.ts';
 import type { Kind } from './kind.ts';
+import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 const link = (direction: string) =>
   z
@@ -30,6 +31,18 @@ export const phoneNumber: Kind = {
   naturalKey: ({ number }) =>
     typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
   recordKey: (record) => digitsOf(record.number),
+  table: {
+    name: 'numbers',
+    description: 'phone numbers',
+    columns: [
+      ID_COLUMN,
+      { title: 'NUMBER', field: 'number', whole: true },
+      { title: 'NICKNAME', field: 'nickname' },
+      { title: 'INBOUND AGENT', field: 'inbound_agent_id', as: 'reference' },
+      { title: 'OUTBOUND AGENT', field: 'outbound_agent_id', as: 'reference' },
+      { ...ADDRESS_COLUMN, spare: 1 },
+    ],
+  },
   list: (client) => client.numbers.list(),
   routes: {
     noun: 'number',

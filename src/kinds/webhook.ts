@@ -1,5 +1,6 @@
 import { type WebhookRequest, webhookRequest } from '../platform/records.ts';
 import type { Kind } from './kind.ts';
+import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 /** A webhook: readable by id alone, never listed and never updated, so that a change needs another one. */
 export const webhook: Kind = {
@@ -13,6 +14,18 @@ export const webhook: Kind = {
     logging_enabled: { immutable: true },
     retries: { immutable: true },
     timeout: { immutable: true },
+  },
+  table: {
+    name: 'webhooks',
+    description: 'webhooks',
+    columns: [
+      ID_COLUMN,
+      ADDRESS_COLUMN,
+      { title: 'URL', field: 'url' },
+      { title: 'RETRIES', field: 'retries', align: 'right', spare: 1 },
+      { title: 'TIMEOUT', field: 'timeout', align: 'right', spare: 2 },
+      { title: 'CREATED', field: 'created_at', as: 'time', spare: 3 },
+    ],
   },
   get: (client, id) => client.webhooks.get(id),
   label: ({ url }) => placeOf(String(url)),

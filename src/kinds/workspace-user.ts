@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type UserRequest, userRequest, userRoles } from '../platform/records.ts';
 import type { Kind } from './kind.ts';
+import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 /** A person's access to the workspace: listed and updated; invited by hand in the dashboard. */
 export const workspaceUser: Kind = {
@@ -25,6 +26,19 @@ export const workspaceUser: Kind = {
   naturalKey: ({ email }) =>
     typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
   recordKey: (record) => lowerCase(record.email),
+  table: {
+    name: 'users',
+    description: 'users of the workspace',
+    columns: [
+      ID_COLUMN,
+      { ...ADDRESS_COLUMN, spare: 1 },
+      { title: 'EMAIL', field: 'email', whole: true },
+      { title: 'ROLE', field: 'role' },
+      { title: 'OWNER', field: 'is_owner', spare: 2 },
+      { title: 'MODULES', field: 'modules', spare: 3 },
+      { title: 'AGENTS', field: 'agent_ids', as: 'count' },
+    ],
+  },
   list: (client) => client.users.list(),
   label: ({ email }) => String(email).split('@', 1)[0] ?? '',
   update: (client, id, body) => client.users.update(id, body as UserRequest),

@@ -7,6 +7,7 @@ import {
   type RecordFormat,
 } from '../../src/output/records/record-writer.ts';
 import { createStyle } from '../../src/output/style.ts';
+import { readables } from '../../src/runs/readable.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
@@ -14,7 +15,8 @@ const NOTHING_KNOWN = { addresses: new Map(), mentioned: new Map() };
 
 function printed(format: RecordFormat, name: string, records: readonly AnyRecord[], width = 80): string {
   const style = createStyle({ color: false, width });
-  const writer = createRecordWriter(format, { name, style, zone: 'utc', ...NOTHING_KNOWN });
+  const { columns = [] } = readables.get(name) ?? {};
+  const writer = createRecordWriter(format, { columns, style, zone: 'utc', ...NOTHING_KNOWN });
   return records.map((record) => writer.write(record)).join('') + writer.end();
 }
 
@@ -174,7 +176,7 @@ describe('forms of a list', () => {
   it('measures its columns on the first rows and keeps to them', () => {
     const style = createStyle({ color: false, width: 80 });
     const writer = createRecordWriter('table', {
-      name: 'knowledge-bases',
+      columns: readables.get('knowledge-bases')?.columns ?? [],
       style,
       zone: 'utc',
       ...NOTHING_KNOWN,

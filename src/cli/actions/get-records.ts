@@ -1,4 +1,3 @@
-import { kinds } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
@@ -8,7 +7,7 @@ import { type CallCondition, callCondition, callFields } from '../../runs/call-s
 import { idsInState, why } from '../../runs/discover.ts';
 import { type HeardOf, heardOf, type Missed, readHeardOf } from '../../runs/heard-of.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import { type AnyRecord, type Readable, type ReadableName, readables } from '../../runs/readable.ts';
+import type { AnyRecord, Readable } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
@@ -42,15 +41,15 @@ export interface Records {
   readonly mentioned?: HeardOf;
 }
 
-export async function recordsOf(name: ReadableName, reading: Reading): Promise<Records> {
+export async function recordsOf(readable: Readable, reading: Reading): Promise<Records> {
   const { id, version, options, client, state, log } = reading;
-  const readable: Readable = readables[name];
+  const { name } = readable;
   const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
-  if (readable.ofRecord) {
+  if (readable.ofRecord !== undefined) {
     if (asked === undefined)
       throw usage(`get ${name} needs an agent`, `Example: voxform get ${name} Agent/support-line`);
     if (version !== undefined) return { records: only(versionOf(client, asked, version)) };
-    return { records: eachFoundOr(client.agents.versions(asked.id), { ...asked, name: 'agents' }) };
+    return { records: eachFoundOr(readable.ofRecord(client, asked.id), { ...asked, name: 'agents' }) };
   }
   if (asked !== undefined) return { records: only(one(readable, client, asked)) };
   if (readable.list !== undefined) {
@@ -68,8 +67,7 @@ export async function recordsOf(name: ReadableName, reading: Reading): Promise<R
       }),
     };
   }
-  const kind = kinds.get(readable.kind ?? '');
-  return kind === undefined ? { records: none() } : unlisted(kind, reading);
+  return readable.kind === undefined ? { records: none() } : unlisted(readable.kind, reading);
 }
 
 /** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
@@ -126,7 +124,7 @@ async function one(readable: Readable, client: PlatformClient, asked: Asked): Pr
 }
 
 interface Asked {
-  readonly name: ReadableName;
+  readonly name: string;
   readonly id: string;
   /** The id or address that a person gave for it. */
   readonly given: string;

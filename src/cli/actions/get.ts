@@ -3,7 +3,7 @@ import { isReversed } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { isReadable, type Readable, type ReadableName, readables } from '../../runs/readable.ts';
+import { type Readable, readables } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import { conditions, type GetOptions, type Records, recordsOf, usage } from './get-records.ts';
@@ -21,23 +21,25 @@ export async function get(
   { what, id, version }: Wanted,
   options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean },
 ): Promise<number> {
-  const name = readableNamed(what);
-  checkFilters(name, options);
-  checkVersion(name, version);
+  const readable = readableNamed(what);
+  checkFilters(readable, options);
+  checkVersion(readable, version);
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
   const client = opened.connect(options, 'kept');
   try {
     const { log } = context;
-    const isNeeded = [id, options.agent].some((given) => given?.includes('/')) || lacksList(name);
+    const isNeeded = [id, options.agent].some((given) => given?.includes('/')) || lacksList(readable);
     const state = isNeeded
       ? await opened.state()
       : options.output === 'table'
         ? await stateForNames(opened, log)
         : undefined;
-    const records = await recordsOf(name, { id, version, options, opened, client, state, log });
-    await print(context, records, { name: version === undefined ? name : 'agents', options, state });
+    const records = await recordsOf(readable, { id, version, options, opened, client, state, log });
+    // A version is what the record was then.
+    const shown = version === undefined ? readable : { ...readable, ...readable.kind?.table };
+    await print(context, records, { readable: shown, options, state });
     const elsewhere = id === undefined ? undefined : client.sightings.elsewhere;
     if (elsewhere !== undefined) {
       log.warn(
@@ -51,9 +53,8 @@ export async function get(
   }
 }
 
-function lacksList(name: ReadableName): boolean {
-  const { list, ofRecord }: Readable = readables[name];
-  return list === undefined && !ofRecord;
+function lacksList({ list, ofRecord }: Readable): boolean {
+  return list === undefined && ofRecord === undefined;
 }
 
 /** What stands in the state is shown beside ids; what the platform shows can be read without. */
@@ -67,7 +68,7 @@ async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promis
   }
 }
 
-function checkVersion(name: ReadableName, version: string | undefined): void {
+function checkVersion({ name }: Readable, version: string | undefined): void {
   if (version === undefined) return;
   const hint = 'Example: voxform get versions Agent/support-line 3, or latest';
   if (name !== 'versions') throw usage(`get ${name} takes no version`, hint);
@@ -75,7 +76,7 @@ function checkVersion(name: ReadableName, version: string | undefined): void {
 }
 
 interface Printing {
-  readonly name: ReadableName;
+  readonly readable: Readable;
   readonly options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean };
   readonly state: State | undefined;
 }
@@ -84,10 +85,10 @@ interface Printing {
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: Records,
-  { name, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
+  { readable, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
 ): Promise<void> {
   const writer = createRecordWriter(output, {
-    name,
+    columns: readable.columns,
     style: terminal.tableStyle,
     zone: utc ? 'utc' : 'local',
     addresses: addressesOf(state),
@@ -100,7 +101,7 @@ async function print(
     if (count >= limit || terminal.isLeft || interrupts.stop.aborted) break;
   }
   await terminal.outWhenReady(writer.end());
-  if (count === 0 && output === 'table') log.info(noneOf(name, mentioned !== undefined));
+  if (count === 0 && output === 'table') log.info(noneOf(readable, mentioned !== undefined));
 }
 
 /** By id: the address that a record has in the state, or had. */
@@ -111,19 +112,21 @@ function addressesOf(state: State | undefined): Map<string, string> {
   ]);
 }
 
-function noneOf(name: ReadableName, areMentioned: boolean): string {
-  if (!lacksList(name)) return `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
+function noneOf(readable: Readable, areMentioned: boolean): string {
+  const { name } = readable;
+  if (!lacksList(readable)) return `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
   const where = areMentioned ? 'Neither the state nor other records name any' : 'The state has no';
   return `${where} ${name}, and the API cannot list them. Pass an id.`;
 }
 
-function readableNamed(name: string): ReadableName {
-  if (isReadable(name)) return name;
-  const names = Object.keys(readables);
+function readableNamed(name: string): Readable {
+  const readable = readables.get(name);
+  if (readable !== undefined) return readable;
+  const names = [...readables.keys()];
   throw usage(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
-function checkFilters(name: ReadableName, options: GetOptions): void {
+function checkFilters({ name }: Readable, options: GetOptions): void {
   const { from, to, agent, outcome, where, callsFrom } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw usage(`--to ${to} is before --from ${from}`, 'Swap the two.');

@@ -35,12 +35,11 @@ export function projectSources(context: RunContext): Sources {
     workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
     async readables() {
       const { readables } = await import('../../runs/readable.ts');
-      return Object.entries(readables).map(([value, { description }]) => ({ value, description }));
+      return [...readables].map(([value, { description }]) => ({ value, description }));
     },
     async readable(name) {
       const { readables } = await import('../../runs/readable.ts');
-      const found = Object.entries(readables).find(([each]) => each === name)?.[1];
-      const wanted = found !== undefined && 'kind' in found ? found.kind : name;
+      const wanted = readables.get(name)?.kind?.name ?? name;
       return (await managed()).filter(({ value }) => kindOf(value) === wanted);
     },
     async callFields() {

@@ -1,14 +1,6 @@
+import type { ColumnForm, RecordColumn } from '../../kinds/record-table.ts';
 import type { Column } from '../table.ts';
 import { amountText, plainText, type TimeZone, timeText, unixTimeText } from './record-values.ts';
-
-export interface RecordColumn extends Column {
-  /** The field of the record, which is also its name in CSV. */
-  readonly field: string;
-  /** How a table shows it; as it is where absent. */
-  show?(value: unknown, record: Readonly<Record<string, unknown>>, about: RecordContext): string;
-  /** False where the column would be empty; absent where it never is. */
-  isFilled?(about: RecordContext): boolean;
-}
 
 /** What is known beside the records. */
 export interface RecordContext {
@@ -19,119 +11,46 @@ export interface RecordContext {
   readonly mentioned: ReadonlyMap<string, readonly string[]>;
 }
 
-const id: RecordColumn = { title: 'ID', field: 'id', whole: true };
-const address: RecordColumn = {
-  title: 'ADDRESS',
-  field: 'id',
-  whole: true,
-  show: (value, _, { addresses }) => addresses.get(String(value)) ?? '',
-  isFilled: ({ addresses }) => addresses.size > 0,
-};
-/** Why a record is known that has no address. */
-const foundBy: RecordColumn = {
-  title: 'FOUND BY',
-  field: 'id',
-  prose: true,
-  show: (value, _, { mentioned }) => mentioned.get(String(value))?.join(', ') ?? '',
-  isFilled: ({ mentioned }) => mentioned.size > 0,
-};
-/** The address of the record that a field refers to, or else its id. */
-const reference = (title: string, field: string): RecordColumn => ({
-  title,
-  field,
-  whole: true,
-  show: (value, _, { addresses }) => addresses.get(String(value)) ?? plainText(value),
-});
-const time = (title: string, field: string): RecordColumn => ({
-  title,
-  field,
-  whole: true,
-  show: (value, _, { zone }) => timeText(value, zone),
-});
-const unixTime = (title: string, field: string): RecordColumn => ({
-  title,
-  field,
-  whole: true,
-  show: (value, _, { zone }) => unixTimeText(value, zone),
-});
-const amount = (title: string, field: string): RecordColumn => ({
-  title,
-  field,
-  align: 'right',
-  whole: true,
-  show: (value, { currency }) => amountText(value, currency),
-});
-const plain = (title: string, field: string, more: Partial<RecordColumn> = {}): RecordColumn => ({
-  title,
-  field,
-  ...more,
-});
+interface Form extends Partial<Column> {
+  show(value: unknown, record: Readonly<Record<string, unknown>>, about: RecordContext): string;
+  /** False where the column would be empty; absent where it never is. */
+  isFilled?(about: RecordContext): boolean;
+}
 
-/** What a table shows of each kind of record, from left to right. */
-export const recordColumns: Readonly<Record<string, readonly RecordColumn[]>> = {
-  agents: [
-    id,
-    address,
-    plain('NAME', 'name'),
-    plain('STATUS', 'status', { spare: 1 }),
-    plain('VERSION', 'version', { align: 'right' }),
-    { ...time('UPDATED', 'updated_at'), spare: 3 },
-    { ...time('PUBLISHED', 'published_at'), spare: 2 },
-    foundBy,
-  ],
-  versions: [plain('VERSION', 'version', { align: 'right', whole: true }), time('PUBLISHED', 'published_at')],
-  numbers: [
-    id,
-    plain('NUMBER', 'number', { whole: true }),
-    plain('NICKNAME', 'nickname'),
-    reference('INBOUND AGENT', 'inbound_agent_id'),
-    reference('OUTBOUND AGENT', 'outbound_agent_id'),
-    { ...address, spare: 1 },
-  ],
-  webhooks: [
-    id,
-    address,
-    plain('URL', 'url'),
-    plain('RETRIES', 'retries', { align: 'right', spare: 1 }),
-    plain('TIMEOUT', 'timeout', { align: 'right', spare: 2 }),
-    { ...time('CREATED', 'created_at'), spare: 3 },
-  ],
-  users: [
-    id,
-    { ...address, spare: 1 },
-    plain('EMAIL', 'email', { whole: true }),
-    plain('ROLE', 'role'),
-    plain('OWNER', 'is_owner', { spare: 2 }),
-    plain('MODULES', 'modules', { spare: 3 }),
-    plain('AGENTS', 'agent_ids', { show: (value) => (Array.isArray(value) ? String(value.length) : '') }),
-  ],
-  'knowledge-bases': [id, plain('NAME', 'name'), { ...time('CREATED', 'created_at'), spare: 1 }],
-  calls: [
-    id,
-    time('START', 'start_time'),
-    reference('AGENT', 'agent_id'),
-    plain('FROM', 'from', { whole: true }),
-    plain('TO', 'to', { whole: true }),
-    plain('OUTCOME', 'session_outcome', { whole: true }),
-    plain('DURATION', 'duration', { whole: true }),
-    plain('COST', 'cost', { align: 'right', whole: true }),
-  ],
-  invoices: [
-    plain('NUMBER', 'number', { whole: true }),
-    unixTime('FROM', 'period_start'),
-    unixTime('TO', 'period_end'),
-    amount('TOTAL', 'total'),
-    { ...amount('PAID', 'amount_paid'), spare: 1 },
-    amount('DUE', 'amount_due'),
-    plain('STATUS', 'status'),
-  ],
-  'api-keys': [
-    plain('ID', 'id', { align: 'right', whole: true }),
-    plain('NAME', 'name'),
-    time('CREATED', 'created_at'),
-    plain('EXPIRES', 'expires_at', {
-      whole: true,
-      show: (value, _, { zone }) => (value === null ? 'null' : timeText(value, zone)),
-    }),
-  ],
-};
+const forms = {
+  address: {
+    show: (value, _, { addresses }) => addresses.get(String(value)) ?? '',
+    isFilled: ({ addresses }) => addresses.size > 0,
+  },
+  mentions: {
+    prose: true,
+    show: (value, _, { mentioned }) => mentioned.get(String(value))?.join(', ') ?? '',
+    isFilled: ({ mentioned }) => mentioned.size > 0,
+  },
+  reference: {
+    whole: true,
+    show: (value, _, { addresses }) => addresses.get(String(value)) ?? plainText(value),
+  },
+  time: { whole: true, show: (value, _, { zone }) => timeText(value, zone) },
+  'time-or-null': {
+    whole: true,
+    show: (value, _, { zone }) => (value === null ? 'null' : timeText(value, zone)),
+  },
+  'unix-time': { whole: true, show: (value, _, { zone }) => unixTimeText(value, zone) },
+  amount: { whole: true, align: 'right', show: (value, { currency }) => amountText(value, currency) },
+  count: { show: (value) => (Array.isArray(value) ? String(value.length) : '') },
+} satisfies Record<ColumnForm, Form>;
+
+export interface ShownColumn extends Column {
+  cell(record: Readonly<Record<string, unknown>>): string;
+}
+
+/** The columns of a table, without those that would be empty. */
+export function shownColumns(columns: readonly RecordColumn[], about: RecordContext): ShownColumn[] {
+  return columns.flatMap(({ as, field, ...column }): ShownColumn[] => {
+    if (as === undefined) return [{ ...column, cell: (record) => plainText(record[field]) }];
+    const { show, isFilled, ...layout }: Form = forms[as];
+    if (isFilled !== undefined && !isFilled(about)) return [];
+    return [{ ...layout, ...column, cell: (record) => show(record[field], record, about) }];
+  });
+}

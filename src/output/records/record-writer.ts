@@ -1,10 +1,10 @@
+import type { RecordColumn } from '../../kinds/record-table.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import type { Style } from '../style.ts';
 import { tableLayout } from '../table.ts';
 import { visible } from '../visible.ts';
 import { yamlText } from '../yaml-text.ts';
-import { type RecordColumn, type RecordContext, recordColumns } from './record-columns.ts';
-import { plainText } from './record-values.ts';
+import { type RecordContext, shownColumns } from './record-columns.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
@@ -20,8 +20,8 @@ export interface RecordWriter {
 }
 
 export interface RecordWriting extends RecordContext {
-  /** The name that `get` takes, e.g. `calls`. */
-  readonly name: string;
+  /** Of a table, from left to right. */
+  readonly columns: readonly RecordColumn[];
   readonly style: Style;
 }
 
@@ -46,13 +46,11 @@ export function createRecordWriter(format: RecordFormat, options: RecordWriting)
 const ROWS_TO_MEASURE = 100;
 
 function tableWriter(writing: RecordWriting): RecordWriter {
-  const { name, style } = writing;
-  const columns = (recordColumns[name] ?? [{ title: 'ID', field: 'id', whole: true }]).filter(
-    ({ isFilled }) => isFilled?.(writing) ?? true,
-  );
+  const { style } = writing;
+  const columns = shownColumns(writing.columns, writing);
   let waiting: string[][] | undefined = [];
   let line: ((cells: readonly string[]) => string) | undefined;
-  const cellsOf = (record: AnyRecord): string[] => columns.map((column) => cell(column, record, writing));
+  const cellsOf = (record: AnyRecord): string[] => columns.map(({ cell }) => visible(cell(record)));
   const flush = (): string => {
     const rows = waiting ?? [];
     waiting = undefined;
@@ -68,11 +66,6 @@ function tableWriter(writing: RecordWriting): RecordWriter {
     },
     end: () => (waiting === undefined ? '' : flush()),
   };
-}
-
-function cell({ field, show }: RecordColumn, record: AnyRecord, writing: RecordWriting): string {
-  const value = record[field];
-  return visible(show === undefined ? plainText(value) : show(value, record, writing));
 }
 
 /** An array that is opened with the first record, and closed even when there was none. */
