@@ -94,6 +94,19 @@ describe('a plan as Markdown', () => {
     expect(adopted.match(/<details>/g)).toHaveLength(2);
   });
 
+  it('says a warning that many share once, with their addresses', () => {
+    const message = 'This resends all of llm_config: llm_config.api_key may be erased.';
+    const warnings = adoptions.map(({ address }) => ({ address, message }));
+    const [line, ...more] = planMarkdown(plan([], { warnings }))
+      .split('\n')
+      .filter((each) => each.includes('resends'));
+    expect(more).toEqual([]);
+    expect(line).toContain('<code>Agent/branch-011</code> and 456 more (--full lists them): This resends');
+    expect(planMarkdown(plan([], { warnings: warnings.slice(0, 100) }), { full: true })).toContain(
+      'Agent/branch-099',
+    );
+  });
+
   it('puts what this change needs before what stood to be done', () => {
     const text = planMarkdown(richPlan);
     const places = [
