@@ -119,12 +119,14 @@ function resourceOf(planned: PlannedResource, { kinds, state, secret }: Resuming
     path,
     fromForms(forms, secret),
   ]);
+  const former = state.orphans.find(({ kind, id }) => kind === planned.kind && id === planned.recreates);
+  const earlier = [planned.previous_address, former?.address].flatMap((address) => address ?? []);
   const known = [planned.address, planned.previous_address ?? planned.address];
   const isNew = !known.some((address) => state.resources.has(address) || state.pending.has(address));
   return {
     ...placeholder(planned),
     id: isNew && idLeadsToIt(planned, kinds) ? (planned.id ?? undefined) : undefined,
-    previousNames: planned.previous_address === undefined ? [] : [nameOf(planned.previous_address)],
+    previousNames: earlier.filter((address) => address !== planned.address).map(nameOf),
     ignoreDrift: planned.ignore_drift ?? [],
     // Also where an existing record takes the place of the one that the state has.
     mayReplace: planned.action === 'replace' || state.resources.get(planned.address)?.id !== planned.id,

@@ -194,6 +194,10 @@ describe('a rename', () => {
     w.emulator.dashboard.remove('agents', resources.get('Agent/a')?.id ?? '');
     await w.apply([stood, desired[2] ?? stood]);
     expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
+    const earlier = [agent('c', { name: 'a' }, { previousNames: ['b'] }), ...desired.slice(2)];
+    const allowed = await w.plan([stood, ...earlier], { allowRecreate: ['Agent/c'] });
+    expect(at(allowed, 'Agent/c')).toMatchObject({ action: 'create', recreates: expect.any(String) });
+    expect(outcomes(await w.applySaved(allowed))).toEqual({ 'Agent/c': 'done' });
   });
 
   it('takes an unknown create along', async () => {
