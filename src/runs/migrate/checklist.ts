@@ -59,7 +59,7 @@ export function checkPlan(list: Checklist, planned: Planned): void {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
     const kind = kindNamed(kinds, name);
     if (action === 'manual') {
-      for (const step of steps) list.add('waits', stepText(step, each), address);
+      for (const step of steps) list.add('waits', step, address);
     } else if (action === 'blocked' || action === 'unknown') {
       list.add('waits', sentences([`${address}: ${reason}`, ...steps]), address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
@@ -108,7 +108,7 @@ export function checkRest(done: Done): ChecklistItem[] {
     const isThere = result === undefined || result.status === 'done';
     if (action === 'manual' || isThere) {
       for (const step of steps.filter(() => action !== 'blocked' && action !== 'unknown')) {
-        list.add('after', stepText(step, planned), address);
+        list.add('after', step, address);
       }
     }
     if (action === 'blocked' || action === 'unknown') {
@@ -127,12 +127,6 @@ export function checkRest(done: Done): ChecklistItem[] {
 
 function isMade({ action }: PlannedResource): boolean {
   return action === 'create' || action === 'replace';
-}
-
-/** What waits for another resource of the plan says only so: that one has a step of its own. */
-function stepText(step: string, { depends_on }: PlannedResource): string {
-  const waits = depends_on.some((address) => step.startsWith(`${address} has no record yet`));
-  return waits ? 'Waits for resources that do not exist yet. Run migrate again once they do.' : step;
 }
 
 /** One after the other. The last keeps its end: where that is a command, it can be copied as it is. */
