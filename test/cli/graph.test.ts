@@ -79,6 +79,6 @@ describe('graph', () => {
     expect(unknown.stderr).toContain('no resource has a label "taem"; did you mean "team"?');
     const wrong = await graph(folder, '--group-by', 'colour');
     expect([wrong.code, wrong.stdout]).toEqual([64, '']);
-    expect(wrong.stderr).toMatch(/Give label:KEY,\s+folder, number or none\./);
+    expect(wrong.stderr).toMatch(/Expected\s+label:KEY,\s+folder, number or none\./);
   });
 });

@@ -36,7 +36,7 @@ export async function graph(
   const grouped = groupedGraph(shown, refuseUnknownLabel(groupBy, shown));
   if (groupBy === undefined && grouped.groups.length > 1)
     context.log.info(
-      `Grouped by ${grouped.by.replace(':', ' ')} (--group-by changes this). To draw one resource with what it is connected to: voxform graph ADDRESS`,
+      `Grouped by ${grouped.by.replace(':', ' ')} (--group-by changes this). To draw one resource and its connections: voxform graph ADDRESS`,
     );
   const render = await formats[output]();
   context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));

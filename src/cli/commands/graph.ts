@@ -17,7 +17,7 @@ export function defineGraph(program: Command, start: Start): void {
         .default('mermaid'),
     )
     .addOption(
-      new Option('--group-by <what>', 'Groups: label:KEY, folder, number or none').argParser(groupBy),
+      new Option('--group-by <field>', 'Group by label:KEY, folder, number or none').argParser(groupBy),
     )
     .action((addresses: readonly string[], options: GraphOptions) =>
       start(async (context) => (await import('../actions/graph.ts')).graph(context, addresses, options)),
@@ -27,5 +27,5 @@ export function defineGraph(program: Command, start: Start): void {
 function groupBy(value: string): GroupBy {
   if (value === 'folder' || value === 'number' || value === 'none') return value;
   if (/^label:./.test(value)) return `label:${value.slice('label:'.length)}`;
-  throw new InvalidArgumentError('Give label:KEY, folder, number or none.');
+  throw new InvalidArgumentError('Expected label:KEY, folder, number or none.');
 }

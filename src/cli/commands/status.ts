@@ -13,7 +13,7 @@ export function defineStatus(program: Command, start: Start): void {
     .addOption(outputOption(['text', 'json']))
     .option('--kind <kinds...>', 'Only resources of these kinds')
     .addOption(
-      new Option('--only <standings...>', 'Only resources with this status').choices(
+      new Option('--only <statuses...>', 'Only resources with this status').choices(
         standings.map((standing) => standing.replace(' ', '-')),
       ),
     )

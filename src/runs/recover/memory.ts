@@ -31,7 +31,7 @@ export function recollect(remains: readonly Remains[], workspaceId: string): Rec
     for (const [address, { id }] of state.resources) {
       if (!remembered.has(address) && !orphans.has(recordKey(kindOf(address), id)))
         remembered.set(address, { id, source: name });
-      keep(known, { kind: kindOf(address), id, clause: `${name} knows it` });
+      keep(known, { kind: kindOf(address), id, clause: `${name} has it` });
     }
     for (const orphan of state.orphans) {
       const key = recordKey(orphan.kind, orphan.id);
