@@ -23,7 +23,7 @@ const damages: readonly Damage[] = [
   {
     name: 'a truncated state file',
     damaged: (text) => text.slice(0, text.length / 2),
-    says: /is damaged: it is not JSON, or it was cut off/,
+    says: /is damaged: it is invalid or truncated JSON/,
   },
   { name: 'a state file of zeros', damaged: (text) => '\0'.repeat(text.length), says: /is damaged/ },
   {
@@ -50,7 +50,7 @@ const damages: readonly Damage[] = [
   {
     name: 'a state of a newer format',
     damaged: (text) => text.replace('"format_version": 2', '"format_version": 3'),
-    says: /in format 3; this voxform reads formats up to 2.*Upgrade voxform/,
+    says: /in format 3; this version of voxform reads formats up to 2.*Upgrade voxform/,
   },
 ];
 
@@ -104,7 +104,7 @@ async function foreignState(bench: Bench): Promise<void> {
   for (const args of [['plan'], ['apply', '--auto-approve']]) {
     refused(
       await writesNothing(lab, () => lab.run(...args)),
-      /belongs to the workspace \S+, but 01OTHERWORKSPACE0000000000 is configured/,
+      /belongs to workspace \S+, but 01OTHERWORKSPACE0000000000 is configured/,
     );
   }
   lab.write('voxform.yaml', projectFile(lab.emulator));
@@ -139,7 +139,7 @@ async function missingWithBackups(bench: Bench): Promise<void> {
   for (const args of [['plan'], ['apply', '--auto-approve'], ['import', 'Agent/x', '01J']]) {
     refused(
       await writesNothing(lab, () => lab.run(...args)),
-      /is missing, but its backup test\.state\.json\.backup-1 is there/,
+      /is missing, but its backup test\.state\.json\.backup-1 exists/,
     );
   }
   restoresAsTold(lab, (await lab.run('plan')).stderr);
@@ -157,7 +157,7 @@ async function missingWithJournal(bench: Bench): Promise<void> {
   }
   refused(
     await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-    /is missing, but its journal is there.*Restore the state/,
+    /is missing, but its journal exists.*Restore the state/,
   );
   lab.write(STATE, state);
   await converges(lab);
@@ -174,7 +174,7 @@ async function olderState(bench: Bench): Promise<void> {
   lab.write(STATE, older);
   refused(
     await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-    /continues serial 2, but the state has serial 1: an older state was put in its place.*backup-2/,
+    /continues serial 2, but the state has serial 1: it was replaced by an older one.*backup-2/,
   );
   lab.write(STATE, newer);
   await converges(lab);

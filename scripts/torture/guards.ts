@@ -22,7 +22,8 @@ async function largeChange(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
   succeeded(await lab.run(...APPLY));
   lab.write('manifests/all.yaml', many('Be brief.'));
-  const guard = /7 of 12 managed resources would change, more than the 50 %/;
+  const guard =
+    /7 of 12 managed resources would change, more than guards\.max_changed_percent allows \(50 %\)/;
   succeeded(await lab.run('plan'), guard);
   const ended = await writesNothing(lab, () => lab.run(...APPLY));
   refused(ended, guard);
@@ -46,7 +47,7 @@ async function everythingForgotten(bench: Bench): Promise<void> {
 async function oneOwner(bench: Bench): Promise<void> {
   await using lab = await ownedLab(bench, ['ann', 'bob']);
   const ended = await writesNothing(lab, () => lab.run(...APPLY));
-  refused(ended, /WorkspaceUser\/ann is an owner of the workspace, and its role would change/);
+  refused(ended, /WorkspaceUser\/ann is a workspace owner, and its role would change/);
   assert.doesNotMatch(unwrapped(ended.stderr), /without an owner/);
   assert.match(unwrapped(ended.stderr), /--allow-owner-change/);
   await converges(lab, '--allow-owner-change');

@@ -83,7 +83,7 @@ async function inMidRun(bench: Bench, signal: NodeJS.Signals, code: number): Pro
   open();
   const ended = await lab.ended(running);
   assert.equal(ended.code, code, ended.stderr);
-  assert.match(unwrapped(ended.stdout), /Interrupted by SIG(INT|TERM)\. What was under way was finished/);
+  assert.match(unwrapped(ended.stdout), /Interrupted by SIG(INT|TERM)\. Requests in flight were finished/);
   assert.match(unwrapped(ended.stdout), /skipped/);
   const { resources, pending } = await lab.state();
   assert.equal(pending.size, 0, 'what was under way was not finished');

@@ -91,10 +91,7 @@ async function deadHolder(bench: Bench): Promise<void> {
   }
   writeFileSync(`${lab.statePath}.tmp`, '{');
   const next = await lab.run(...APPLY);
-  succeeded(
-    next,
-    /took over the lock of \S+ from a process that died: \S+ \(process \d+\) since \S+ for apply/,
-  );
+  succeeded(next, /acquired the lock of \S+ from a dead process: \S+ \(process \d+\) since \S+ for apply/);
   assert.deepEqual(
     Object.keys(lab.stateFiles()).filter((name) => /lock|tmp/.test(name)),
     [],
@@ -119,10 +116,7 @@ async function goneContainer(bench: Bench): Promise<void> {
   );
   refused(await lab.run(...APPLY), /last sign of life \d+ s ago.*state unlock/);
   age(file);
-  succeeded(
-    await lab.run(...APPLY),
-    /took over the lock of \S+ from a run that gave no sign of life for \d+ s/,
-  );
+  succeeded(await lab.run(...APPLY), /acquired the lock of \S+ from a run silent for \d+ s/);
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 3);
@@ -139,13 +133,16 @@ async function wakesUp(bench: Bench): Promise<void> {
   writeFileSync(file, JSON.stringify({ ...lock, process: {} }));
   age(file);
   open();
-  succeeded(await lab.run(...APPLY), new RegExp(`no sign of life for \\d+ s: \\S+ \\(process ${pid}\\)`));
+  succeeded(await lab.run(...APPLY), new RegExp(`silent for \\d+ s: \\S+ \\(process ${pid}\\)`));
   const writes = lab.writes();
   holder.child.kill('SIGCONT');
   const stopped = await lab.ended(holder);
   assert.equal(stopped.code, 1);
-  assert.match(unwrapped(stopped.stdout + stopped.stderr), /was taken from this run while it worked/);
-  assert.match(unwrapped(stopped.stdout), /Stopped early: another run, or state unlock, took over the lock/);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
+  assert.match(
+    unwrapped(stopped.stdout),
+    /Stopped early: another run or `voxform state unlock` took the state lock/,
+  );
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
   await lab.check('after it woke up');
@@ -163,7 +160,7 @@ async function unlocks(bench: Bench): Promise<void> {
   await using held = await heldLab(bench);
   const { lab, holder, open } = held;
   const id = /state unlock (\S+)/.exec(unwrapped((await lab.run(...APPLY)).stderr))?.[1] ?? '';
-  refused(await lab.run('state', 'unlock', 'something-else'), /something-else is not the id of the lock/);
+  refused(await lab.run('state', 'unlock', 'something-else'), /has the id \S+, not something-else/);
   succeeded(
     await lab.run('state', 'unlock', id),
     new RegExp(`Released lock ${id} of .* \\(apply, since .*\\)`),
@@ -171,8 +168,11 @@ async function unlocks(bench: Bench): Promise<void> {
   open();
   const stopped = await lab.ended(holder);
   assert.equal(stopped.code, 1);
-  assert.match(unwrapped(stopped.stdout + stopped.stderr), /was taken from this run while it worked/);
-  assert.match(unwrapped(stopped.stdout), /Stopped early: another run, or state unlock, took over the lock/);
+  assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
+  assert.match(
+    unwrapped(stopped.stdout),
+    /Stopped early: another run or `voxform state unlock` took the state lock/,
+  );
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), 1, 'it went on writing without its lock');
   await lab.check('after an unlock');

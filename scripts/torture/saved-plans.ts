@@ -23,7 +23,7 @@ const betweens: readonly Between[] = [
       succeeded(await lab.run('apply', '--auto-approve', '--target', 'Agent/c'));
       return undefined;
     },
-    says: /the state moved on since the plan was made: serial 2, and the plan knows 1/,
+    says: /the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
   },
   {
     name: 'a record changed',
@@ -32,12 +32,12 @@ const betweens: readonly Between[] = [
       lab.emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'Be rude.' } });
       return undefined;
     },
-    says: /the plan is out of date: Agent\/a no longer looks as it did; nothing was written/,
+    says: /the plan is stale: Agent\/a changed on the platform; nothing was written/,
   },
   {
     name: 'a secret changed',
     happens: async () => ({ env: { PROVIDER_KEY: 'sk-another-provider-key' } }),
-    says: /the value of PROVIDER_KEY is not the one that the plan was made with/,
+    says: /PROVIDER_KEY changed since the plan was made/,
   },
   {
     name: 'a secret is gone',
@@ -47,7 +47,7 @@ const betweens: readonly Between[] = [
   {
     name: 'the file was edited',
     happens: edited((text) => text.replaceAll('Be brief.', 'Be rude.')),
-    says: /was edited or damaged after it was made/,
+    says: /was edited or damaged since it was made/,
   },
   {
     name: 'the file was cut short',
@@ -57,12 +57,12 @@ const betweens: readonly Between[] = [
   {
     name: 'made by a newer version',
     happens: edited((text) => text.replace(/"voxform_version": "[^"]+"/, '"voxform_version": "99.0.0"')),
-    says: /was made by voxform 99\.0\.0, and this is .*Apply it with the version that made it/,
+    says: /was made by voxform 99\.0\.0; this is voxform .*Apply it with that version/,
   },
   {
     name: 'of a newer format',
     happens: edited((text) => text.replace('"format_version": 1', '"format_version": 2')),
-    says: /is a plan of format 2; this voxform reads format 1/,
+    says: /has plan format 2; this version of voxform reads format 1/,
   },
   {
     name: 'for another workspace',
@@ -75,9 +75,7 @@ const betweens: readonly Between[] = [
       return undefined;
     },
     args: ['--workspace', 'other'],
-    says: new RegExp(
-      `the plan is for the workspace \\S+ at \\S+ \\(test\\), and ${OTHER} at \\S+ \\(other\\)`,
-    ),
+    says: new RegExp(`the plan is for workspace \\S+ at \\S+ \\(test\\), and ${OTHER} at \\S+ \\(other\\)`),
   },
   {
     name: 'from another state',
@@ -87,7 +85,7 @@ const betweens: readonly Between[] = [
       await lab.runWith({}, 'state', 'init');
       return undefined;
     },
-    says: /the plan was made from another state than this one/,
+    says: /the plan was made from another state/,
   },
 ];
 

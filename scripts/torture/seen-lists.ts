@@ -112,7 +112,7 @@ async function managedElsewhere(bench: Bench): Promise<void> {
   for (const address of addresses) {
     const planned = resourcesIn(stdout).get(address);
     assert.equal(planned?.action, 'blocked', `${address}: ${planned?.action}`);
-    assert.match(planned?.reason ?? '', /belongs to the workspace 01OTHERWORKSPACE0000000000/);
+    assert.match(planned?.reason ?? '', /belongs to workspace 01OTHERWORKSPACE0000000000/);
   }
   assert.deepEqual(sizes(), before);
   assert.deepEqual((await lab.state()).resources.get('Agent/b')?.id, resources.get('Agent/b')?.id);
@@ -128,6 +128,6 @@ async function wrongWorkspace(bench: Bench): Promise<void> {
   lab.write('manifests/more.yaml', agent('new'));
   refused(
     await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-    /belongs to the workspace 01OTHERWORKSPACE0000000000, but this run is for .*nothing was written/,
+    /belongs to workspace 01OTHERWORKSPACE0000000000, but this run is for .*nothing was written/,
   );
 }

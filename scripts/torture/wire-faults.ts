@@ -89,14 +89,14 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
     {
       name: 'empty 200',
       fault: { emptyBody: true },
-      read: /the answer is empty/,
+      read: /the response is empty/,
       create: 'unknown',
     },
     ...[302, 307].map(
       (status): WireFault => ({
         name: `redirect ${status}`,
         fault: { status, headers: { location: `${elsewhere}/api/v1/agents` } },
-        read: /redirects are not followed/,
+        read: /not followed/,
         create: status === 307 ? 'not done' : 'unknown',
       }),
     ),

@@ -46,7 +46,7 @@ async function floods(bench: Bench): Promise<void> {
   assert.match(unwrapped(applied.stdout), /larger than \d+ bytes.*kept as unknown/);
   await lab.check('after a flood');
   method = 'GET';
-  refused(await lab.runWith({ env, node }, 'plan'), /the answer is larger than \d+ bytes/);
+  refused(await lab.runWith({ env, node }, 'plan'), /the response is larger than \d+ bytes/);
   assert.ok(gateway.sent() < FLOOD_BYTES, `${gateway.sent()} bytes were taken`);
   const memory = Number(lab.read('memory'));
   assert.ok(memory < MOST_MEMORY_KB, `${memory} KB were used`);

@@ -5,7 +5,7 @@ import { UserError } from '../problems/user-error.ts';
 export function kindNamed(kinds: ReadonlyMap<string, Kind>, name: string): Kind {
   const kind = kinds.get(name);
   if (kind !== undefined) return kind;
-  throw new UserError(`there is no kind ${name}; this voxform knows ${[...kinds.keys()].join(', ')}`, {
-    hint: 'A newer voxform may know it: use the version that wrote the state or the plan.',
+  throw new UserError(`unknown kind ${name}; this version supports ${[...kinds.keys()].join(', ')}`, {
+    hint: 'Use the voxform version that wrote the state or the plan.',
   });
 }

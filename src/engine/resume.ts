@@ -63,8 +63,8 @@ export async function resume(input: Resuming): Promise<Planned> {
   const moved = written.filter((each) => !isSame(each, now.get(each.address))).map(({ address }) => address);
   if (moved.length > 0) {
     throw new UserError(
-      `the plan is out of date: ${moved.join(', ')} no longer ${moved.length === 1 ? 'looks as it' : 'look as they'} did; nothing was written`,
-      { hint: 'Plan again, and look at what changed.' },
+      `the plan is stale: ${moved.join(', ')} changed on the platform; nothing was written`,
+      { hint: 'Plan again and review the changes.' },
     );
   }
   // What was not looked at as its manifest has it must not become the state's memory of it.
@@ -76,27 +76,27 @@ export async function resume(input: Resuming): Promise<Planned> {
 function refuseOtherWorkspace(saved: PlanDocument, workspace: Resuming['workspace']): void {
   if (saved.workspace_id === workspace.id && saved.base_url === workspace.baseUrl) return;
   throw new UserError(
-    `the plan is for the workspace ${saved.workspace_id} at ${saved.base_url} (${saved.workspace}), and ${workspace.id} at ${workspace.baseUrl} (${workspace.name}) is selected`,
-    { hint: `Select it: voxform apply --workspace ${saved.workspace} FILE` },
+    `the plan is for workspace ${saved.workspace_id} at ${saved.base_url} (${saved.workspace}), but ${workspace.id} at ${workspace.baseUrl} (${workspace.name}) is selected`,
+    { hint: `Select its workspace: voxform apply --workspace ${saved.workspace} FILE` },
   );
 }
 
 function refuseOtherState(saved: PlanDocument, state: State): void {
   if (saved.state.lineage !== state.lineage) {
-    throw new UserError('the plan was made from another state than this one', {
-      hint: 'Check state in the project file, and plan again.',
+    throw new UserError('the plan was made from another state', {
+      hint: 'Check `state` in voxform.yaml, then plan again.',
     });
   }
   if (saved.state.serial > state.serial) {
     throw new UserError(
-      `the state is older than the plan: serial ${state.serial}, and the plan was made from serial ${saved.state.serial}`,
-      { hint: 'Check state in the project file, and put the latest state back; then plan again.' },
+      `the state (serial ${state.serial}) is older than the plan (serial ${saved.state.serial})`,
+      { hint: 'Check `state` in voxform.yaml, restore the latest state, then plan again.' },
     );
   }
   if (saved.state.serial !== state.serial) {
     throw new UserError(
-      `the state moved on since the plan was made: serial ${state.serial}, and the plan knows ${saved.state.serial}`,
-      { hint: 'Something was applied in between. Plan again.' },
+      `the plan is stale: it was made from state serial ${saved.state.serial}, and the state is now at serial ${state.serial}`,
+      { hint: 'Plan again.' },
     );
   }
 }
@@ -107,10 +107,9 @@ async function refuseOtherSecrets({ saved, secret }: Resuming): Promise<void> {
   await fingerprints.prepare(texts.values());
   const changed = [...texts].filter(([name, text]) => fingerprints.of(text) !== saved.secrets[name]);
   if (changed.length === 0) return;
-  throw new UserError(
-    `the value of ${changed.map(([name]) => name).join(', ')} is not the one that the plan was made with`,
-    { hint: 'Give apply the same secrets as plan, or plan again.' },
-  );
+  throw new UserError(`${changed.map(([name]) => name).join(', ')} changed since the plan was made`, {
+    hint: 'Run apply with the same secrets as plan, or plan again.',
+  });
 }
 
 /** The manifest as far as the plan carries it. */

@@ -8,7 +8,7 @@ const link = (direction: string) =>
     .string()
     .nullable()
     .meta({
-      description: `The ${direction} agent of the number, as { $ref: Agent/<name> }; null for none. Linked by hand in the dashboard.`,
+      description: `The ${direction} agent of the number, as { $ref: Agent/<name> }; null for none. Set in the dashboard.`,
       examples: [{ $ref: 'Agent/support-line' }],
     })
     .optional();

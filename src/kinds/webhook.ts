@@ -32,7 +32,7 @@ export const webhook: Kind = {
   leftBehind: ({ id, spec: { url } }) => {
     const place = placeOf(String(url));
     return {
-      harm: `events go to ${place === '' ? 'its URL' : place} twice, until the old webhook ${id} is gone`,
+      harm: `events go to ${place === '' ? 'its URL' : place} twice until you delete the old webhook ${id}`,
       step: `delete or disable webhook ${id}${place === '' ? '' : ` (${place})`}`,
     };
   },

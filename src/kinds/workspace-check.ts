@@ -20,8 +20,8 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
     if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
   }
   throw new UserError(
-    `${users.message}: the platform does not know the workspace ${workspaceId}, or not for this key; nothing was written`,
-    { hint: 'Check that workspace_id, base_url and api_key belong together.', cause: users },
+    `${users.message}: workspace ${workspaceId} does not exist or this API key cannot access it; nothing was written`,
+    { hint: 'Check workspace_id, base_url and api_key.', cause: users },
   );
 }
 

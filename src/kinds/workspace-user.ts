@@ -48,9 +48,9 @@ export const workspaceUser: Kind = {
       return undefined;
     const which =
       (asObserved.role ?? null) === null
-        ? 'the user has no role yet'
+        ? 'the user has no role'
         : `the API does not accept the user's role ${JSON.stringify(asObserved.role)}`;
-    return `${which} and every update must carry one: set spec.role in the manifest to ${userRoles.join(', ')}`;
+    return `${which} and every update must send one: set spec.role to ${userRoles.join(', ')}`;
   },
   ownership: {
     field: 'role',

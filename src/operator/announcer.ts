@@ -55,14 +55,14 @@ export class Announcer implements RunObserver {
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem)];
     const { added, gone } = this.#said.news('fetch', problem);
     for (const message of added) {
-      const stays = commit === undefined ? '' : `; ${short(commit)} stays in force`;
-      this.#say('warning', `the source cannot be fetched${stays}: ${message}`, { event: 'fetch-failed' });
+      const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
+      this.#say('warning', `cannot fetch the source${stays}: ${message}`, { event: 'fetch-failed' });
     }
     if (gone.length > 0 && problem.length === 0)
-      this.#say('info', 'the source is reached again', { event: 'fetched' });
+      this.#say('info', 'the source can be fetched again', { event: 'fetched' });
     if (commit === undefined || commit === this.#commit) return;
     this.#commit = commit;
-    this.#say('info', `commit ${short(commit)} is in force`, { event: 'commit', commit });
+    this.#say('info', `using commit ${short(commit)}`, { event: 'commit', commit });
   }
 
   #manifests({ invalid, warnings, workspace, result }: RunReport): void {
@@ -71,8 +71,8 @@ export class Announcer implements RunObserver {
     const { added, gone } = this.#said.news('invalid', lines);
     for (const line of added) this.#say('error', line, { event: 'invalid' });
     if (added.length > 0) {
-      const inForce = result === 'invalid' ? 'none are in force' : 'the last good ones stay in force';
-      this.#say('error', `the manifests are not valid: ${inForce}`, {
+      const inUse = result === 'invalid' ? 'nothing is applied' : 'still using the last valid ones';
+      this.#say('error', `the manifests are invalid: ${inUse}`, {
         event: 'manifests-refused',
         problems: lines.length,
       });
@@ -92,7 +92,7 @@ export class Announcer implements RunObserver {
     if (result === 'interrupted') return;
     if (!isExpected(error) && error instanceof Error && isNews) {
       const stack = error.stack ?? '';
-      this.#say('error', 'this is a mistake in voxform itself: please report it', {
+      this.#say('error', 'this is a bug in voxform: please report it', {
         event: 'mistake',
         stack,
       });
@@ -114,8 +114,7 @@ export class Announcer implements RunObserver {
     );
     const open = drift.filter(({ address }) => !mended.has(address));
     this.#said.news('drift', open.map(keyOfDrift));
-    if (gone.length > 0 && drift.length === 0)
-      this.#say('info', 'nothing is drifted any more', { event: 'drift-gone' });
+    if (gone.length > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
   }
 
   #held(report: RunReport): void {
@@ -171,7 +170,7 @@ export class Announcer implements RunObserver {
     }
     const found = this.#said.news('missing', [...lost.values()]);
     if (found.gone.length > 0 && missing.length === 0)
-      this.#say('info', 'no record is missing any more', { event: 'missing-gone' });
+      this.#say('info', 'no more missing records', { event: 'missing-gone' });
     const warnings = (plan?.warnings ?? []).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );

@@ -7,9 +7,9 @@ export class Busy extends Error {
 
   constructor(holder: LockHolder, workspaceFlag: string) {
     const { id, operation, who, since, silentSeconds: silent } = holder;
-    const age = silent === undefined ? '' : `, last sign of life ${silent} s ago`;
+    const age = silent === undefined ? '' : `, last seen ${silent} s ago`;
     super(
-      `${operation} of ${who} is at work on the state since ${since}${age} (if it is certainly gone: voxform state unlock ${id}${workspaceFlag})`,
+      `the state is locked by ${operation} of ${who} since ${since}${age} (if that run is gone for sure: voxform state unlock ${id}${workspaceFlag})`,
     );
     this.lock = id;
   }

@@ -110,8 +110,8 @@ function refuseOutside({ folder, checkout, commit }: Version): void {
     });
   }
   if (isInside(realpathSync(folder), realpathSync(checkout))) return;
-  throw new UserError('--path leads out of the repository, through a symbolic link', {
-    hint: 'Name a folder that the repository itself holds.',
+  throw new UserError('--path leaves the repository through a symbolic link', {
+    hint: 'Name a folder inside the repository.',
   });
 }
 

@@ -44,9 +44,7 @@ export function isExpected(error: unknown): boolean {
 
 /** `Agent/x: llm_config.temperature, name` */
 export function driftMessage({ address, fields }: Pick<DriftedResource, 'address' | 'fields'>): string {
-  return fields.length === 0
-    ? `another record took the place of that of ${address}`
-    : `${address}: ${fields.join(', ')}`;
+  return fields.length === 0 ? `${address} has another record now` : `${address}: ${fields.join(', ')}`;
 }
 
 /** The same from the first run that misses the record to the last. */
@@ -64,7 +62,7 @@ export function invalidLines({ diagnostics, error }: Invalid): string[] {
 
 /** `3 resources in sync` or `1 to create, 2 to update` */
 export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
-  if (plan === undefined) return 'nothing is known of the platform';
+  if (plan === undefined) return 'the platform was not read';
   const kept = notAppliedIn(plan.resources);
   const inSync = `${plural(plan.summary.noop - kept, 'resource')} in sync`;
   return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
@@ -109,19 +107,19 @@ export function failureMessage({ address, result }: AppliedResource): string {
 export function holdMessage(hold: Hold, words: string): string {
   switch (hold.why) {
     case 'report':
-      return `changes: ${words}; ${hold.command} carries them out`;
+      return `changes: ${words}; to apply them: ${hold.command}`;
     case 'window':
       return hold.opensAt === undefined
-        ? `changes wait for a window, and none will open: ${words}`
-        : `changes wait for the window that opens at ${hold.opensAt.toISOString()}: ${words}`;
+        ? `changes pending, but no window ever opens: ${words}`
+        : `changes pending until the window opens at ${hold.opensAt.toISOString()}: ${words}`;
     case 'guard':
-      return `nothing is applied: ${hold.guards.map(({ flag, message }) => `${message} (${flag} lifts this)`).join('; ')}`;
+      return `nothing is applied: ${hold.guards.map(({ flag, message }) => `${message} (override: ${flag})`).join('; ')}`;
     case 'leaving':
-      return `${hold.addresses.join(', ')} left the manifests; nothing is applied until it is certain that no file is half written`;
+      return `${hold.addresses.join(', ')} left the manifests; waiting in case a file is still being written`;
     case 'changing':
-      return 'the manifests are changing: they are read again before anything is applied';
+      return 'the manifests are changing: reading them again before applying';
     case 'stopping':
-      return `not applied, because the watch ends: ${words}`;
+      return `not applied, because watch is stopping: ${words}`;
     default:
       return hold satisfies never;
   }

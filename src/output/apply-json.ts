@@ -8,25 +8,20 @@ export const appliedResource = plannedResource.extend({
   result: z
     .enum(['done', 'failed', 'skipped'])
     .optional()
-    .describe(
-      'What became of it; absent where the plan left it to a person, and where nothing was to be done.',
-    ),
+    .describe('The result; absent for manual steps and for unchanged resources.'),
   error: z.string().optional().describe('Why it failed.'),
-  hint: z.string().optional().describe('What may help.'),
-  because: z.string().optional().describe('Why it was not reached.'),
+  hint: z.string().optional().describe('How to fix it.'),
+  because: z.string().optional().describe('Why it was skipped.'),
 });
 
 export const applyDocument = planDocument
   .omit({ digest: true })
   .extend({
     resources: z.array(appliedResource).describe('By address.'),
-    interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that ended the apply early.'),
-    halted: z
-      .string()
-      .optional()
-      .describe('Why nothing new was started before the end, such as creates that had no clear answer.'),
+    interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that interrupted the apply.'),
+    halted: z.string().optional().describe('Why the apply stopped early, such as unknown creates.'),
   })
-  .describe('A plan with what became of it');
+  .describe('A plan with its results');
 
 /** JSON Schema (draft 2020-12) of what `apply --output json` prints. */
 export function applyJsonSchema(): object {

@@ -31,7 +31,7 @@ function isHalfDone({ resource: { steps = [] }, result }: Applied): boolean {
 }
 
 function interruption(signal: string): string {
-  return `Interrupted by ${signal}. What was under way was finished; run apply again for the rest.`;
+  return `Interrupted by ${signal}. Requests in flight were finished; run apply again for the rest.`;
 }
 
 /** Why an apply ended before its end, as a sentence or two; undefined where it did not. */
@@ -39,7 +39,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   if (report.interrupted !== undefined) return interruption(report.interrupted);
   const halted = haltOf(report);
   if (halted === undefined) return undefined;
-  return `Stopped early: ${halted}. Nothing new was started; run plan before you apply again.`;
+  return `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
 /** Why something was left out, as a clause. What halted a run that had nothing left to start changed nothing. */

@@ -36,6 +36,6 @@ export function diffMarkdown(diff: DiffDocument): string {
   const unknown = unknownFields(diff).map(
     ({ address, paths }) => `- ${markdownCode(address)}: ${paths.map(markdownCode).join(', ')}`,
   );
-  page.addList(`#### Not known\n\n${markdownText(UNKNOWN_EXPLANATION)}`, unknown, 1);
+  page.addList(`#### Unknown\n\n${markdownText(UNKNOWN_EXPLANATION)}`, unknown, 1);
   return page.text(`voxform diff ${first.name} ${second.name}`);
 }

@@ -90,5 +90,5 @@ function renderUnverified({ resources }: DiffDocument, style: Style): string {
       : [style.prose(unverified.join(', '), { indent: 4, lead: `${style.bold(visible(address))}: ` })],
   );
   if (lines.length === 0) return '';
-  return [heading('Unverified', 'the same as far as memory tells', style), ...lines].join('\n');
+  return [heading('Unverified', 'the same, judged by the values last sent', style), ...lines].join('\n');
 }

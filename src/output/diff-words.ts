@@ -31,25 +31,25 @@ export function diffGroups(diff: DiffDocument): DiffGroup[] {
   const groups: DiffGroup[] = [
     {
       heading: 'Different',
-      explanation: 'no manifest wants this',
+      explanation: 'not as the manifests declare',
       symbol: '~',
       resources: withFields(false),
     },
     ...only(false).map(({ place, symbol, resources: found }) => ({
       heading: `Only in ${place.name}`,
-      explanation: 'although the other one declares it',
+      explanation: 'missing from the other workspace, which declares it',
       symbol,
       resources: found,
     })),
     {
       heading: 'Different as declared',
-      explanation: 'the manifests of the two say so',
+      explanation: 'the manifests differ between the two',
       symbol: '~',
       resources: withFields(true),
     },
     ...only(true).map(({ place, symbol, resources: found }) => ({
       heading: `Only in ${place.name} as declared`,
-      explanation: 'the other one skips it',
+      explanation: 'skipped in the other workspace',
       symbol,
       resources: found,
     })),
@@ -65,9 +65,9 @@ export function unknownFields({ resources }: DiffDocument): { address: string; p
   });
 }
 
-export const UNKNOWN_HEADING = 'Not known';
+export const UNKNOWN_HEADING = 'Unknown';
 export const UNKNOWN_EXPLANATION =
-  'the platform does not show these, and what was sent last says nothing of one another';
+  'the platform does not show these fields, and the values last sent cannot be compared';
 
 /** The closing sentences, e.g. `Diff: 2 resources differ, 1 of them as declared.` and `5 are the same.` */
 export function diffSummary({ summary }: DiffDocument): string[] {
@@ -76,12 +76,11 @@ export function diffSummary({ summary }: DiffDocument): string[] {
   const rest = [
     ...(same === 0 ? [] : [`${same} the same`]),
     ...(neither === 0 ? [] : [`${neither} in neither`]),
-    ...(unknown === 0 ? [] : [`${plural(unknown, 'field')} not known`]),
+    ...(unknown === 0 ? [] : [`${plural(unknown, 'field')} unknown`]),
   ];
   const others = rest.length === 0 ? [] : [`${rest.join(', ')}.`];
   if (differing === 0) return ['No differences.', ...others];
-  const how =
-    undeclared === 0 ? 'all as declared' : `${undeclared} of them in a way that no manifest declares`;
+  const how = undeclared === 0 ? 'all as declared' : `${undeclared} not as declared`;
   return [
     `Diff: ${plural(differing, 'resource')} ${differing === 1 ? 'differs' : 'differ'}, ${how}.`,
     ...others,
@@ -96,7 +95,7 @@ export function diffFieldViews(
   return fields.flatMap((field): FieldView[] => {
     const notes = notesOf(field, names);
     if (field.sensitive) {
-      const body = { form: 'change', before: '(secret)', after: '(another secret)' } as const;
+      const body = { form: 'change', before: '(secret)', after: '(different secret)' } as const;
       return [{ path: visible(field.path), body, notes }];
     }
     const change = {

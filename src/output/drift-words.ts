@@ -10,7 +10,7 @@ export function driftGroups(
   return [
     {
       heading: 'Drifted',
-      explanation: 'from the manifest to what the platform has now',
+      explanation: 'from the manifest to the current value on the platform',
       symbol: '~',
       colorOf: 'update',
       resources: told.filter(({ missing }) => missing === undefined),
@@ -18,7 +18,7 @@ export function driftGroups(
     },
     {
       heading: 'Missing',
-      explanation: 'the platform says that it has no such record',
+      explanation: 'the platform has no such record',
       symbol: '-',
       colorOf: 'forget',
       resources: told.filter(({ missing }) => missing === true),

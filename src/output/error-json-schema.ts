@@ -14,29 +14,27 @@ const diagnostic = z.object({
 export const errorDocument = z
   .object({
     error: z.object({
-      message: z.string().describe('What is wrong.'),
-      hint: z.string().optional().describe('What may help.'),
+      message: z.string().describe('The message.'),
+      hint: z.string().optional().describe('How to fix it.'),
       exit_code: z.int().describe('Exit code of the command.'),
       diagnostics: z
         .array(diagnostic)
-        .describe('What is wrong in project file and manifests, in file order.'),
+        .describe('Problems in the project file and the manifests, in file order.'),
       request: z
         .object({
           method: z.string(),
           path: z.string(),
-          reason: z.string().describe('What went wrong with it: status, network, timeout and others.'),
+          reason: z.string().describe('The cause: status, network, timeout and others.'),
           status: z.int().optional(),
-          code: z.string().optional().describe("The platform's own code."),
+          code: z.string().optional().describe("The platform's error code."),
           request_id: z.string().optional(),
-          outcome: z
-            .enum(['not-done', 'lost'])
-            .describe('lost: the platform may have carried it out all the same.'),
+          outcome: z.enum(['not-done', 'lost']).describe('lost: the request may still have succeeded.'),
         })
         .optional()
         .describe('The request to the platform that failed.'),
     }),
   })
-  .describe('What a command with --output json prints in place of its result when it fails');
+  .describe('The output of a failed command with --output json');
 
 export type ErrorDocument = Immutable<z.infer<typeof errorDocument>>;
 

@@ -39,7 +39,7 @@ function countOf(diagnostics: readonly Diagnostic[]): string {
 
 function messageOf(error: unknown): string {
   if (error instanceof UserError || error instanceof PlatformError) return error.message;
-  return `this is a mistake in voxform itself: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
+  return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
 }
 
 function hintOf(error: unknown): string | undefined {

@@ -54,10 +54,10 @@ function unexpected(
   const summary = redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
   const where = issues === undefined ? 'Please report it' : `Please report it at ${issues}`;
   return [
-    labelled(style.error('error: '), `this is a mistake in voxform itself: ${summary}`, style),
+    labelled(style.error('error: '), `this is a bug in voxform: ${summary}`, style),
     ...(error instanceof Error ? [style.dim(stackOf(error, redact))] : []),
     '',
-    style.prose(`${where} with the lines above; look through them first for anything private.`),
+    style.prose(`${where} with the output above; remove anything private first.`),
     `  version: voxform ${VERSION}`,
     ...(command === undefined ? [] : [`  command: ${visible(command)}`]),
     '',

@@ -25,13 +25,13 @@ export function exportText(report: ExportReport, style: Style): string {
   const counts = kindCounts(drafts.manifests);
   const sections = [
     `Exported to ${visible(folder)}: ${counts === '' ? 'nothing was found' : counts}.`,
-    listing('Written over', replaced.map(visible)),
-    listing('There before, and part of the project too', left.map(visible)),
-    listing('Not found, or not read', missedLines(missed)),
+    listing('Overwritten', replaced.map(visible)),
+    listing('Already in the project, left unchanged', left.map(visible)),
+    listing('Not found or not readable', missedLines(missed)),
     section('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
     listing('Fields left out', omittedLines(drafts, verbose)),
-    listing('Secrets to set: nothing can be planned without them', usedLines(drafts)),
-    listing('Secrets that nobody shows', secretLines(drafts)),
+    listing('Secrets to set before you plan', usedLines(drafts)),
+    listing('Secrets that the platform does not show', secretLines(drafts)),
   ];
   return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
 }
@@ -98,7 +98,7 @@ function secretLines({ manifests }: Drafts): string[] {
   );
   if (lines.length === 0) return [];
   return [
-    'Nobody can tell which of them are set. For those that are: uncomment the line in the manifest, and put the secret where .env.example says.',
+    'Some of these may be set on the platform. For each that is: uncomment the line in the manifest and set the secret as .env.example says.',
     ...lines,
   ];
 }
@@ -107,5 +107,5 @@ function cut(lines: readonly string[], verbose: boolean): string[] {
   const more = lines.length - MOST_LISTED;
   return verbose || more <= 0
     ? [...lines]
-    : [...lines.slice(0, MOST_LISTED), `and ${more} more: --verbose lists them`];
+    : [...lines.slice(0, MOST_LISTED), `and ${more} more (--verbose lists them)`];
 }

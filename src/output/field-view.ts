@@ -57,6 +57,7 @@ export function createSecretNumbers(): SecretNumbers {
 const longText = 60;
 const shownLines = 4;
 const shownCharacters = 200;
+const NOT_SHOWN = '(not shown)';
 
 /** The fields of a resource, in the plan's order. */
 export function fieldViews(resource: PlannedResource, options: FieldViewOptions): FieldView[] {
@@ -125,7 +126,7 @@ function secretBody(
   const numbered = (fingerprint: string) => `(secret #${secrets(fingerprint)})`;
   if (before === undefined) {
     const shown = after === undefined ? '(secret)' : numbered(after);
-    return isNew ? { form: 'value', after: shown } : { form: 'change', before: '(unknown)', after: shown };
+    return isNew ? { form: 'value', after: shown } : { form: 'change', before: NOT_SHOWN, after: shown };
   }
   return {
     form: 'change',
@@ -143,7 +144,7 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
     if (lines.length > 0) return { form: 'diff', lines };
   }
   const whole = options.verbose || options.wholeTexts === true;
-  const was = before === undefined ? (isNew ? undefined : '(unknown)') : brief(before, whole);
+  const was = before === undefined ? (isNew ? undefined : NOT_SHOWN) : brief(before, whole);
   if (to?.isBlock) {
     const lines = visibleLines(to.text);
     let shown = whole || lines.length <= shownLines + 1 ? lines.length : shownLines;
@@ -194,12 +195,12 @@ function clipped(text: string): string {
 
 function planNotes(change: PlannedChange, body: FieldBody, action: Action): string[] {
   const said: string[] = [];
-  if (change.manual && action !== 'manual') said.push('by hand');
+  if (change.manual && action !== 'manual') said.push('manual step');
   if (change.cause === 'drift') said.push('drifted');
-  if (change.not_applied) said.push('not applied the last time');
+  if (change.not_applied) said.push('not applied last time');
   if (change.cause === 'both') said.push("overwrites someone else's change");
-  // A secret is never shown, and a value that nobody knows needs no doubt.
-  const isKnown = body.form !== 'value' && !(body.form === 'change' && body.before === '(unknown)');
+  // A secret is never shown, and a value that is not known needs no doubt.
+  const isKnown = body.form !== 'value' && change.before !== undefined;
   if (!change.verified && !change.sensitive && isKnown) said.push('unverified');
   return said;
 }

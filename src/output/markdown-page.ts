@@ -58,7 +58,7 @@ export class MarkdownPage {
       this.#omitted === 0
         ? []
         : [
-            `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} for all of it._`,
+            `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`,
           ];
     return `${[...this.#blocks, ...note].join('\n\n')}\n`;
   }

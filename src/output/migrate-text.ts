@@ -36,13 +36,13 @@ export function migrationText(view: MigrationView, style: Style): string {
   const of = (moment: ChecklistItem['moment']) => before.filter((item) => item.moment === moment);
   const parts = [
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
-    section('First: nothing is written before this is done', of('must'), { style, full, box: true }),
-    section('Before, or later: what needs it waits, and the rest goes ahead', of('waits'), {
+    section('Required first: nothing is written until this is done', of('must'), { style, full, box: true }),
+    section('Now or later: only the resources that need it wait', of('waits'), {
       style,
       full,
       box: true,
     }),
-    section('Good to know', of('know'), { style, full, box: false }),
+    section('Notes', of('know'), { style, full, box: false }),
     filesText(files, style),
     plan === undefined ? '' : planText(plan, style),
   ];
@@ -58,7 +58,7 @@ function filesText(files: readonly string[], style: Style): string {
   if (files.length === 0) return '';
   const [first = '', second] = files;
   const named = second === undefined ? first : `${first} and ${plural(files.length - 1, 'more file')}`;
-  return style.prose(`Written into the project first: ${named}.`);
+  return style.prose(`Files written first: ${named}.`);
 }
 
 function planText(plan: PlanDocument, style: Style): string {
@@ -76,7 +76,7 @@ function planText(plan: PlanDocument, style: Style): string {
     ...(rest === '' ? [] : [`${rest}.`]),
   ];
   const guards = plan.guards.map(({ message, flag }) =>
-    style.prose(`${message} (${flag} lifts this)`, { lead: `  ${style.error('x')} ` }),
+    style.prose(`${message} (override: ${flag})`, { lead: `  ${style.error('x')} ` }),
   );
   return [...lines, ...guards, sentences(texts, style, { format: style.bold })].join('\n');
 }
@@ -95,7 +95,7 @@ export function migratedText({ report, after, from, to, full }: MigrationResult,
   const parts = [
     report === undefined ? '' : outcomeText(report, full, style),
     report === undefined ? '' : renderWarnings(report.warnings, style, { full }),
-    section(`Left to do by hand, to move from ${from} to ${to}`, after, { style, full, box: true }),
+    section(`Manual steps left to move from ${from} to ${to}`, after, { style, full, box: true }),
     report === undefined ? '' : closing(report, to, style),
   ];
   return parts
@@ -143,10 +143,12 @@ function closing(report: ApplyReport, to: string, style: Style): string {
     said.length === 0
       ? 'Nothing was written.'
       : `${said.map(([count, word]) => `${count} ${word}`).join(', ')}.`,
-    ...(interrupted === undefined ? [] : [`Interrupted by ${interrupted}: what was under way was finished.`]),
+    ...(interrupted === undefined
+      ? []
+      : [`Interrupted by ${interrupted}: requests in flight were finished.`]),
     ...(halted === undefined ? [] : [`Stopped early: ${halted}.`]),
     number('failed') + number('skipped') === 0
-      ? `voxform plan -w ${to} shows how it stands.`
+      ? `Run voxform plan -w ${to} to check.`
       : 'Run the same command again for the rest.',
   ];
   const format = number('failed') > 0 ? style.error : interrupted === undefined ? style.good : style.warn;

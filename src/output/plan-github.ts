@@ -32,7 +32,7 @@ export function planGithub(plan: PlanDocument, { workspace }: GithubOptions = {}
   const of = byAction(plan.resources);
   return [
     ...plan.guards.map(({ flag, message }) =>
-      githubCommand('warning', { title: title('guard') }, `${message} (${flag} lifts this)`),
+      githubCommand('warning', { title: title('guard') }, `${message} (override: ${flag})`),
     ),
     ...shownActions
       .flatMap(of)

@@ -76,5 +76,5 @@ function closing(plan: PlanDocument, style: Style): string {
     notAppliedIn(plan.resources) === 0;
   const counts = sentences(planSummary(plan), style, { format: inSync ? style.good : style.bold });
   if (plan.refreshed) return counts;
-  return `${style.prose('Made without reading the records that the state knows: it says what they were.', { format: style.warn })}\n${counts}`;
+  return `${style.prose('Made with --no-refresh: from the state, without reading the platform.', { format: style.warn })}\n${counts}`;
 }

@@ -61,7 +61,7 @@ function following({ style, now, writes }: ProgressOptions, surface: Surface): P
   const applyLine = (): string => {
     const count = writes === undefined ? `${finished} finished` : `${finished} of ${writes}`;
     const left = writes === undefined ? undefined : writes - finished;
-    const names = underWay.size === 0 ? '' : `, under way: ${[...underWay].map(visible).join(', ')}`;
+    const names = underWay.size === 0 ? '' : `, in flight: ${[...underWay].map(visible).join(', ')}`;
     return `Applying: ${count}${writing.words(left)}${names}`;
   };
 

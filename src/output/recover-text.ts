@@ -10,8 +10,8 @@ export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
   const sections = [
-    group('Found: everything that is shown agrees, and no other record or manifest fits', certain, style),
-    group('Likely, or one of several', likely, style),
+    group('Certain: all shown fields match, and no other record or manifest does', certain, style),
+    group('Likely or ambiguous', likely, style),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
@@ -33,15 +33,15 @@ function sourceOf({ source }: Resource): string {
 
 const MOST_NAMED = 4;
 
-/** `7 of 8 shown fields agree; different: name; number +1… is linked to it` */
+/** `7 of 8 shown fields match; different: name; number +1… is linked to it` */
 export function evidenceText({ agrees, differs, clauses }: Candidate): string {
   const shown = agrees.length + differs.length;
   const fields =
     shown === 0
-      ? 'no field of the manifest is shown'
+      ? 'the platform shows no field of the manifest'
       : differs.length === 0
-        ? `all that is shown agrees: ${listed(agrees)}`
-        : `${agrees.length} of ${plural(shown, 'shown field')} agree; different: ${listed(differs)}`;
+        ? `all shown fields match: ${listed(agrees)}`
+        : `${agrees.length} of ${plural(shown, 'shown field')} match; different: ${listed(differs)}`;
   return [fields, ...clauses].join('; ');
 }
 
@@ -54,7 +54,7 @@ export interface Recovered {
   /** By address. */
   readonly taken: ReadonlyMap<string, string>;
   readonly matches: readonly Match[];
-  /** Resources whose create has had no clear answer. */
+  /** Resources with an unknown create. */
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
   readonly kinds: ReadonlyMap<string, Kind>;
@@ -62,7 +62,7 @@ export interface Recovered {
   readonly workspaceFlag: string;
 }
 
-/** What was taken under management, and what is left to a person. */
+/** The imported records, and what is left to a person. */
 export function recoveredText(
   { taken, matches, unanswered, missed, kinds, workspaceFlag: flag }: Recovered,
   style: Style,
@@ -75,26 +75,24 @@ export function recoveredText(
   const notes = [
     ...unanswered.map(
       (address) =>
-        `${address}: a create of it had no clear answer. If you find it in the dashboard: voxform import ${address} ID${flag}. If it is not there: voxform state resolve ${address} --not-created${flag}`,
+        `${address}: unknown create. If you find it in the dashboard: voxform import ${address} ID${flag}. If it is not there: voxform state resolve ${address} --not-created${flag}`,
     ),
     ...lost.map(
       ({ resource: { address } }) =>
-        `${address}: if you find it in the dashboard: voxform import ${address} ID${flag}. Otherwise apply creates it, and if it does exist there will be two.`,
+        `${address}: if you find it in the dashboard: voxform import ${address} ID${flag}. Otherwise apply creates it, as a duplicate if it exists.`,
     ),
     ...(findable.length === 0
       ? []
-      : [
-          `${findable.map(({ resource }) => resource.address).join(', ')}: the next plan looks for them by itself.`,
-        ]),
+      : [`${findable.map(({ resource }) => resource.address).join(', ')}: the next plan looks for them.`]),
   ];
   const hints =
     lost.length === 0
       ? []
       : missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
   const sections = [
-    `${plural(taken.size, 'record')} taken under management.${taken.size === 0 ? '' : ' Plan to see how they differ.'}`,
-    section('Still unknown', notes, style),
-    section('Not found, or not read', hints.slice(0, MOST_HINTS), style),
+    `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
+    section('Unresolved', notes, style),
+    section('Not found or not readable', hints.slice(0, MOST_HINTS), style),
   ];
   return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
 }

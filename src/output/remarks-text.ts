@@ -30,11 +30,9 @@ export function renderWarnings(
 
 function renderGuards({ guards }: PlanDocument, style: Style): string {
   const lines = guards.map(({ flag, message }) =>
-    style.prose(`${message} (${flag} lifts this)`, { lead: `${style.error('x')} `, indent: 2 }),
+    style.prose(`${message} (override: ${flag})`, { lead: `${style.error('x')} `, indent: 2 }),
   );
-  return section('Guards: an apply of this plan is refused', lines, (heading) =>
-    style.bold(style.error(heading)),
-  );
+  return section('Guards: apply refuses this plan', lines, (heading) => style.bold(style.error(heading)));
 }
 
 function noopNotes({ resources }: PlanDocument): PlanWarning[] {

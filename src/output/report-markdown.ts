@@ -53,14 +53,14 @@ export function reportMarkdown(report: MarkdownReport): string {
   const { full = false } = place;
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, full), bounds.warnings);
-  page.addList('#### By hand', pending.filter((each) => !isOld(each)).flatMap(checklist), bounds.steps);
+  page.addList('#### Manual steps', pending.filter((each) => !isOld(each)).flatMap(checklist), bounds.steps);
   const blocks = blocksOf(listed, { towards, full });
   page.addList(
     TABLE_HEADING,
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
     bounds.table,
   );
-  page.addList('#### Still by hand', pending.filter(isOld).flatMap(checklist), bounds.standing);
+  page.addList('#### Earlier manual steps', pending.filter(isOld).flatMap(checklist), bounds.standing);
   for (const { forms } of blocks) {
     if (page.isFull) page.omit();
     else page.add(...forms());
@@ -118,7 +118,7 @@ function remarksOf({ guards, warnings }: PlanDocument, full: boolean): string[] 
   return [
     ...guards.map(
       ({ flag, message }) =>
-        `- **An apply of this plan is refused:** ${markdownText(message)} (${markdownCode(flag)} lifts this)`,
+        `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(flag)})`,
     ),
     ...[...Map.groupBy(warnings, ({ message }) => message)].map(([message, sharing]) => {
       const names = sharing.flatMap(({ address }: PlanWarning) =>

@@ -70,7 +70,7 @@ function withNames(said: Said, words: RowWords, names: string): readonly string[
       .filter((text) => text !== '')
       .map(markdownText)
       .join('; '),
-    ...(elsewhere === 0 ? [] : [`And ${plural(elsewhere, 'change')} above, shared with others.`]),
+    ...(elsewhere === 0 ? [] : [`Plus ${plural(elsewhere, 'change')} above, shared with others.`]),
     ...routeRemarks(said, { verbose: resources.length === 1 }).map((remark) =>
       markdownText(sentenceOf(remark)),
     ),

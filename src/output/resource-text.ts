@@ -94,7 +94,7 @@ function renderSaid(said: Said, group: ResourceGroup, { style, views, says }: Sa
       : headOf(said, group, style)),
     ...(isSaid ? [remark(reason)] : []),
     ...renderFields(fields, style, detailIndent),
-    ...(elsewhere === 0 ? [] : [remark(`and ${plural(elsewhere, 'change')} above, shared with others`)]),
+    ...(elsewhere === 0 ? [] : [remark(`plus ${plural(elsewhere, 'change')} above, shared with others`)]),
     ...(released.length > 0 ? [remark(`no longer managed: ${released.join(', ')}`)] : []),
     ...routeRemarks(said, views).map(remark),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),

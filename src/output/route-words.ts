@@ -3,21 +3,47 @@ import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document
 /** How many records are named before the rest is counted. */
 const named = 4;
 
-/** What leads to a record that changes, a clause each; empty where nobody looked and, unless verbose, where nothing does. */
+/** What a resource does over a link: today, and once the manual steps of the plan are done. */
+const verbs: Readonly<Record<string, readonly [now: string, then: string]>> = {
+  inbound: ['answers', 'answer'],
+  outbound: ['calls from', 'call from'],
+};
+
+/** The records linked to one that changes, a clause each; empty if they were not read and, unless verbose, if there are none. */
 export function routeRemarks(
   { routes }: { readonly routes?: PlannedResource['routes'] },
   { verbose }: { readonly verbose: boolean },
 ): string[] {
   if (routes === undefined) return [];
   const most = verbose ? 10 * named : named;
-  const now = listed(routes, ({ ways }) => ways, most);
-  const coming = listed(routes, ({ coming = [] }) => coming, most);
-  const leaving = listed(routes, ({ leaving = [] }) => leaving, most);
-  return [
-    now === '' ? (verbose && coming === '' ? 'nothing leads to it' : '') : `reached by ${now}`,
-    coming === '' ? '' : `once done by hand, reached by ${coming}`,
-    leaving === '' ? '' : `once done by hand, no longer reached by ${leaving}`,
-  ].filter((remark) => remark !== '');
+  const ways = new Set([
+    ...Object.keys(verbs),
+    ...routes.flatMap(({ ways, coming = [], leaving = [] }) => [...ways, ...coming, ...leaving]),
+  ]);
+  const remarks = [...ways].flatMap((way) => {
+    const [now, then] = verbs[way] ?? [`has as ${way}`, `have as ${way}`];
+    const of = (waysOf: (route: PlannedRoute) => readonly string[] | undefined) =>
+      routes.filter((route) => waysOf(route)?.includes(way)).map(({ label }) => label);
+    const [linked, coming, leaving] = [
+      of((route) => route.ways),
+      of((route) => route.coming),
+      of((route) => route.leaving),
+    ];
+    return [
+      linked.length === 0 ? '' : `${now} ${listed(linked, most)}`,
+      coming.length === 0
+        ? ''
+        : `will ${then} ${listed(coming, most)} once you link ${them(coming)} in the dashboard`,
+      leaving.length === 0
+        ? ''
+        : `will no longer ${then} ${listed(leaving, most)} once you unlink ${them(leaving)} in the dashboard`,
+    ].filter((remark) => remark !== '');
+  });
+  return remarks.length === 0 && verbose ? ['nothing is linked to it'] : remarks;
+}
+
+function them(labels: readonly string[]): string {
+  return labels.length === 1 ? 'it' : 'them';
 }
 
 /** A clause as a sentence of its own. */
@@ -25,15 +51,9 @@ export function sentenceOf(clause: string): string {
   return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
-/** `+12025550120 (Front desk) inbound, +12025550121 inbound and outbound` */
-function listed(
-  routes: readonly PlannedRoute[],
-  waysOf: (route: PlannedRoute) => readonly string[],
-  most: number,
-): string {
-  const all = routes.filter((route) => waysOf(route).length > 0);
-  const shown = all.length <= most + 1 ? all : all.slice(0, most);
-  const texts = shown.map((route) => `${route.label} ${waysOf(route).join(' and ')}`);
-  const rest = all.length - shown.length;
-  return texts.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+/** `+12025550120 (Front desk), +12025550121` */
+function listed(labels: readonly string[], most: number): string {
+  const shown = labels.length <= most + 1 ? labels : labels.slice(0, most);
+  const rest = labels.length - shown.length;
+  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }

@@ -13,25 +13,25 @@ export function decodeJson(
   body: Buffer,
   { contentType, redact }: { readonly contentType: string | undefined; redact(text: string): string },
 ): Decoded {
-  if (body.length === 0) return { problem: 'the answer is empty' };
+  if (body.length === 0) return { problem: 'the response is empty' };
   // Replacement characters would come back to the platform with the next update.
-  if (!isUtf8(body)) return { problem: 'the answer is not UTF-8' };
+  if (!isUtf8(body)) return { problem: 'the response is not UTF-8' };
   const text = body.toString('utf8');
   try {
     const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-    return isDeeperThan(value, DEEPEST) ? { problem: 'the answer is nested too deeply' } : { value };
+    return isDeeperThan(value, DEEPEST) ? { problem: 'the response is nested too deeply' } : { value };
   } catch {
     return { problem: whatItIs(redact(text), contentType) };
   }
 }
 
 function whatItIs(text: string, contentType: string | undefined): string {
-  if (text.trim() === '') return 'the answer is empty';
+  if (text.trim() === '') return 'the response is empty';
   if (looksLikeMarkup(text)) {
     const says = textOfMarkup(text);
-    return `the answer is a page instead of JSON${says === '' ? '' : `: ${says}`}`;
+    return `the response is an HTML page, not JSON${says === '' ? '' : `: ${says}`}`;
   }
   const type = contentType?.split(';')[0]?.trim() ?? '';
-  if (/^\s*[[{]/.test(text)) return 'the answer is JSON that is damaged or breaks off';
-  return `the answer is not JSON${type === '' || /json/i.test(type) ? '' : ` but ${type}`}`;
+  if (/^\s*[[{]/.test(text)) return 'the response is invalid or truncated JSON';
+  return `the response is not JSON${type === '' || /json/i.test(type) ? '' : ` but ${type}`}`;
 }

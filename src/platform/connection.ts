@@ -13,7 +13,7 @@ export function parseBaseUrl(text: string): URL {
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw invalidBaseUrl('is neither http nor https');
-  if (url.username !== '' || url.password !== '') throw invalidBaseUrl('holds a user name or a password');
+  if (url.username !== '' || url.password !== '') throw invalidBaseUrl('contains a user name or a password');
   if (url.search !== '' || url.hash !== '') throw invalidBaseUrl('has a query or a fragment');
   if (/\/api\/v1\/*$/.test(url.pathname)) throw invalidBaseUrl('ends in /api/v1');
   return url;
@@ -21,7 +21,7 @@ export function parseBaseUrl(text: string): URL {
 
 function invalidBaseUrl(problem: string): UserError {
   return new UserError(`base_url ${problem}`, {
-    hint: 'It is the address of the platform without /api/v1, such as https://platform.example.com',
+    hint: 'Use the address of the platform without /api/v1, such as https://platform.example.com',
   });
 }
 
@@ -30,8 +30,8 @@ export function bearer(apiKey: Secret): string {
   const key = apiKey.reveal();
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new UserError(
-      `the API key ${apiKey.name} ${key === '' ? 'is empty' : 'holds blanks, line breaks or characters that no API key has'}`,
-      { hint: 'Set it to the key alone, as the dashboard shows it.' },
+      `the API key ${apiKey.name} ${key === '' ? 'is empty' : 'contains spaces, line breaks or invalid characters'}`,
+      { hint: 'Set it to the key as the dashboard shows it, and nothing else.' },
     );
   }
   return `Bearer ${key}`;

@@ -71,13 +71,13 @@ export function tooLongAPause(
   call: FailedCall,
   { status, seconds, maxWaitSeconds }: LongPause,
 ): PlatformError {
-  const why = status === 429 ? 'limits the rate of requests and' : `is not ready (${status}) and`;
+  const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
   return new PlatformError(
     'status',
     { method: call.method, path: call.path, outcome: call.outcome, status },
     message(
       call,
-      `the platform ${why} wants a pause of ${Math.ceil(seconds)} s more; at most ${maxWaitSeconds} s are waited for`,
+      `the platform ${why} asks for another pause of ${Math.ceil(seconds)} s; the limit for all pauses is ${maxWaitSeconds} s`,
     ),
   );
 }
@@ -141,10 +141,7 @@ function notThePlatform(call: FailedCall, result: AttemptResult & { type: 'answe
   return new PlatformError(
     'gateway',
     { method: call.method, path: call.path, outcome: call.outcome, status, detail, requestId },
-    message(
-      call,
-      `${status} from a gateway or another server, not from the platform${said}${inBrackets(notes)}`,
-    ),
+    message(call, `${status} from a gateway or another server, not the platform${said}${inBrackets(notes)}`),
   );
 }
 
@@ -154,10 +151,7 @@ function redirected(call: FailedCall, result: AttemptResult & { type: 'answer' }
   return new PlatformError(
     'redirect',
     { method: call.method, path: call.path, outcome: call.outcome, status: result.status, requestId },
-    message(
-      call,
-      `${result.status} sends elsewhere${target}; redirects are not followed, because they would carry the API key along`,
-    ),
+    message(call, `${result.status} redirect${target}, not followed`),
   );
 }
 
@@ -170,10 +164,10 @@ function originOf(location: string | undefined, call: FailedCall): string {
 
 function keyWords(status: number): string | undefined {
   if (status === 401) {
-    return 'the API key is refused';
+    return 'the API key was rejected';
   }
   if (status === 403) {
-    return 'the API key is refused for this';
+    return 'the API key lacks permission';
   }
   return undefined;
 }
@@ -184,10 +178,10 @@ function wordsFor(call: FailedCall, result: AttemptResult & { type: 'failure' })
       return 'stopped';
     case 'timeout':
       return result.sent
-        ? `no complete answer within ${call.timeoutSeconds} s`
+        ? `no complete response within ${call.timeoutSeconds} s`
         : `no connection to ${hostWords(call)} within ${call.timeoutSeconds} s`;
     case 'too-large':
-      return `the answer is larger than ${call.maxBodyBytes} bytes`;
+      return `the response is larger than ${call.maxBodyBytes} bytes`;
     case 'network':
       return networkWords(call, result.error);
     default:
@@ -205,7 +199,7 @@ function networkWords(call: FailedCall, error: Error | undefined): string {
   const known = networkReason(code);
   if (known !== undefined) return `${hostWords(call)} ${known}`;
   const own = oneLine(error?.message ?? '', 200, call.redact);
-  return `no answer from ${hostWords(call)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
+  return `no response from ${hostWords(call)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** What undici or the system said, without the bytes of the answer and the socket that its errors may carry. */
@@ -215,7 +209,7 @@ function causeOf(call: FailedCall, error: Error | undefined): Error | undefined 
 }
 
 function message(call: Pick<FailedCall, 'method' | 'path' | 'outcome'>, said: string): string {
-  const unknown = call.outcome === 'lost' ? '; whether it was carried out is not known' : '';
+  const unknown = call.outcome === 'lost' ? '; it may have succeeded' : '';
   return `${call.method} ${call.path}: ${said}${unknown}`;
 }
 

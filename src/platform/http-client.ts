@@ -210,6 +210,6 @@ function isInvalid(error: unknown): boolean {
 
 /** A part of a path. Throws `UserError` for a text that would lead to another path than the one meant. */
 function segment(text: string): string {
-  if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" cannot be the id of a record`);
+  if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" is not a valid record id`);
   return encodeURIComponent(text.toWellFormed());
 }

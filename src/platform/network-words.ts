@@ -8,14 +8,14 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'could not be looked up',
   EHOSTUNREACH: 'cannot be reached',
   ENETUNREACH: 'cannot be reached',
-  UND_ERR_CONNECT_TIMEOUT: 'did not answer the attempt to connect',
-  ETIMEDOUT: 'did not answer the attempt to connect',
-  ECONNRESET: 'broke the connection',
-  EPIPE: 'broke the connection',
-  UND_ERR_SOCKET: 'broke the connection',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'broke the connection in the middle of the answer',
-  [DAMAGED]: 'sent a compressed answer that cannot be read',
-  UND_ERR_DESTROYED: 'was disconnected from',
+  UND_ERR_CONNECT_TIMEOUT: 'did not accept the connection in time',
+  ETIMEDOUT: 'did not accept the connection in time',
+  ECONNRESET: 'closed the connection',
+  EPIPE: 'closed the connection',
+  UND_ERR_SOCKET: 'closed the connection',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'closed the connection in the middle of the response',
+  [DAMAGED]: 'sent a compressed response that cannot be decoded',
+  UND_ERR_DESTROYED: 'was disconnected',
 };
 
 /** What a host did, after its name; undefined where the code says too little. */
@@ -37,8 +37,8 @@ export function proxyRefusal(
   if (status === 407) {
     return credentials === undefined
       ? `the proxy ${shown} requires a user name and a password (407); set them in ${variable}`
-      : `the proxy ${shown} refused the user name and password in ${variable} (407)`;
+      : `the proxy ${shown} rejected the user name and password in ${variable} (407)`;
   }
   const reason = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`;
-  return `the proxy ${shown} did not connect to ${target}: it answered ${status}${reason}`;
+  return `the proxy ${shown} did not connect to ${target}: ${status}${reason}`;
 }

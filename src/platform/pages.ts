@@ -94,11 +94,11 @@ class Latest<T> {
 }
 
 function cursorLoop(path: string): PlatformError {
-  return neverEnding(path, 'the platform gives the same cursor a second time, so the list would never end');
+  return neverEnding(path, 'the platform returned the same cursor twice, so the list would never end');
 }
 
 function endless(path: string, count: number): PlatformError {
-  return neverEnding(path, `the list has more than ${count} pages, so it seems to have no end`);
+  return neverEnding(path, `the list has more than ${count} pages and seems to have no end`);
 }
 
 function neverEnding(path: string, problem: string): PlatformError {

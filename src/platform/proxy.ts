@@ -30,7 +30,7 @@ export function proxyFor(target: URL, env: Environment): ProxySettings | undefin
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     throw new UserError(`${variable} is not the address of an HTTP proxy`, {
-      hint: 'It has the form http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128.',
+      hint: 'Use http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128.',
     });
   }
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');

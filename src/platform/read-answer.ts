@@ -23,7 +23,7 @@ interface Reading {
 /** The record in an answer's `data`. Throws `PlatformError` `malformed`, whose outcome is `lost` where something was written. */
 export function readRecord<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }: Reading): T {
   const data = dataOf(asked, answer);
-  if (!isObject(data)) throw unexpected(asked, answer, '`data` is no record');
+  if (!isObject(data)) throw unexpected(asked, answer, '`data` is not a record');
   return admitted(schema, data, { odd, refuse: (problem) => unexpected(asked, answer, problem) });
 }
 
@@ -33,13 +33,13 @@ export function refuseOther<T extends { readonly id: string }>(
   { id, asked, answer }: { readonly id: string; readonly asked: Asked; readonly answer: TransportAnswer },
 ): T {
   if (record.id === id) return record;
-  throw unexpected(asked, answer, `the answer is about another record, ${JSON.stringify(record.id)}`);
+  throw unexpected(asked, answer, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 
 /** The records of a list that has `data` only. */
 export function readItems<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }: Reading): T[] {
   const data = dataOf(asked, answer);
-  if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is no list');
+  if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is not a list');
   return data.map((item: unknown, index) =>
     admitted(schema, item, {
       odd,
@@ -87,7 +87,7 @@ interface PageEnd {
 
 function dataOf(asked: Asked, { status, requestId, body }: TransportAnswer): unknown {
   if (isObject(body) && Object.hasOwn(body, 'data')) return body.data;
-  throw unexpected(asked, { status, requestId }, 'the answer has no `data`');
+  throw unexpected(asked, { status, requestId }, 'the response has no `data`');
 }
 
 /**
@@ -108,7 +108,7 @@ function admitted<T>(
   const lacking = new Set(second.error?.issues.map((issue) => issue.path.join('.')));
   if (odd === 'kept' && !IDENTITIES.some((field) => lacking.has(field))) return value as T;
   if (second.success) return second.data;
-  throw refuse(`the record has no usable ${[...lacking].join(', ')}`);
+  throw refuse(`the record has no valid ${[...lacking].join(', ')}`);
 }
 
 /** The fields that tell the records of a list from each other. */

@@ -6,7 +6,7 @@ export class ForeignRecord extends UserError {
 
   constructor(message: string) {
     super(message, {
-      hint: 'Check workspace_id and api_key of the selected workspace: the key decides which workspace answers.',
+      hint: 'Check workspace_id and api_key of the selected workspace: the platform picks the workspace by the key.',
     });
   }
 }
@@ -68,7 +68,7 @@ export class Sightings {
     const [id, actual] = first;
     const which = this.#foreign === 1 ? id : `each of the ${this.#foreign} records read, such as ${id},`;
     throw new ForeignRecord(
-      `${which} belongs to the workspace ${actual}, but this run is for ${this.workspaceId}; nothing was written`,
+      `${which} belongs to workspace ${actual}, but this run is for ${this.workspaceId}; nothing was written`,
     );
   }
 }

@@ -138,8 +138,7 @@ function cannotBeListed(areMentioned: boolean): string {
 }
 
 export function why(seen: Observation, clauses: readonly string[]): string {
-  if (seen.status === 'foreign')
-    return `it belongs to the workspace ${seen.workspaceId} (${clauses.join(', ')})`;
+  if (seen.status === 'foreign') return `it belongs to workspace ${seen.workspaceId} (${clauses.join(', ')})`;
   return `not found on the platform (${clauses.join(', ')})`;
 }
 

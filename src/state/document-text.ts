@@ -36,10 +36,9 @@ export function parseState(bytes: Uint8Array, name: string, hint: string): State
   if (written.format_version === 1 || isAsWritten(bytes) || written.write_digest === digestOf(document)) {
     return document;
   }
-  throw new LostState(
-    `the state ${name} is damaged: its content does not match its digest, so it was edited or damaged`,
-    { hint: `To keep an edit: voxform state push --force ${shellWord(name)}. ${hint}` },
-  );
+  throw new LostState(`the state ${name} was edited or damaged: its content does not match its digest`, {
+    hint: `To keep an edit: voxform state push --force ${shellWord(name)}. ${hint}`,
+  });
 }
 
 /** The same of a document that a person may have edited, whatever its digest says. */
@@ -70,7 +69,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
     }
     value = JSON.parse(text);
   } catch (error) {
-    throw error instanceof UserError ? error : damaged('it is not JSON, or it was cut off', error);
+    throw error instanceof UserError ? error : damaged('it is invalid or truncated JSON', error);
   }
   const mark = movedMark.safeParse(value);
   if (mark.success) throw new MovedState(name, mark.data);
@@ -81,14 +80,14 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
   ) {
     const writer = typeof value.voxform_version === 'string' ? ` by voxform ${value.voxform_version}` : '';
     throw new UserError(
-      `the state ${name} was written${writer} in format ${value.format_version}; this voxform reads formats up to ${STATE_FORMAT_VERSION}`,
+      `the state ${name} was written${writer} in format ${value.format_version}; this version of voxform reads formats up to ${STATE_FORMAT_VERSION}`,
       { hint: 'Upgrade voxform.' },
     );
   }
   const misplaced = misplacedKey(text);
   if (misplaced !== undefined) {
     throw new LostState(`the state ${name} is damaged: ${clauseOf(misplaced)}`, {
-      hint: `If it was edited by hand, take out there what is wrong. Otherwise: ${hint}`,
+      hint: `If you edited it, fix or undo that edit. Otherwise: ${hint}`,
     });
   }
   if (isDeeperThan(value, DEEPEST)) throw damaged('it is nested too deeply');
@@ -101,6 +100,6 @@ function parseWritten(bytes: Uint8Array, name: string, hint: string): WrittenDoc
 
 function clauseOf({ key, line, problem }: MisplacedKey): string {
   return problem === 'twice'
-    ? `line ${line} has the key ${JSON.stringify(key)} a second time, and one of the two would be lost`
-    : `line ${line} has the key ${JSON.stringify(key)}, and what stands under it would be lost`;
+    ? `line ${line} repeats the key ${JSON.stringify(key)}, and one of the two would be lost`
+    : `line ${line} has the key ${JSON.stringify(key)}, whose content would be lost`;
 }

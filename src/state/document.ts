@@ -14,38 +14,36 @@ const leaves = z.record(z.string(), anyJson);
 export const resourceEntry = z
   .strictObject({
     id: z.string().min(1).describe("The record's id on the platform."),
-    adopted: z
-      .literal(true)
-      .optional()
-      .describe('Present when the record was there before voxform managed it.'),
+    adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
     recorded: leaves.describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
     observed: leaves.describe(
-      'Values that the platform showed right after the last apply, by path, only where they differ from the recorded ones.',
+      'Values shown right after the last apply, by path, where they differ from the recorded ones.',
     ),
     unobserved: z
       .array(z.string())
-      .describe('Recorded paths whose value the platform has not shown since the last apply.'),
+      .describe('Recorded paths that the platform has not shown since the last apply.'),
     not_applied: z
       .array(z.string())
       .optional()
-      .describe(
-        'Recorded paths of which the platform kept the value that it had when the recorded one was sent; absent where there are none.',
-      ),
+      .describe('Recorded paths whose update the platform ignored; absent if there are none.'),
     missing_since: z
       .string()
       .optional()
-      .describe('ISO 8601. Present while the platform says that it has no such record.'),
+      .describe('ISO 8601. Present while the record is missing from the platform.'),
   })
-  .describe('A record under management.');
+  .describe('A managed record.');
 
 export const pendingCreate = z
   .strictObject({
-    since: z.string().describe('When the request was about to be sent, ISO 8601.'),
-    natural_key: z.string().optional().describe("What the record would be found by in the platform's lists."),
-    recorded: leaves.describe('Values that were being sent.'),
-    replaces: z.string().optional().describe('Id of the record that the new one was to replace.'),
+    since: z.string().describe('When the request was sent, ISO 8601.'),
+    natural_key: z
+      .string()
+      .optional()
+      .describe("The natural key that identifies the record in the platform's lists."),
+    recorded: leaves.describe('Values in the request.'),
+    replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
   })
-  .describe('A create whose answer never came: the record may or may not exist.');
+  .describe('An unknown create: the record may or may not exist.');
 
 export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
 
@@ -55,38 +53,35 @@ export const orphan = z
   .strictObject({
     kind: z.string(),
     id: z.string().min(1),
-    address: z.string().describe('The address it was managed under.'),
+    address: z.string().describe('The former address.'),
     natural_key: z
       .string()
       .optional()
-      .describe("What it is found by in the platform's lists; absent where that was not recorded."),
+      .describe(
+        "The natural key that identifies the record in the platform's lists; absent if it was not recorded.",
+      ),
     reason: z
       .enum(['forgotten', 'replaced', 'removed', 'gone'])
       .describe(
-        'Why it is managed no longer: no manifest declares it, another took its place, a person released it, or the platform said that it was not there.',
+        'Why it is no longer managed: no manifest declares it, it was replaced, a person released it, or it was missing from the platform.',
       ),
     since: z.string().describe('ISO 8601.'),
     closed: z
       .strictObject({
-        because: closingReason.describe(
-          'It was deleted, somebody else manages it now, or it is wanted as it is.',
-        ),
+        because: closingReason.describe('It was deleted, handed over, or kept on purpose.'),
         since: z.string().describe('ISO 8601.'),
       })
       .optional()
-      .describe('Present once nothing is left to do about it.'),
+      .describe('Present once the orphan is closed.'),
   })
   .describe('A record that voxform no longer manages and that may still exist.');
 
 export const stateDocument = z
   .strictObject({
     format_version: z.literal(STATE_FORMAT_VERSION),
-    voxform_version: z.string().describe('The version that wrote the file.'),
-    lineage: z
-      .string()
-      .min(1)
-      .describe('Made once with the state; a state of another lineage is another memory.'),
-    serial: z.int().min(0).describe('Counts the writes of this document.'),
+    voxform_version: z.string().describe('The voxform version that wrote the file.'),
+    lineage: z.string().min(1).describe('Unique to this state and its successors.'),
+    serial: z.int().min(0).describe('Rises with each write of this document.'),
     workspace_id: z.string().min(1),
     salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
     resources: z.record(z.string(), resourceEntry).describe('By address.'),
@@ -95,14 +90,14 @@ export const stateDocument = z
     write: z
       .string()
       .describe(
-        'Made anew by every write, so that two states with the same serial conflict in Git; empty where format 1 was read.',
+        'Unique to each write, so that two states with the same serial conflict in Git; empty if read from format 1.',
       ),
     write_digest: z
       .string()
       .regex(/^sha256:[0-9a-f]{64}$/)
-      .describe('SHA-256 of the document as it is written, up to the comma before this key.'),
+      .describe('SHA-256 of the document as written, up to the comma before this key.'),
   })
-  .describe("voxform's memory of one workspace");
+  .describe('The state of one workspace');
 
 /** What earlier versions wrote; the next write makes it the present format. */
 export const formerDocument = stateDocument

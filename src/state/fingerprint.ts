@@ -64,7 +64,7 @@ export function createFingerprints(salt: string): Fingerprints {
 /**
  * The form in which a resolved value is kept: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator":
  * "…" }`, and an object with a key of its own that begins with `$` as `{ "$literal": … }`. Different values have different
- * forms. Throws for a reference or a variable that has no value yet, and for a secret that was not prepared.
+ * forms. Throws for a reference or a variable that has no value, and for a secret that was not prepared.
  */
 export function mask(value: Value, fingerprints: Fingerprints): Json {
   if (value instanceof Secret) return { $fingerprint: fingerprints.of(value.reveal()) };

@@ -5,8 +5,8 @@ export class LostLock extends UserError {
   override readonly name = 'LostLock';
 
   constructor(location: string) {
-    super(`the lock of ${location} was taken from this run while it worked`, {
-      hint: 'Another run took it over after a minute without a sign of life, or somebody ended it with: voxform state unlock. Wait until no voxform works on this state, then plan again.',
+    super(`this run lost the lock of ${location}`, {
+      hint: 'Another run took it after a minute of silence, or someone ran voxform state unlock. Wait until no voxform is using this state, then plan again.',
     });
   }
 }

@@ -6,4 +6,4 @@ export class LostState extends UserError {
 }
 
 /** The end of the hint of every such error. */
-export const RECOVER = 'If that is lost, voxform recover finds what it can of the records.';
+export const RECOVER = 'Without a backup: voxform recover finds what records it can.';

@@ -38,7 +38,7 @@ export function createMarks({ folder, debug }: MarksOptions): Marks {
     try {
       return mark.parse(JSON.parse(await readFile(file, 'utf8')));
     } catch (error) {
-      debug(`no mark of the state is read: ${String(error)}`);
+      debug(`cannot read the record of the last state: ${String(error)}`);
       return undefined;
     }
   };
@@ -60,7 +60,7 @@ export function createMarks({ folder, debug }: MarksOptions): Marks {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         await replaceFile(fileOf(document), `${JSON.stringify({ serial, write, path: statePath })}\n`);
       } catch (error) {
-        debug(`no mark of the state is kept: ${String(error)}`);
+        debug(`cannot write the record of the last state: ${String(error)}`);
       }
     },
   };

@@ -55,7 +55,7 @@ function wayOut(text: string, word: string, parse: (text: string) => StateDocume
   ];
   const base = /^\|{7}/m.test(text) ? '|||||||' : '=======';
   return [
-    'Do not restore a backup: it lacks the records of one side. Keep our side, and import the records that only the other side has:',
+    'Do not restore a backup: it lacks the records of one side. Keep our side and import the records that only the other side has:',
     `  sed '/^<<<<<<< /d;/^${base}/,/^>>>>>>> /d' ${word} > ${word}.merged`,
     `  git checkout --ours ${word}`,
     `  voxform state push ${word}.merged`,
@@ -63,7 +63,7 @@ function wayOut(text: string, word: string, parse: (text: string) => StateDocume
     ...(others.length === 0
       ? []
       : [
-          'Look these up in the dashboard. The other side has them, and no import adds them:',
+          'The other side also has these. They cannot be imported; look them up in the dashboard:',
           ...bounded(others.map((other) => `  ${other}`)),
         ]),
   ].join('\n');
@@ -71,9 +71,9 @@ function wayOut(text: string, word: string, parse: (text: string) => StateDocume
 
 function fallback(word: string): string {
   return [
-    'Do not restore a backup: it lacks the records of one side. Take one side (--ours or --theirs), and compare it with the other before any apply:',
+    'Do not restore a backup: it lacks the records of one side. Take one side (--ours or --theirs) and compare it with the other before you apply:',
     `  git checkout --ours ${word}`,
-    'For each record that it lacks: voxform import ADDRESS ID',
+    'For each missing record: voxform import ADDRESS ID',
   ].join('\n');
 }
 

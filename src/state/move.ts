@@ -64,7 +64,7 @@ function documentIn(
   const { document, journal } = stored;
   if (document === undefined) {
     throw new UserError(`there is no state at ${location}`, {
-      hint: 'Name the file of the state that is to be moved: voxform state move --from PATH',
+      hint: 'Name the state file to move: voxform state move --from PATH',
     });
   }
   checkWorkspace(stored, workspaceId, location);
@@ -74,8 +74,8 @@ function documentIn(
 }
 
 function taken({ location }: StateStore, { serial }: StateDocument): UserError {
-  return new UserError(`${location} holds another state already: serial ${serial}`, {
-    hint: 'Nothing was moved. Compare the two, and move the one that is not needed out of the way.',
+  return new UserError(`${location} already has another state: serial ${serial}`, {
+    hint: 'Nothing was moved. Compare the two and move the one you do not need away.',
   });
 }
 
@@ -88,8 +88,8 @@ async function copied(
   await target.commit(copy, undefined);
   const { document: back } = await target.read();
   if (back === undefined || !jsonEqual(content(back), content(copy))) {
-    throw new UserError(`the copy at ${to.location} does not read back as it was written`, {
-      hint: 'The old state is still in force. Check the disk, then run the command again.',
+    throw new UserError(`the copy at ${to.location} does not match what was written`, {
+      hint: 'The old state is still in use. Check the disk, then run the command again.',
     });
   }
   return back;

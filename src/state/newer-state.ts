@@ -18,18 +18,18 @@ const SHOWN = 10;
 /** The refusal of whatever would write; its message is the warning of whatever only reads. */
 export function olderState(location: string, { serial }: StateDocument, newer: NewerState): UserError {
   const { copy, missing } = newer;
-  const other = copy === undefined ? 'the last one written on this machine' : copy;
+  const other = copy === undefined ? 'the last state written on this machine' : copy;
   const compared =
     newer.serial > serial
       ? `is older than ${other} (serial ${newer.serial})`
-      : `is not ${other}, which has the same serial`;
+      : `differs from ${other}, which has the same serial`;
   const more = missing.length > SHOWN ? ` and ${missing.length - SHOWN} more` : '';
   const lacks = missing.length === 0 ? '' : `. Missing from it: ${missing.slice(0, SHOWN).join(', ')}${more}`;
   const back =
     copy === undefined ? 'Restore the newer state' : `Push the newer one: voxform state push ${copy}`;
   return new UserError(
-    `the state ${location} (serial ${serial}) ${compared}${lacks}. Records created since may be created again`,
-    { hint: `${back}. To write with this one: --allow-older-state` },
+    `the state ${location} (serial ${serial}) ${compared}${lacks}. Applying it may create duplicates`,
+    { hint: `${back}. To use this one: --allow-older-state` },
   );
 }
 

@@ -28,8 +28,8 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
   const { document, force, session } = options;
   if (document.workspace_id !== session.workspaceId) {
     throw new UserError(
-      `the document is the state of the workspace ${document.workspace_id}, but ${session.workspaceId} is configured`,
-      { hint: 'Select the workspace that it belongs to: voxform state push --workspace NAME FILE' },
+      `the document is the state of workspace ${document.workspace_id}, but ${session.workspaceId} is configured`,
+      { hint: 'Select that workspace: voxform state push --workspace NAME FILE' },
     );
   }
   const shared = sharedId(document);
@@ -90,7 +90,7 @@ function keptOf(current: StateDocument, options: PushOptions): readonly HeldId[]
   const [first] = pending;
   if (first !== undefined) {
     throw new UserError(`the document drops unknown creates of the state: ${pending.join(', ')}`, {
-      hint: `Resolve them first: voxform import ${first} ID, or voxform state resolve ${first} --not-created. To drop them all the same: --force`,
+      hint: `Resolve them first: voxform import ${first} ID, or voxform state resolve ${first} --not-created. To drop them anyway: --force`,
     });
   }
   return ids;
@@ -106,18 +106,15 @@ async function restoring(beginning: SessionOptions['beginning']): Promise<void> 
 }
 
 function refuseStepBack(document: StateDocument, current: StateDocument): void {
-  const hint = 'Compare them first: voxform state pull. If the document is the right one: --force';
+  const hint = 'Compare them first: voxform state pull. To push the document anyway: --force';
   if (document.lineage !== current.lineage) {
-    throw new UserError(
-      'the document is of another lineage than the state: another memory, not an older one',
-      {
-        hint,
-      },
-    );
+    throw new UserError('the document has another lineage: it is a different state, not an older one', {
+      hint,
+    });
   }
   if (document.serial < current.serial) {
     throw new UserError(
-      `the document is older than the state: serial ${document.serial}, and the state has ${current.serial}`,
+      `the document (serial ${document.serial}) is older than the state (serial ${current.serial})`,
       { hint },
     );
   }

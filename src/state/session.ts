@@ -190,7 +190,9 @@ function mistakeIn(event: JournalEvent, state: State): string | undefined {
   }
   if (event.type !== 'renamed' || event.from === event.to) return undefined;
   const taken = state.resources.has(event.to) || state.pending.has(event.to);
-  return taken ? `${event.from} cannot become ${event.to}, which is in the state already` : undefined;
+  return taken
+    ? `cannot rename ${event.from} to ${event.to}: ${event.to} is already in the state`
+    : undefined;
 }
 
 function olderIn({ document, newer }: StoredState, location: string): UserError | undefined {
@@ -209,9 +211,9 @@ export function admitOlder(stored: StoredState, location: string, allow: Session
 export function checkWorkspace({ document }: StoredState, workspaceId: string, location: string): void {
   if (document === undefined || document.workspace_id === workspaceId) return;
   throw new UserError(
-    `the state ${location} belongs to the workspace ${document.workspace_id}, but ${workspaceId} is configured`,
+    `the state ${location} belongs to workspace ${document.workspace_id}, but ${workspaceId} is configured`,
     {
-      hint: 'Correct workspace_id, or give this workspace a state of its own: another `state.path` in the project file.',
+      hint: 'Correct workspace_id, or give this workspace its own `state.path` in voxform.yaml.',
     },
   );
 }

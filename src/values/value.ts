@@ -189,7 +189,7 @@ export function revealed(value: Value): Json {
   return mapSpecials(value, (special) => {
     if (special instanceof Secret) return special.reveal();
     const name = special instanceof Reference ? special.address : special.name;
-    throw new Error(`${name} has no value yet`);
+    throw new Error(`${name} has no value`);
   }) as Json;
 }
 

@@ -193,9 +193,7 @@ describe('accept', () => {
     expect(await read('manifests/users.yaml')).toContain('role: admin');
     expect(await read('manifests/agents.yaml')).toBe(AGENTS);
     const misspelt = await run('accept', 'Agent/dya');
-    expect(misspelt.stderr).toContain(
-      'error: Agent/dya: there is no such resource; did you mean "Agent/day"?',
-    );
+    expect(misspelt.stderr).toContain('error: Agent/dya: no such resource; did you mean "Agent/day"?');
     expect((await run('accept', 'day')).code).toBe(64);
 
     const unasked = await run('accept');

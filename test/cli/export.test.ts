@@ -140,13 +140,13 @@ describe('export', () => {
     expect((await workspace.run('-C', 'out', 'validate')).code).toBe(0);
     const again = await workspace.run('export', '--out', 'out', '--layout', 'kind', '--force');
     expect(again.code).toBe(0);
-    expect(flat(again.stdout)).toContain('Written over: - .env.example');
+    expect(flat(again.stdout)).toContain('Overwritten: - .env.example');
     expect(await tree(path.join(workspace.folder.root, 'out/manifests'))).toEqual(files);
     expect(again.stderr).not.toContain('manifests of before');
 
     const other = await workspace.run('export', '--out', 'out', '--force');
     expect(flat(other.stdout)).toContain(
-      'There before, and part of the project too: - manifests/agents.yaml - manifests/phone-numbers.yaml',
+      'Already in the project, left unchanged: - manifests/agents.yaml - manifests/phone-numbers.yaml',
     );
     expect(flat(other.stderr)).toContain('older manifests may declare the same records');
   });
@@ -155,7 +155,7 @@ describe('export', () => {
     await using workspace = await testWorkspace({});
     const ids = Array.from({ length: 25 }, (_, index) => `01GONE${index}`);
     const short = await workspace.run('export', '--out', 'one', '--agents', ...ids);
-    expect(flat(short.stdout)).toMatch(/01GONE3: .* and 7 more: --verbose lists them/);
+    expect(flat(short.stdout)).toMatch(/01GONE3: .* and 7 more \(--verbose lists them\)/);
     const whole = await workspace.run('export', '--verbose', '--out', 'two', '--agents', ...ids);
     for (const id of ids) expect(whole.stdout).toContain(`Agent ${id}:`);
     expect(whole.stdout).not.toContain('more');
@@ -226,7 +226,7 @@ describe('export', () => {
     }
     const { code, stderr } = await workspace.run('export', '--out', 'out');
     expect(code).toBe(1);
-    expect(flat(stderr)).toContain('belongs to the workspace 01ANOTHER');
+    expect(flat(stderr)).toContain('belongs to workspace 01ANOTHER');
     expect(await readdir(workspace.folder.root)).toEqual(['voxform.yaml']);
   });
 
@@ -236,7 +236,7 @@ describe('export', () => {
     workspace.emulator.dashboard.edit('agents', unheard, { workspace_id: '01ANOTHER' });
     const { code, stdout, stderr } = await workspace.run('export', '--out', 'out', '--agents', unheard, '-v');
     expect(code).toBe(0);
-    expect(flat(stdout + stderr)).toContain(`${unheard}: it belongs to the workspace 01ANOTHER`);
+    expect(flat(stdout + stderr)).toContain(`${unheard}: it belongs to workspace 01ANOTHER`);
     expect(flat(stderr)).toMatch(/Records of other workspaces skipped: [3-9]/);
     const files = JSON.stringify(await tree(workspace.folder.root));
     expect(files.match(/kind: (Agent|PhoneNumber)/g)?.sort()).toEqual(['kind: Agent', 'kind: PhoneNumber']);

@@ -238,7 +238,7 @@ describe('get', () => {
     dashboard.edit('calls', call.id, { workspace_id: '01ANOTHER' });
     const one = await workspace.run('get', 'calls', call.id, '--output', 'json');
     expect([one.code, JSON.parse(one.stdout)]).toMatchObject([0, [{ workspace_id: '01ANOTHER' }]]);
-    expect(one.stderr.replaceAll(/\s+/g, ' ')).toContain(`${call.id} belongs to the workspace 01ANOTHER`);
+    expect(one.stderr.replaceAll(/\s+/g, ' ')).toContain(`${call.id} belongs to workspace 01ANOTHER`);
     workspace.emulator.setBehaviour({ seesOtherWorkspace: false });
     expect((await workspace.run('get', 'calls')).code).toBe(1);
   });

@@ -90,7 +90,7 @@ describe('migrate', () => {
     const flags = ['--agents', unheard, '--webhooks', hook];
     const ahead = await h.migrate('--dry-run', ...flags);
     expect(ahead).toMatchObject({ code: 0 });
-    expect(flat(ahead)).toContain('Written into the project first: manifests/');
+    expect(flat(ahead)).toContain('Files written first: manifests/');
     expect(flat(ahead)).toContain('Agent: the API cannot list them');
     const written = readdirSync(h.folder.root, { recursive: true }).map(String);
     expect(written.filter((file) => /^manifests|state\.json|\.csv/.test(file))).toEqual([]);
@@ -130,7 +130,7 @@ describe('migrate', () => {
     await using h = await house({ 'manifests/a.yaml': agents });
     const args = ['migrate', '--from', 'old', '--to', 'new', '--auto-approve'];
     const { stderr } = await command(args, { cwd: h.folder.root, env: KEYS, columns: 120 });
-    expect(stderr).toContain('Applying: 0 of 3, under way: Agent/');
+    expect(stderr).toContain('Applying: 0 of 3, in flight: Agent/');
   });
 
   it('writes nothing before secrets are set and names and ids are clear, and says all of it', async () => {
@@ -145,7 +145,7 @@ describe('migrate', () => {
     const refused = await h.migrate();
     expect(refused.code).toBe(1);
     expect(flat(refused)).toMatch(
-      /First: nothing .* \[ \] new has 2 records KnowledgeBase\/FAQ: \w+, \w+\. Rename .* Agent\/a/,
+      /Required first: nothing .* \[ \] new has 2 records KnowledgeBase\/FAQ: \w+, \w+\. Rename .* Agent\/a/,
     );
     expect(flat(refused)).toContain('[ ] Set the secret MODEL_KEY. Agent/b');
     expect(flat(refused)).toContain('has the id of a KnowledgeBase, 01KBOFTHEOLDONE');

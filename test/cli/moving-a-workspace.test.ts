@@ -87,7 +87,7 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 19"');
   expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 20"');
   expect(ahead.stdout).toContain(`[ ] In the dashboard, invite ${people.at(-1)?.email} to the workspace.`);
-  expect(flat(ahead.stdout)).toContain('until the old webhook');
+  expect(flat(ahead.stdout)).toContain('until you delete the old webhook');
   expect(empty.requests.every(({ method }) => method === 'GET')).toBe(true);
 
   // 5: moved, with one interruption and one kill on the way.

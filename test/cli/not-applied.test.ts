@@ -11,7 +11,7 @@ spec:
   llm_config: { temperature: ${temperature} }
 `;
 
-const KEPT = 'The platform kept llm_config.temperature = 0.7 after the last apply.';
+const KEPT = 'The platform ignored the last update of llm_config.temperature and kept 0.7.';
 
 /** A workspace after an apply of 0.2, of which the platform kept 0.7. */
 async function refused(): Promise<TestWorkspace> {

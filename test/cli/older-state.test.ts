@@ -122,7 +122,7 @@ describe('a state that two checkouts of a machine hold', () => {
     expect(behind.stderr).not.toContain(webhookId);
     expect((await run(...APPLY)).code).toBe(1);
     await rm(other, { recursive: true });
-    expect(flat((await run(...APPLY)).stderr)).toContain('the last one written on this machine');
+    expect(flat((await run(...APPLY)).stderr)).toContain('the last state written on this machine');
   });
 
   it('is told of where both wrote the same serial', async () => {
@@ -140,7 +140,7 @@ describe('a state that two checkouts of a machine hold', () => {
     await workspace.runWith(elsewhere, 'state', 'mv', 'Agent/day', 'Agent/dusk');
     expect((await run('-C', other, 'state', 'mv', 'Agent/day', 'Agent/dawn')).code).toBe(0);
     const told = await run('plan');
-    expect(flat(told.stderr)).toContain('(serial 2) is not');
+    expect(flat(told.stderr)).toContain('(serial 2) differs from');
     expect(flat(told.stderr)).toContain('which has the same serial');
   });
 });

@@ -103,7 +103,7 @@ describe('a saved plan', () => {
     expect(workspace.writes()).toBe(3);
     const again = await workspace.run('apply', 'a.plan', '--auto-approve');
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain('the state moved on');
+    expect(again.stderr).toContain('the plan is stale');
     expect(workspace.writes()).toBe(3);
   });
 

@@ -60,7 +60,7 @@ describe('a platform behind a proxy', () => {
     const refused = await workspace.runWith(env, 'plan', '-v', '--output', 'json');
     expect(refused.code).toBe(1);
     expect(refused.stdout + refused.stderr).toContain(
-      'refused the user name and password in HTTPS_PROXY (407)',
+      'rejected the user name and password in HTTPS_PROXY (407)',
     );
     const all = [applied, refused].map(({ stdout, stderr }) => stdout + stderr).join();
     expect(all).not.toContain('hunter2');

@@ -96,7 +96,7 @@ describe('recover at a terminal', () => {
     const { code, asked, taken, left } = await answering(workspace, ['recover', '--output', 'json'], answers);
     expect(code).toBe(0);
     expect(asked).toContain(
-      `Agent/a: is it ${ids.a}? all that is shown agrees: name, prompt_config.prompt; it had a call at`,
+      `Agent/a: is it ${ids.a}? all shown fields match: name, prompt_config.prompt; it had a call at`,
     );
     expect(left).toHaveLength(unused);
     expect(Object.keys(taken).filter((address) => taken[address] !== null)).toEqual(

@@ -62,16 +62,16 @@ describe('recover', () => {
     const asked = await workspace.run('recover', '--auto');
     expect(asked.code).toBe(1);
     expect(flat(asked.stdout)).toContain(
-      `${ids['Agent/day']}: all that is shown agrees: name, prompt_config.prompt; number +12025550120 is linked to it`,
+      `${ids['Agent/day']}: all shown fields match: name, prompt_config.prompt; number +12025550120 is linked to it`,
     );
     expect(asked.stderr).toContain('approval needs a terminal');
     expect(await idsOf(workspace)).toEqual({});
 
     const { code, stdout } = await workspace.run('recover', '--auto', '--auto-approve');
     expect(code).toBe(0);
-    expect(stdout).toContain('3 records taken under management.');
+    expect(stdout).toContain('3 records imported.');
     expect(flat(stdout)).toContain('voxform import Webhook/hook ID');
-    expect(flat(stdout)).toContain('if it does exist there will be two');
+    expect(flat(stdout)).toContain('as a duplicate if it exists');
     const { 'Webhook/hook': hook, ...found } = ids;
     expect(await idsOf(workspace)).toEqual(found);
 
@@ -105,7 +105,7 @@ describe('recover', () => {
     await harm(stateFile(workspace));
     const refused = await workspace.run('plan');
     expect(refused.code).toBe(1);
-    expect(flat(refused.stderr)).toContain('voxform recover finds what it can');
+    expect(flat(refused.stderr)).toContain('voxform recover finds what records it can');
 
     const { code, stdout, stderr } = await workspace.run('recover', '--auto-approve');
     expect(code).toBe(0);
@@ -184,7 +184,7 @@ describe('recover', () => {
     }
     const none = await workspace.run('recover', '--auto-approve');
     expect(none.code).toBe(1);
-    expect(flat(none.stderr)).toContain('belongs to the workspace 01ANOTHER');
+    expect(flat(none.stderr)).toContain('belongs to workspace 01ANOTHER');
     expect(await idsOf(workspace)).toEqual({});
     const night = ids['Agent/night'] ?? '';
     dashboard.edit('agents', night, { workspace_id: workspace.emulator.workspaceId });

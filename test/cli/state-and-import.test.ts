@@ -25,7 +25,7 @@ describe('import', () => {
     expect((await other.run('plan', '--detailed-exitcode')).code).toBe(0);
     const taken = await other.run('import', 'Agent/night', id);
     expect(taken.code).toBe(1);
-    expect(taken.stderr).toContain('managed already, as Agent/day');
+    expect(taken.stderr).toContain('already managed as Agent/day');
   });
 
   it('refuses an id that the platform does not know', async () => {

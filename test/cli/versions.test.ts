@@ -55,7 +55,7 @@ describe('versions and rollback', () => {
     const foreign = await workspace.run('rollback', 'Agent/day', '--to', '3', '--auto-approve');
     expect(foreign).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('belongs to the workspace 01ANOTHER'),
+      stderr: expect.stringContaining('belongs to workspace 01ANOTHER'),
     });
   });
 

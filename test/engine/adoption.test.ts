@@ -35,7 +35,7 @@ describe('a record that metadata.id names', () => {
     const plan = await w.plan([agent('a', config, { id })]);
     expect(at(plan, 'Agent/a').action).toBe('adopt');
     expect(plan.warnings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('changed after it'),
+      expect.stringContaining('the draft is newer'),
     ]);
   });
 
@@ -241,7 +241,7 @@ describe('an import', () => {
   it.each([
     ['PhoneNumber/n', 'NONE', /has no PhoneNumber with the id NONE/],
     ['Agent/b', 'NONE', /has no Agent with the id NONE/],
-    ['Agent/a', 'NONE', /Agent\/a is managed already, as /],
+    ['Agent/a', 'NONE', /Agent\/a is already managed as /],
   ])('of %s from %s is refused', async (address, id, message) => {
     const w = await Workspace.open();
     await w.apply([agent('a')]);
@@ -254,11 +254,11 @@ describe('an import', () => {
     const w = await Workspace.open();
     await w.apply([agent('a')]);
     const id = (await w.state()).resources.get('Agent/a')?.id ?? '';
-    expect((await failureOf(w.import('Agent/b', id))).message).toBe(`${id} is managed already, as Agent/a`);
+    expect((await failureOf(w.import('Agent/b', id))).message).toBe(`${id} is already managed as Agent/a`);
     const other = await w.client.agents.create({ name: 'x' });
     w.emulator.dashboard.edit('agents', other.id, { workspace_id: 'ANOTHER' });
     expect((await failureOf(w.import('Agent/b', other.id))).message).toContain(
-      'belongs to the workspace ANOTHER',
+      'belongs to workspace ANOTHER',
     );
     expect([...(await w.state()).resources.keys()]).toEqual(['Agent/a']);
   });

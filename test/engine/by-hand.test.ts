@@ -48,7 +48,7 @@ describe('what only a person can do', () => {
     const plan = await w.plan(desired, { selection });
     expect(actionsIn(plan)).toEqual(['manual WorkspaceUser/ada']);
     expect(at(plan, 'WorkspaceUser/ada').steps).toEqual([
-      'Agent/a has no record yet, and is left out of this run.',
+      'Waits for Agent/a, which has no record yet and is not part of this run.',
     ]);
     await w.apply(desired, { selection: { ...selection, targets: ['Agent/a'] } });
     expect(outcomes(await w.apply(desired, { selection }))).toEqual({ 'WorkspaceUser/ada': 'done' });
@@ -154,7 +154,7 @@ describe('what only a person can do', () => {
     const two = await w.client.numbers.create({ number: '49 301' });
     const error = await failureOf(w.plan([number('n', { number: '+49301' })]));
     expect(error).toBeInstanceOf(UserError);
-    expect(error.message).toContain(`PhoneNumber/n may be any of 2 records: ${one.id}, ${two.id}`);
+    expect(error.message).toContain(`PhoneNumber/n matches 2 records: ${one.id}, ${two.id}`);
     const desired = [number('n', { number: '+49301' }, { id: two.id })];
     expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', id: two.id });
   });

@@ -16,7 +16,7 @@ describe('a run whose lock is taken away', () => {
       verifyWorkspace: async () => void (await w.store.unlock((await w.store.holder())?.id ?? '')),
     });
     await session.close();
-    expect(halted).toBe('another run, or state unlock, took over the lock of the state');
+    expect(halted).toBe('another run or `voxform state unlock` took the state lock');
     expect(w.writes).toEqual([]);
   });
 });
@@ -27,7 +27,7 @@ describe('a create whose answer was lost', () => {
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { cut: 'after' } });
     const desired = [agent('a')];
     const report = await w.apply(desired);
-    expect(outcomes(report)['Agent/a']).toContain('whether it was carried out is not known');
+    expect(outcomes(report)['Agent/a']).toContain('it may have succeeded');
     expect(w.emulator.world.agents.size).toBe(1);
     const planned = at(await w.plan(desired), 'Agent/a');
     expect(planned.action).toBe('unknown');
@@ -65,7 +65,7 @@ describe('a create whose answer was lost', () => {
     expect(at(await w.plan([webhook('h')]), 'Webhook/h')).toMatchObject({
       action: 'unknown',
       reason: expect.stringMatching(
-        /^a create sent at \S+ had no clear answer, so the record may or may not exist$/,
+        /^the create sent at \S+ was not confirmed: the record may or may not exist$/,
       ),
     });
   });
@@ -107,7 +107,7 @@ describe('a create whose answer was lost', () => {
     const desired = [number('n', { number: '+49302' })];
     const planned = at(await w.plan(desired), 'PhoneNumber/n');
     expect(planned.action).toBe('unknown');
-    expect(planned.steps).toEqual([`Take the record in, and plan again: voxform import PhoneNumber/n ${id}`]);
+    expect(planned.steps).toEqual([`Import the record, then plan again: voxform import PhoneNumber/n ${id}`]);
     await w.apply(desired);
     expect((await w.state()).pending.has('PhoneNumber/n')).toBe(true);
   });
@@ -141,7 +141,7 @@ describe('a create whose answer was lost', () => {
     const desired = [number('m', { number: '0049 301' })];
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
-    expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Resolve PhoneNumber/n first, and plan again.']);
+    expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Resolve PhoneNumber/n first, then plan again.']);
     w.emulator.clearRequests();
     await w.apply(desired);
     expect(w.writes).toEqual([]);
@@ -278,7 +278,7 @@ describe('a workspace that is not the configured one', () => {
     const error = await failureOf(w.apply([agent('a'), agent('b')]));
     expect(error).toBeInstanceOf(UserError);
     expect(error.message).toContain(
-      `${id} belongs to the workspace ANOTHER, but this run is for ${w.emulator.workspaceId}; nothing was written`,
+      `${id} belongs to workspace ANOTHER, but this run is for ${w.emulator.workspaceId}; nothing was written`,
     );
     expect(w.writes).toEqual([]);
   });
@@ -288,7 +288,7 @@ describe('a workspace that is not the configured one', () => {
     const workspace = { name: 'test', id: 'ANOTHER', baseUrl: w.emulator.url };
     const report = await w.apply([agent('a'), agent('b'), agent('c')], { workspace, concurrency: 1 });
     const result = outcomes(report);
-    expect(result['Agent/a']).toContain(`in the workspace ${w.emulator.workspaceId}`);
+    expect(result['Agent/a']).toContain(`in workspace ${w.emulator.workspaceId}`);
     expect(result['Agent/a']).not.toContain('nothing was written');
     expect(result['Agent/b']).toMatch(/^skipped: /);
     expect(w.emulator.world.agents.size).toBe(1);

@@ -35,7 +35,7 @@ describe('a record that is missing', () => {
       action: 'blocked',
       id,
       missing: true,
-      reason: `its record ${id} is missing from the platform: found by this run`,
+      reason: `its record ${id} is missing from the platform (found in this run)`,
     });
     await w.apply(resources);
     w.time += 60_000;
@@ -171,7 +171,7 @@ describe('a record that is missing', () => {
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     const shown = [...w.emulator.world.agents.values()][0];
     if (shown !== undefined) w.emulator.world.agents.set(id, { ...shown, id, name: 'b' });
-    await expect(w.applySaved(plan)).rejects.toThrow('out of date');
+    await expect(w.applySaved(plan)).rejects.toThrow('the plan is stale');
     expect(w.writes).toEqual([]);
   });
 

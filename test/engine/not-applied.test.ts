@@ -6,7 +6,7 @@ import { actionsIn, at, Workspace } from './workspace.ts';
 
 const TEMPERATURE = 'llm_config.temperature';
 const STANDS =
-  'The platform kept llm_config.temperature = 0.7 after the last apply. Change the manifest, or send it again with --retry-ignored.';
+  'The platform ignored the last update of llm_config.temperature and kept 0.7. Change the manifest, or resend it with --retry-ignored.';
 
 const withTemperature = (temperature: number, model = 'm') => [
   agent('a', { llm_config: { model, temperature } }),
@@ -251,7 +251,9 @@ describe('right after an update', () => {
     expect(plan.warnings).toEqual([
       {
         address: 'Agent/a',
-        message: expect.stringMatching(/^Cannot tell .* call_config\.max_call_duration_ms:/),
+        message: expect.stringMatching(
+          /^call_config\.max_call_duration_ms differs, but it could not be read/,
+        ),
       },
     ]);
   });

@@ -79,7 +79,7 @@ describe('a record that changed a second after its publication', () => {
     w.emulator.clearRequests();
     const plan = await w.plan(desired('one'), { publications: 'changes' });
     expect(versionReads(w)).toBe(0);
-    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since its publication')]);
+    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since it was published')]);
 
     expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty(
       'notices',
@@ -110,6 +110,6 @@ describe('a record that changed a second after its publication', () => {
     const stored = w.emulator.world.agents.get(id);
     if (stored !== undefined) w.emulator.world.agents.set(id, { ...stored, versions: [] });
     const plan = await w.plan(desired('one'), { publications: 'all' });
-    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since its publication')]);
+    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since it was published')]);
   });
 });

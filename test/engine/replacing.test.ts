@@ -26,7 +26,7 @@ describe('a change that no update reaches', () => {
       const allowReplace = how === 'metadata.replace' ? [] : ['Webhook/h'];
       const plan = await w.plan(desired, { allowReplace });
       expect(at(plan, 'Webhook/h')).toMatchObject({ action: 'replace', id: old });
-      expect(plan.warnings.map(({ message }) => message).join()).toContain(`${old}, which still works`);
+      expect(plan.warnings.map(({ message }) => message).join()).toContain(`${old} stays active`);
       expect(outcomes(await w.apply(desired, { allowReplace }))).toEqual({ 'Webhook/h': 'done' });
       const state = await w.state();
       expect(state.orphans).toMatchObject([
@@ -170,7 +170,7 @@ describe('a number that two records have', () => {
     const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
     const planned = at(await w.plan(desired), 'PhoneNumber/n');
     expect(planned.action).toBe('blocked');
-    expect(planned.reason).toContain(`there are 2 of them: ${ids.join(', ')}`);
+    expect(planned.reason).toContain(`matches 2 other records: ${ids.join(', ')}`);
   });
 });
 

@@ -91,7 +91,7 @@ describe('what leads to a record that changes', () => {
       reason: 'no refresh was wanted',
       options: { refresh: false },
       fault: undefined,
-      message: 'which numbers lead to what changes is not known: without a refresh they are not read',
+      message: 'the numbers that use the changed resources are not known: --no-refresh skips reading them',
       requests: 0,
     },
     {
@@ -99,7 +99,7 @@ describe('what leads to a record that changes', () => {
       options: {},
       fault: 403,
       message:
-        'which numbers lead to what changes is not known: they could not be read (GET /api/v1/numbers?per_page=100: answered 403)',
+        'the numbers that use the changed resources are not known: reading them failed (GET /api/v1/numbers?per_page=100: answered 403)',
       requests: 1,
     },
   ])('is not guessed where $reason', async ({ options, fault, message, requests }) => {

@@ -133,36 +133,36 @@ describe('a saved plan is refused before the first write', () => {
   it.each<[string, RegExp, (w: Workspace, plan: PlanDocument) => Promise<unknown>]>([
     [
       'the state moved on',
-      /^the state moved on .* serial 2, and the plan knows 1/,
+      /^the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
       (w) => w.apply([...desired(), agent('c')]),
     ],
     [
       'the plan is for another workspace',
-      /^the plan is for the workspace/,
+      /^the plan is for workspace/,
       async (w) => ({ workspace: { name: 'other', id: 'OTHER', baseUrl: w.emulator.url } }),
     ],
     [
       'the plan is for another address',
-      /^the plan is for the workspace .* at http/,
+      /^the plan is for workspace .* at http/,
       async (w) => ({
         workspace: { name: 'test', id: w.emulator.workspaceId, baseUrl: 'https://x.example' },
       }),
     ],
     [
       'a secret is another one',
-      /^the value of KEY is not the one/,
+      /^KEY changed since the plan was made/,
       async (w) => {
         w.secrets = { KEY: 'sk-next-secret' };
       },
     ],
     [
       'a record looks different, in a field that nobody manages',
-      /out of date: Agent\/a no longer looks/,
+      /stale: Agent\/a changed on the platform/,
       async (w) => void w.emulator.dashboard.edit('agents', agentId(w), { llm_config: { max_tokens: 7 } }),
     ],
     [
       'a record is gone',
-      /out of date: Agent\/a no longer looks/,
+      /stale: Agent\/a changed on the platform/,
       async (w) => void w.emulator.dashboard.remove('agents', agentId(w)),
     ],
   ])('when %s', async (_, message, spoil) => {
@@ -183,9 +183,7 @@ describe('a saved plan is refused before the first write', () => {
     const w = await prepared();
     const saved = reread(await w.plan(desired()));
     await w.client.numbers.create({ number: '49 301' });
-    expect((await failureOf(w.applySaved(saved))).message).toMatch(
-      /PhoneNumber\/n no longer looks as it did/,
-    );
+    expect((await failureOf(w.applySaved(saved))).message).toMatch(/PhoneNumber\/n changed on the platform/);
     expect(w.emulator.world.agents.size).toBe(0);
   });
 });
@@ -216,12 +214,12 @@ describe('the file of a saved plan', () => {
       [
         'a newer format',
         JSON.stringify(sealed({ ...document, format_version: 2 } as never)),
-        /is a plan of format 2; this voxform reads format 1/,
+        /has plan format 2; this version of voxform reads format 1/,
       ],
       [
         'a newer version',
         JSON.stringify(sealed({ ...document, voxform_version: '1.10.0' } as never)),
-        /was made by voxform 1\.10\.0, and this is 1\.2\.3/,
+        /was made by voxform 1\.10\.0; this is voxform 1\.2\.3/,
       ],
       ['an edited value', JSON.stringify(edited), /was edited or damaged/],
       ['no digest', JSON.stringify(rest), /was edited or damaged/],

@@ -69,8 +69,8 @@ describe('a plan that waited', () => {
       },
     });
     expect(result).toEqual({
-      'Agent/a': 'failed: Agent/a no longer looks as it did when the plan was made',
-      'Agent/b': 'failed: Agent/b no longer looks as it did when the plan was made',
+      'Agent/a': 'failed: Agent/a changed since the plan was made',
+      'Agent/b': 'failed: Agent/b changed since the plan was made',
       'Agent/c': 'done',
     });
     expect(w.writes).toHaveLength(1);
@@ -108,7 +108,7 @@ describe('a plan that waited', () => {
     });
     await created.promise;
     expect(result).toMatchObject({ 'PhoneNumber/b': 'done' });
-    expect(result['PhoneNumber/a']).toContain('created the record');
+    expect(result['PhoneNumber/a']).toContain('was created since the plan was made');
     expect(methods(w)).toBe('GET POST');
     expect(w.emulator.world.numbers.size).toBe(2);
     expect(actionsIn(await w.plan(desired))).toEqual(['adopt PhoneNumber/a']);

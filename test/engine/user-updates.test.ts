@@ -43,7 +43,7 @@ describe('an update of a user', () => {
     expect(saved.warnings).toEqual([
       {
         address: 'WorkspaceUser/ann',
-        message: `agent_ids is resent without Agent/b (${gone}): missing from the platform. Ids of Agent records that are not managed are not checked.`,
+        message: `agent_ids is resent without Agent/b (${gone}): missing from the platform. Ids of unmanaged Agent records are not checked.`,
       },
     ]);
     expect(outcomes(await w.applySaved(saved))).toEqual({ 'WorkspaceUser/ann': 'done' });

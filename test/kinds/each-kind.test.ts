@@ -76,7 +76,7 @@ describe('users', () => {
   });
 
   it('need a role in every update', () => {
-    expect(user.unsendable?.({ role: undefined })).toContain('has no role yet');
+    expect(user.unsendable?.({ role: undefined })).toContain('has no role');
     expect(user.unsendable?.({ role: null })).toContain('spec.role');
     expect(user.unsendable?.({ role: 'billing' })).toContain('does not accept the user\'s role "billing"');
     expect(user.unsendable?.({ role: 'member' })).toBeUndefined();

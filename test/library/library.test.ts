@@ -131,7 +131,9 @@ describe('a program that uses voxform', () => {
     expect(await failureOf(apply(edited))).toMatchObject({ name: 'UserError' });
     expect(given.writes()).toBe(0);
     expect((await apply(kept)).complete).toBe(true);
-    expect(await failureOf(apply(kept))).toMatchObject({ message: expect.stringContaining('moved on') });
+    expect(await failureOf(apply(kept))).toMatchObject({
+      message: expect.stringContaining('the plan is stale'),
+    });
     expect(given.writes()).toBe(2);
   });
 

@@ -37,11 +37,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
   [
     'tells of a source that is away, and of its return when it is there again',
     [{}, away, away, { ...early, result: 'interrupted' }, {}],
-    [
-      'info 1 to update',
-      'warning the source cannot be fetched: no route',
-      'info the source is reached again',
-    ],
+    ['info 1 to update', 'warning cannot fetch the source: no route', 'info the source can be fetched again'],
   ],
   [
     'tells of a drift once, also when it comes back',
@@ -49,8 +45,8 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     [
       'info 1 to update',
       'warning drift: Agent/a: name, tts_config.speed',
-      'warning drift: another record took the place of that of Agent/b',
-      'info nothing is drifted any more',
+      'warning drift: Agent/b has another record now',
+      'info no more drift',
       'warning drift: Agent/a: name, tts_config.speed',
     ],
   ],
@@ -59,7 +55,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     [{}, down, down, {}],
     [
       'info 1 to update',
-      'error this is a mistake in voxform itself: please report it',
+      'error this is a bug in voxform: please report it',
       'error x is not a function',
       'info back to normal after 2 failed runs',
     ],
@@ -68,8 +64,8 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     'names what waits, with what reaches it, and counts the rest',
     [waiting(2), waiting(6)],
     [
-      'info changes: 2 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1); voxform apply -w staging carries them out',
-      'info changes: 6 to update (Agent/w0, reached by +49\\u001b30 inbound; Agent/w1; Agent/w2; and 3 more); voxform apply -w staging carries them out',
+      'info changes: 2 to update (Agent/w0, answers +49\\u001b30; Agent/w1); to apply them: voxform apply -w staging',
+      'info changes: 6 to update (Agent/w0, answers +49\\u001b30; Agent/w1; Agent/w2; and 3 more); to apply them: voxform apply -w staging',
     ],
   ],
   [
@@ -85,7 +81,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
   [
     'names a commit when it comes into force',
     [{ commit: 'a'.repeat(40) }, { commit: 'a'.repeat(40) }],
-    [`info commit ${'a'.repeat(10)} is in force`, 'info 1 to update'],
+    [`info using commit ${'a'.repeat(10)}`, 'info 1 to update'],
   ],
 ])('%s', (_, reports, expected) => {
   const said: string[] = [];

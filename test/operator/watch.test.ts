@@ -116,7 +116,7 @@ describe('a watch', () => {
     await next();
     expect([writes(), said]).toEqual([
       0,
-      ['info: changes: 1 to create (Agent/a0); voxform apply carries them out'],
+      ['info: changes: 1 to create (Agent/a0); to apply them: voxform apply'],
     ]);
   });
 
@@ -133,7 +133,7 @@ describe('a watch', () => {
     watch.trigger('request');
     await next();
     expect(said.filter((line) => line.includes('updated'))).toEqual([
-      'info: updated Agent/a0: prompt_config.prompt; reached by +12025550120 (Desk) inbound. In the dashboard, publish it when it is ready.',
+      'info: updated Agent/a0: prompt_config.prompt; answers +12025550120 (Desk). In the dashboard, publish it when it is ready.',
     ]);
   });
 
@@ -213,7 +213,9 @@ describe('a watch', () => {
     ]);
     expect(said).toHaveLength(2);
     expect(said[1]).toMatch(
-      new RegExp(`apply of someone@.* last sign of life \\d+ s ago .*voxform state unlock ${lease.info.id}`),
+      new RegExp(
+        `locked by apply of someone@.* last seen \\d+ s ago .*voxform state unlock ${lease.info.id}`,
+      ),
     );
     await lease.release();
     const run = next();
@@ -343,12 +345,12 @@ describe('a watch', () => {
     expect(await seen(made, report)).toMatchObject({ blocked: 0, missing: 0, status: { missing: [] } });
     expect([emulator.world.agents.size, emulator.world.webhooks.size, writes()]).toEqual([2, 1, 3]);
     expect(said.filter((line) => line.includes('is missing from the platform'))).toHaveLength(2);
-    expect(said.at(-1)).toBe('info: no record is missing any more');
+    expect(said.at(-1)).toBe('info: no more missing records');
     const values = { resources: ['Agent/a1', 'Webhook/h'], drifted: 0 };
     const missing = { event: 'drift', values: { ...values, text: expect.stringContaining('is missing') } };
     const shown = {
       event: 'drift',
-      values: { ...values, text: expect.stringContaining('missing no longer') },
+      values: { ...values, text: expect.stringContaining('no longer missing') },
     };
     expect(told, 'once, and its end').toMatchObject([missing, shown]);
   });
@@ -399,7 +401,9 @@ describe('a watch', () => {
       expect(report.plan?.resources[0]?.not_applied).toEqual(['prompt_config.prompt']);
     }
     expect(made.writes()).toBe(writes);
-    expect(said.filter((line) => line.includes('The platform kept prompt_config.prompt'))).toHaveLength(1);
+    expect(
+      said.filter((line) => line.includes('The platform ignored the last update of prompt_config.prompt')),
+    ).toHaveLength(1);
   });
 
   it('fails, and writes nothing, while a gateway answers 404', async () => {

@@ -78,12 +78,12 @@ describe('an apply as text', () => {
         ! WorkspaceUser/carla
           [ ] In the dashboard, invite carla@example.com to the workspace.
         x Webhook/audit  blocked
-          timeout cannot be changed on an existing record
-          [ ] To create another one and put 01JWEBHOOK0000000000000002, which works on
-              until it is deleted by hand, on the orphan list: set metadata.replace:
-              allow, or apply with --allow-replace Webhook/audit
+          timeout cannot be updated
+          [ ] To replace it, set metadata.replace: allow, or apply with
+              --allow-replace Webhook/audit. 01JWEBHOOK0000000000000002 stays active
+              until you delete it.
         ? Webhook/events  unknown
-          a create sent at 2030-01-02T03:04:05.000Z had no clear answer, so the record
+          the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record
           may or may not exist
           [ ] If you find it in the dashboard: voxform import Webhook/events ID
           [ ] If it is not there: voxform state resolve Webhook/events --not-created
@@ -142,7 +142,7 @@ describe('an apply as a comment, as annotations and as a page', () => {
 
       **Applied: 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1 skipped. 2 manual, 1 blocked, 1 unknown.**
 
-      - **Interrupted by SIGTERM. What was under way was finished; run apply again for the rest.**
+      - **Interrupted by SIGTERM. Requests in flight were finished; run apply again for the rest.**
       - **Failed:** <code>Agent/billing</code>: POST /agents: 422 name is taken (Change name in the manifest.)
       - **Skipped:** <code>PhoneNumber/hotline</code>: Agent/billing failed
 
@@ -150,7 +150,7 @@ describe('an apply as a comment, as annotations and as a page', () => {
     `);
     expect(text).toContain('| <code>&#126;</code> | <code>Agent/support-line</code> | updated |');
     expect(text).toContain('| <code>x</code> | <code>Agent/billing</code> | failed |');
-    expect(text).not.toContain('An apply of this plan is refused');
+    expect(text).not.toContain('Apply refuses this plan');
   });
 
   it('is an error beside the manifest of what failed', () => {
@@ -169,11 +169,11 @@ describe('an apply as a comment, as annotations and as a page', () => {
       'Failed (1)',
       'Skipped (1)',
       'Done (5)',
-      'By hand (2)',
+      'Manual (2)',
       'Blocked (1)',
       'Unknown (1)',
       'Unchanged (2)',
-      'What refers to what',
+      'References',
     ]);
   });
 
@@ -230,7 +230,7 @@ describe('JSON text', () => {
 });
 
 describe('an apply that was stopped early', () => {
-  const because = '3 creates in a row had no clear answer';
+  const because = '3 creates in a row are unknown';
   const skipped = new Map<string, ResourceResult>([
     ...results,
     ['Agent/support-line', { status: 'skipped', because }],
@@ -238,7 +238,7 @@ describe('an apply that was stopped early', () => {
   const stopped: ApplyReport = { ...report, results: skipped, halted: because };
 
   it('says why in every format', () => {
-    const said = `Stopped early: ${because}. Nothing new was started; run plan before you apply again.`;
+    const said = `Stopped early: ${because}. Run plan before you apply again.`;
     expect(renderApply(stopped, plainStyle()).replace(/\s+/g, ' ')).toContain(said);
     for (const text of [applyMarkdown(stopped), applyHtml(stopped), applyGithub(stopped)])
       expect(text).toContain(said);

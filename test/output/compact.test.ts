@@ -27,7 +27,7 @@ describe('a plan of many resources', () => {
 
   ~ Agent/branch-000  01JAGENT0000000000000000000  manifests/branch-000.yaml:1
       name: Branch -> Branch 0
-      # and 1 change above, shared with others
+      # plus 1 change above, shared with others
 `);
     expect(lines(shown)).toBeLessThan(60);
     expect(text(sameChange, { full: true }).match(/llm_config\.model/g)).toHaveLength(97);
@@ -52,7 +52,7 @@ describe('a plan of many resources', () => {
 
   it('lists many adoptions as a table', () => {
     const shown = text(adoptions);
-    expect(shown).toContain(`Adopt (312): an existing record is taken under management
+    expect(shown).toContain(`Adopt (312): exists on the platform, not managed yet
 
     ADDRESS           ID
   = Agent/branch-001  01JAGENT0000000000000000001

@@ -34,7 +34,7 @@ describe('drift', () => {
     expect(renderDriftText(drift, plainStyle())).toMatchInlineSnapshot(`
       "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
 
-      Drifted (2): from the manifest to what the platform has now
+      Drifted (2): from the manifest to the current value on the platform
 
         ~ Agent/support-line  01JAGENT000000000000000001  manifests/agents.yaml:3
             llm_config.temperature: 0.2 -> 0.7
@@ -46,7 +46,7 @@ describe('drift', () => {
         ~ PhoneNumber/main  01JAGENT000000000000000001  manifests/agents.yaml:3
             nickname: Main -> Mine
 
-      Missing (1): the platform says that it has no such record
+      Missing (1): the platform has no such record
         - Agent/lost  01JAGENT000000000000000001  manifests/agents.yaml:3
 
       Drift: 2 resources drifted, 1 missing. 1 as applied.
@@ -116,7 +116,7 @@ describe('drift', () => {
     expect(driftGithub(drift)).toMatchInlineSnapshot(`
       "::warning file=manifests/agents.yaml,line=3,title=voxform%3A drifted Agent/support-line::3 fields: llm_config.temperature, prompt_config.prompt, tts_config.speed
       ::warning file=manifests/agents.yaml,line=3,title=voxform%3A drifted PhoneNumber/main::1 field: nickname
-      ::warning file=manifests/agents.yaml,line=3,title=voxform%3A missing Agent/lost::the platform says that it has no such record
+      ::warning file=manifests/agents.yaml,line=3,title=voxform%3A missing Agent/lost::the platform has no such record
       "
     `);
   });

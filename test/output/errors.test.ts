@@ -34,22 +34,22 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
   });
 
   it.each([
-    { error: platformError('status', { status: 401 }), hint: /does not accept the API key/ },
-    { error: platformError('status', { status: 403 }), hint: /workspace_id and api_key belong together/ },
+    { error: platformError('status', { status: 401 }), hint: /API key was rejected/ },
+    { error: platformError('status', { status: 403 }), hint: /lacks permission/ },
     { error: platformError('status', { status: 404 }), hint: /base_url and workspace_id/ },
     { error: platformError('status', { status: 410 }), hint: /base_url and workspace_id/ },
     {
       error: platformError('status', { method: 'PUT', status: 422, field: 'name' }),
-      hint: /objects to name: change it in the manifest/,
+      hint: /rejected name: change it in the manifest/,
     },
     { error: platformError('status', { status: 429 }), hint: /limits\.concurrency/ },
-    { error: platformError('status', { status: 502, outcome: 'lost' }), hint: /Nobody knows whether/ },
+    { error: platformError('status', { status: 502, outcome: 'lost' }), hint: /may have succeeded/ },
     { error: platformError('network'), hint: /check the workspace's base_url \(https:\/\/x\)/ },
     { error: platformError('network', { undecodable: true }), hint: /could not be decompressed; check/ },
     { error: platformError('timeout'), hint: /limits\.timeout_seconds/ },
     { error: platformError('malformed'), hint: /without \/api\/v1/ },
-    { error: platformError('redirect'), hint: /redirects are not followed/ },
-    { error: platformError('cursor-loop'), hint: /in a way that voxform cannot use/ },
+    { error: platformError('redirect'), hint: /follows no redirects/ },
+    { error: platformError('cursor-loop'), hint: /voxform cannot use this response/ },
   ])('of the platform has a hint: $error.message', ({ error, hint }) => {
     const text = renderError(error, style, { baseUrl: 'https://x' });
     const said = text.replace(/\n {7}/g, ' ');
@@ -72,7 +72,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
   it('that is our own mistake has its stack, its causes, and how to report it', () => {
     const error = new TypeError('x is not a function', { cause: new Error('deep down') });
     const text = renderError(error, style, { command: 'voxform plan', issues: 'https://example.com/issues' });
-    expect(text).toMatch(/^error: this is a mistake in voxform itself: TypeError: x is not a function\n/);
+    expect(text).toMatch(/^error: this is a bug in voxform: TypeError: x is not a function\n/);
     expect(text).toMatch(/errors\.test\.ts:\d+/);
     expect(text).toMatch(/caused by: Error: deep down/);
     expect(text).toMatch(/report it at https:\/\/example\.com\/issues/);

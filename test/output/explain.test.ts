@@ -153,7 +153,7 @@ describe('how a field is treated', () => {
 
   Number of retries, 0 to 10.
   Limits: 0 to 10.
-  Immutable: another value needs another record.
+  Immutable: a new value needs a new record.
 
 Example
 

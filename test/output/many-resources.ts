@@ -55,7 +55,7 @@ export const sharedPassage = agents(12, (index) => ({
 export const adoptions = agents(468, (index) => ({
   action: index % 3 === 0 ? 'update' : 'adopt',
   adopted: true,
-  reason: 'an existing record is taken under management',
+  reason: 'exists on the platform, not managed yet',
   changes:
     index % 3 === 0
       ? [

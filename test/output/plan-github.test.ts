@@ -10,13 +10,13 @@ describe('a plan as GitHub annotations', () => {
     const lines = planGithub(richPlan).split('\n');
     expect(lines.slice(0, 3)).toMatchInlineSnapshot(`
       [
-        "::warning title=voxform%3A guard::WorkspaceUser/ben is an owner of the workspace, and its role would change (--allow-owner-change lifts this)",
-        "::warning file=manifests/numbers.yaml,line=12,title=voxform%3A by hand PhoneNumber/main::only the dashboard can change this; 1 field: nickname; In the dashboard, rename number +4930999999 to "Main line".",
-        "::warning file=manifests/users.yaml,line=17,title=voxform%3A by hand WorkspaceUser/carla::the workspace has no such record yet; In the dashboard, invite carla@example.com to the workspace.",
+        "::warning title=voxform%3A guard::WorkspaceUser/ben is a workspace owner, and its role would change (override: --allow-owner-change)",
+        "::warning file=manifests/numbers.yaml,line=12,title=voxform%3A manual PhoneNumber/main::the API cannot change this; 1 field: nickname; In the dashboard, rename number +4930999999 to "Main line".",
+        "::warning file=manifests/users.yaml,line=17,title=voxform%3A manual WorkspaceUser/carla::not in the workspace yet; In the dashboard, invite carla@example.com to the workspace.",
       ]
     `);
     expect(lines.filter((line) => line.startsWith('::notice'))[0]).toMatchInlineSnapshot(
-      `"::notice file=manifests/agents.yaml,line=3,title=voxform%3A create Agent/billing::the workspace has no such record yet"`,
+      `"::notice file=manifests/agents.yaml,line=3,title=voxform%3A create Agent/billing::not in the workspace yet"`,
     );
     const levels = lines.map((line) => /^::(\w+)/.exec(line)?.[1]).filter(Boolean);
     expect(levels.indexOf('notice')).toBeGreaterThan(levels.indexOf('warning'));

@@ -113,7 +113,7 @@ describe('a plan as Markdown', () => {
       'Warning:',
       'set the inbound agent',
       '| create |',
-      '#### Still by hand',
+      '#### Earlier manual steps',
       'invite carla',
       '<details>',
     ];
@@ -135,7 +135,7 @@ describe('a plan as Markdown', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
     expect(isBalanced(text)).toBe(true);
     expect(text.length).toBeGreaterThan(MARKDOWN_LIMIT * 0.9);
-    expect(text).toMatch(/parts left out: .*<code>voxform plan<\/code> for all of it/);
+    expect(text).toMatch(/parts left out: .*<code>voxform plan<\/code> to see everything/);
   });
 
   it('shows the beginning of what is too long, and says how much is missing', () => {

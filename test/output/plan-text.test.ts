@@ -14,7 +14,7 @@ describe('a plan as text', () => {
     expect(renderPlanText(richPlan, plainStyle())).toMatchInlineSnapshot(`
       "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
 
-      Create (2): the workspace has no such record yet
+      Create (2): not in the workspace yet
 
         + Agent/billing  manifests/agents.yaml:3
             llm_config.api_key:            (secret #1)
@@ -36,13 +36,13 @@ describe('a plan as text', () => {
             prompt_config.welcome_message: null
 
         + PhoneNumber/hotline  manifests/numbers.yaml:1
-            inbound_agent_id: (id of Agent/billing, known after apply)  (by hand)
+            inbound_agent_id: (id of Agent/billing, known after apply)  (manual step)
             nickname:         Hotline
             number:           "+4930123456"
             [ ] In the dashboard, set the inbound agent of number +4930123456 to the
                 agent Agent/billing.
 
-      Adopt (1): an existing record is taken under management
+      Adopt (1): exists on the platform, not managed yet
         = WorkspaceUser/anna  01JUSER0000000000000000001  manifests/users.yaml:1
 
       Update (2)
@@ -61,52 +61,53 @@ describe('a plan as text', () => {
               | @@ Closing, line 12 @@
               | - Thank the caller.
               | + Thank the caller, and say goodbye by name.
-            tts_config.speed:                         (unknown) -> "1.1"
+            tts_config.speed:                         (not shown) -> "1.1"
             # no longer managed: tts_config.emotion
-            # reached by +4930999999 (Main) inbound and outbound, +4930123 inbound
+            # answers +4930999999 (Main), +4930123
+            # calls from +4930999999 (Main)
             # its draft is newer than its published version 2
 
         ~ WorkspaceUser/ben  (adopted)  01JUSER0000000000000000002
             manifests/users.yaml:9
-            # an existing record is taken under management and brought in line
+            # exists on the platform and differs from the manifest
             modules: [agents, analytics] -> [agents]
             role:    owner -> admin
 
       Replace (1)
 
       -/+ Webhook/calls  01JWEBHOOK0000000000000001  manifests/webhooks.yaml:1
-            # retries cannot be changed on an existing record, so a new one takes its
-              place; 01JWEBHOOK0000000000000001 stays on the platform until you delete
+            # retries cannot be updated: a new record replaces
+              01JWEBHOOK0000000000000001, which stays on the platform until you delete
               it
             retries: 3 -> 5
 
       Forget (1): no longer declared; the records stay on the platform as orphans
         . Agent/old-line  01JAGENT000000000000000001
 
-      By hand (2): nothing in the API does this; a person must
+      Manual (2): the API cannot do these; do them in the dashboard
 
         ! PhoneNumber/main  01JNUMBER00000000000000001  manifests/numbers.yaml:12
-            # only the dashboard can change this
+            # the API cannot change this
             nickname: Main -> Main line
             [ ] In the dashboard, rename number +4930999999 to "Main line".
 
         ! WorkspaceUser/carla  manifests/users.yaml:17
-            # the workspace has no such record yet
+            # not in the workspace yet
             [ ] In the dashboard, invite carla@example.com to the workspace.
 
-      Blocked (1): left as they are until you decide
+      Blocked (1): left unchanged until you decide
 
         x Webhook/audit  01JWEBHOOK0000000000000002  manifests/webhooks.yaml:14
-            # timeout cannot be changed on an existing record
+            # timeout cannot be updated
             timeout: 10 -> 20
-            [ ] To create another one and put 01JWEBHOOK0000000000000002, which works
-                on until it is deleted by hand, on the orphan list: set
-                metadata.replace: allow, or apply with --allow-replace Webhook/audit
+            [ ] To replace it, set metadata.replace: allow, or apply with
+                --allow-replace Webhook/audit. 01JWEBHOOK0000000000000002 stays active
+                until you delete it.
 
       Unknown (1)
 
         ? Webhook/events  manifests/webhooks.yaml:27
-            # a create sent at 2030-01-02T03:04:05.000Z had no clear answer, so the
+            # the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the
               record may or may not exist
             [ ] If you find it in the dashboard: voxform import Webhook/events ID
             [ ] If it is not there: voxform state resolve Webhook/events --not-created
@@ -118,16 +119,16 @@ describe('a plan as text', () => {
       Notes
         - Agent/reception: its draft is newer than its published version 4
 
-      Guards: an apply of this plan is refused
-        x WorkspaceUser/ben is an owner of the workspace, and its role would change
-          (--allow-owner-change lifts this)
+      Guards: apply refuses this plan
+        x WorkspaceUser/ben is a workspace owner, and its role would change (override:
+          --allow-owner-change)
 
       Warnings
         ! Agent/support-line: tts_config.emotion left the manifest and is not sent
           again. The platform does not show it, and may erase it when tts_config is
           resent.
-        ! Webhook/calls: 01JWEBHOOK0000000000000001, which still works, goes on the
-          orphan list: delete it in the dashboard
+        ! Webhook/calls: 01JWEBHOOK0000000000000001 stays active and becomes an
+          orphan: delete it in the dashboard
         ! the state file is tracked by Git and no remote backend is configured
 
       Plan: 2 to create, 2 to update, 1 to replace, 1 to adopt, 1 to forget.
@@ -207,7 +208,7 @@ describe('a plan as text', () => {
   });
 
   it('says that nothing was read', () => {
-    expect(renderPlanText(plan([], { refreshed: false }), plainStyle())).toMatch(/^Made without reading/);
+    expect(renderPlanText(plan([], { refreshed: false }), plainStyle())).toMatch(/^Made with --no-refresh/);
   });
 
   it('shows long texts whole where asked', () => {

@@ -76,9 +76,9 @@ describe('progress', () => {
     at(200).apply(done('Agent/a'));
     at(300).apply(failed('Agent/a-name-that-is-rather-long'));
     expect(written).toEqual([
-      `${clearLine}Applying: 0 of 2, under way: Agent/a`,
-      `${clearLine}Applying: 0 of 2, under way: Agent/a,…`,
-      `${clearLine}Applying: 1 of 2, under way: Agent/a-n…`,
+      `${clearLine}Applying: 0 of 2, in flight: Agent/a`,
+      `${clearLine}Applying: 0 of 2, in flight: Agent/a,…`,
+      `${clearLine}Applying: 1 of 2, in flight: Agent/a-n…`,
       clearLine,
       'Agent/a-name-that-is-rather-long: failed: no\n',
       `${clearLine}Applying: 2 of 2`,

@@ -75,7 +75,7 @@ export const richPlan = plan(
     resource('Agent/billing', {
       action: 'create',
       id: null,
-      reason: 'the workspace has no such record yet',
+      reason: 'not in the workspace yet',
       changes: [
         change('llm_config.api_key', { sensitive: true, verified: false, fingerprints: { after: 'f1' } }),
         change('llm_config.knowledge_base_ids', { after: ['01JKB000000000000000000001'] }),
@@ -95,8 +95,7 @@ export const richPlan = plan(
     resource('Agent/old-line', {
       action: 'forget',
       source: null,
-      reason:
-        'no manifest declares it any more: 01JAGENT000000000000000001 stays on the platform, and goes on the orphan list',
+      reason: 'left the manifests: 01JAGENT000000000000000001 stays on the platform as an orphan',
     }),
     resource('Agent/sales', { unverified: ['knowledge_base_config.chunks_to_retrieve', 'llm_config.tools'] }),
     resource('Agent/reception', {
@@ -108,7 +107,7 @@ export const richPlan = plan(
       action: 'update',
       id: '01JAGENT000000000000000002',
       source: { file: 'manifests/agents.yaml', line: 31 },
-      reason: "the manifest changed, and so did the platform: someone else's change is overwritten",
+      reason: "the manifest and the platform both changed: this overwrites someone else's change",
       notices: ['its draft is newer than its published version 2'],
       released: ['tts_config.emotion'],
       routes: [
@@ -148,7 +147,7 @@ export const richPlan = plan(
       action: 'create',
       id: null,
       source: { file: 'manifests/numbers.yaml', line: 1 },
-      reason: 'the workspace has no such record yet',
+      reason: 'not in the workspace yet',
       changes: [
         change('inbound_agent_id', { after: { unknown_until_apply: 'Agent/billing' }, manual: true }),
         change('nickname', { after: 'Hotline' }),
@@ -161,7 +160,7 @@ export const richPlan = plan(
       action: 'manual',
       id: '01JNUMBER00000000000000001',
       source: { file: 'manifests/numbers.yaml', line: 12 },
-      reason: 'only the dashboard can change this',
+      reason: 'the API cannot change this',
       changes: [change('nickname', { before: 'Main', after: 'Main line', manual: true })],
       steps: ['In the dashboard, rename number +4930999999 to "Main line".'],
     }),
@@ -170,16 +169,16 @@ export const richPlan = plan(
       id: '01JWEBHOOK0000000000000001',
       source: { file: 'manifests/webhooks.yaml', line: 1 },
       reason:
-        'retries cannot be changed on an existing record, so a new one takes its place; 01JWEBHOOK0000000000000001 stays on the platform until you delete it',
+        'retries cannot be updated: a new record replaces 01JWEBHOOK0000000000000001, which stays on the platform until you delete it',
       changes: [change('retries', { before: 3, after: 5 })],
     }),
     resource('Webhook/audit', {
       action: 'blocked',
       id: '01JWEBHOOK0000000000000002',
       source: { file: 'manifests/webhooks.yaml', line: 14 },
-      reason: 'timeout cannot be changed on an existing record',
+      reason: 'timeout cannot be updated',
       steps: [
-        'To create another one and put 01JWEBHOOK0000000000000002, which works on until it is deleted by hand, on the orphan list: set metadata.replace: allow, or apply with --allow-replace Webhook/audit',
+        'To replace it, set metadata.replace: allow, or apply with --allow-replace Webhook/audit. 01JWEBHOOK0000000000000002 stays active until you delete it.',
       ],
       changes: [change('timeout', { before: 10, after: 20 })],
     }),
@@ -188,7 +187,7 @@ export const richPlan = plan(
       id: null,
       source: { file: 'manifests/webhooks.yaml', line: 27 },
       reason:
-        'a create sent at 2030-01-02T03:04:05.000Z had no clear answer, so the record may or may not exist',
+        'the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record may or may not exist',
       steps: [
         'If you find it in the dashboard: voxform import Webhook/events ID',
         'If it is not there: voxform state resolve Webhook/events --not-created',
@@ -198,14 +197,14 @@ export const richPlan = plan(
       action: 'adopt',
       id: '01JUSER0000000000000000001',
       source: { file: 'manifests/users.yaml', line: 1 },
-      reason: 'an existing record is taken under management',
+      reason: 'exists on the platform, not managed yet',
       adopted: true,
     }),
     resource('WorkspaceUser/ben', {
       action: 'update',
       id: '01JUSER0000000000000000002',
       source: { file: 'manifests/users.yaml', line: 9 },
-      reason: 'an existing record is taken under management and brought in line',
+      reason: 'exists on the platform and differs from the manifest',
       adopted: true,
       changes: [
         change('modules', { before: ['agents', 'analytics'], after: ['agents'] }),
@@ -216,7 +215,7 @@ export const richPlan = plan(
       action: 'manual',
       id: null,
       source: { file: 'manifests/users.yaml', line: 17 },
-      reason: 'the workspace has no such record yet',
+      reason: 'not in the workspace yet',
       steps: ['In the dashboard, invite carla@example.com to the workspace.'],
     }),
   ],
@@ -224,7 +223,7 @@ export const richPlan = plan(
     guards: [
       {
         flag: '--allow-owner-change',
-        message: 'WorkspaceUser/ben is an owner of the workspace, and its role would change',
+        message: 'WorkspaceUser/ben is a workspace owner, and its role would change',
       },
     ],
     warnings: [
@@ -235,8 +234,7 @@ export const richPlan = plan(
       },
       {
         address: 'Webhook/calls',
-        message:
-          '01JWEBHOOK0000000000000001, which still works, goes on the orphan list: delete it in the dashboard',
+        message: '01JWEBHOOK0000000000000001 stays active and becomes an orphan: delete it in the dashboard',
       },
       { address: null, message: 'the state file is tracked by Git and no remote backend is configured' },
     ],

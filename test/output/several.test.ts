@@ -169,20 +169,20 @@ describe('a diff as text', () => {
       "- staging    A at https://a.example
       + production B at https://b.example
 
-      Different (1): no manifest wants this
+      Different (1): not as the manifests declare
 
         ~ Agent/a  m.yaml:1
-            llm_config.api_key: (secret) -> (another secret)
+            llm_config.api_key: (secret) -> (different secret)
               (staging: not applied yet)
             llm_config.model:   a -> b
               (staging: free to drift, unverified) (production: not declared)
 
-      Not known (1): the platform does not show these, and what was sent last says
-                     nothing of one another
+      Unknown (1): the platform does not show these fields, and the values last sent
+                   cannot be compared
           Agent/a: stt_config.model
 
-      Diff: 3 resources differ, 2 of them in a way that no manifest declares.
-      1 the same, 1 in neither, 1 field not known.
+      Diff: 3 resources differ, 2 not as declared.
+      1 the same, 1 in neither, 1 field unknown.
       "
     `);
   });

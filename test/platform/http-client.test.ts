@@ -309,11 +309,11 @@ describe('a record', () => {
   });
 
   it.each([
-    { reason: 'no data', answer: { id: '01A' }, problem: 'the answer has no `data`' },
-    { reason: 'a list as data', answer: { data: [] }, problem: '`data` is no record' },
-    { reason: 'null', answer: null, problem: 'the answer has no `data`' },
-    { reason: 'no id', answer: { data: { name: 'a' } }, problem: 'the record has no usable id' },
-    { reason: 'an empty id', answer: { data: { id: '' } }, problem: 'the record has no usable id' },
+    { reason: 'no data', answer: { id: '01A' }, problem: 'the response has no `data`' },
+    { reason: 'a list as data', answer: { data: [] }, problem: '`data` is not a record' },
+    { reason: 'null', answer: null, problem: 'the response has no `data`' },
+    { reason: 'no id', answer: { data: { name: 'a' } }, problem: 'the record has no valid id' },
+    { reason: 'an empty id', answer: { data: { id: '' } }, problem: 'the record has no valid id' },
   ])('with $reason is an error; a write is lost', async ({ answer, problem }) => {
     const { client } = await clientFor(answer, answer, answer);
     const read = await failureFrom(client.agents.get('01A'));
@@ -332,13 +332,13 @@ describe('a record', () => {
     const { client } = await clientFor(RECORD);
     const error = await failureFrom(call(client));
     expect(error).toMatchObject({ reason: 'malformed', outcome: 'not-done' });
-    expect(error.message).toBe(`GET /api/v1/${path}: 200, but the answer is about another record, "01A"`);
+    expect(error.message).toBe(`GET /api/v1/${path}: 200, but the response has another record, "01A"`);
   });
 
   it('of a list that has no id is named by its place', async () => {
     const { client } = await clientFor({ data: [{ id: '01N', number: '1' }, { number: '2' }] });
     expect((await failureFrom(collect(client.numbers.list()))).message).toBe(
-      'GET /api/v1/numbers?per_page=100: 200, but record 2: the record has no usable id',
+      'GET /api/v1/numbers?per_page=100: 200, but record 2: the record has no valid id',
     );
   });
 });

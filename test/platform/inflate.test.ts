@@ -54,7 +54,7 @@ describe('an answer that is compressed unasked', () => {
     expect(error).toMatchObject({ reason: 'network', outcome: 'lost', status: 200 });
     expect(error).toHaveProperty('facts.undecodable', true);
     expect(error.message).toMatch(
-      /sent a compressed answer that cannot be read; whether it was carried out is not known$/,
+      /sent a compressed response that cannot be decoded; it may have succeeded$/,
     );
     const good = { encoding: 'gzip', body: gzipSync(RECORD) };
     const again = await answering({ encoding, body }, good);

@@ -48,7 +48,7 @@ describe('a list', () => {
     await expect(collect(pages(reading(list).read, itself, heldList))).rejects.toMatchObject({
       reason: 'cursor-loop',
       outcome: 'not-done',
-      message: 'GET /list: the platform gives the same cursor a second time, so the list would never end',
+      message: 'GET /list: the platform returned the same cursor twice, so the list would never end',
     });
   });
 
@@ -86,7 +86,7 @@ describe('a list', () => {
     await expect(all).rejects.toMatchObject({
       reason: 'cursor-loop',
       outcome: 'not-done',
-      message: `GET /list: the list has more than ${most} pages, so it seems to have no end`,
+      message: `GET /list: the list has more than ${most} pages and seems to have no end`,
     });
     expect([asked, given]).toEqual([most, most]);
   });

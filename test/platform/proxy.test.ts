@@ -148,25 +148,25 @@ describe('requests through a proxy', () => {
       status: 407,
       given: 'ann:hunter2hunter2@',
       tries: 1,
-      message: 'refused the user name and password in HTTPS_PROXY (407)',
+      message: 'rejected the user name and password in HTTPS_PROXY (407)',
     },
     {
       status: 403,
       given: '',
       tries: 1,
-      message: 'did not connect to platform.example.com:443: it answered 403 Forbidden',
+      message: 'did not connect to platform.example.com:443: 403 Forbidden',
     },
     {
       status: 302,
       given: '',
       tries: 1,
-      message: 'did not connect to platform.example.com:443: it answered 302 Found',
+      message: 'did not connect to platform.example.com:443: 302 Found',
     },
     {
       status: 502,
       given: '',
       tries: 5,
-      message: 'did not connect to platform.example.com:443: it answered 502 Bad Gateway (after 5 tries)',
+      message: 'did not connect to platform.example.com:443: 502 Bad Gateway (after 5 tries)',
     },
   ])('end clearly where the proxy answers $status$given', async ({ status, given, tries, message }) => {
     await using proxy = await connectProxy(await closedPort());
@@ -201,7 +201,7 @@ describe('requests through a proxy', () => {
     proxy.answer = 407;
     const error = await failureFrom(transport.send(POST));
     expect(error.message).toContain(
-      `the proxy 127.0.0.1:${proxy.port} refused the user name and password in HTTP_PROXY (407)`,
+      `the proxy 127.0.0.1:${proxy.port} rejected the user name and password in HTTP_PROXY (407)`,
     );
     expect(error.outcome).toBe('not-done');
   });

@@ -62,7 +62,7 @@ describe('a connection that is cut', () => {
     const { transport, events } = openTransport({ baseUrl: url });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'lost' });
-    expect(error.message).toMatch(/^POST \/api\/v1\/agents: .*; whether it was carried out is not known$/);
+    expect(error.message).toMatch(/^POST \/api\/v1\/agents: .*; it may have succeeded$/);
     expect(events).toHaveLength(1);
   });
 
@@ -170,7 +170,7 @@ describe('a platform that is too slow', () => {
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'timeout', outcome: 'lost' });
     expect(error.message).toBe(
-      'POST /api/v1/agents: no complete answer within 0.3 s; whether it was carried out is not known',
+      'POST /api/v1/agents: no complete response within 0.3 s; it may have succeeded',
     );
     expect(events).toHaveLength(1);
   });
@@ -203,7 +203,7 @@ describe('a huge answer', () => {
     const { transport, events } = openTransport({ baseUrl: url, maxBodyBytes: 50_000 });
     const error = await failureFrom(transport.send(GET));
     expect(error).toMatchObject({ reason: 'too-large', status: 200, outcome: 'not-done' });
-    expect(error.message).toBe('GET /api/v1/agents/01A: the answer is larger than 50000 bytes');
+    expect(error.message).toBe('GET /api/v1/agents/01A: the response is larger than 50000 bytes');
     expect(events).toHaveLength(1);
     expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'too-large', outcome: 'lost' });
   });

@@ -105,7 +105,7 @@ describe('an answer that may pass', () => {
     const { transport } = openTransport();
     const error = await failureFrom(transport.send(GET));
     expect(error.message).toBe(
-      `GET ${PATH}: 404 from a gateway or another server, not from the platform: default backend - 404 (after 5 tries)`,
+      `GET ${PATH}: 404 from a gateway or another server, not the platform: default backend - 404 (after 5 tries)`,
     );
     expect(error).toMatchObject({ reason: 'gateway', status: 404, outcome: 'not-done', saysMissing: false });
   });
@@ -170,19 +170,19 @@ describe('a POST', () => {
   });
 
   it.each([
-    { reason: 'empty', body: '', problem: 'the answer is empty' },
-    { reason: 'blank', body: ' \n', problem: 'the answer is empty' },
+    { reason: 'empty', body: '', problem: 'the response is empty' },
+    { reason: 'blank', body: ' \n', problem: 'the response is empty' },
     {
       reason: 'cut off',
       body: '{"data":{"id":"01',
-      problem: 'the answer is JSON that is damaged or breaks off',
+      problem: 'the response is invalid or truncated JSON',
     },
     {
       reason: 'a page',
       body: '<html><head><title>Sign\u001b[31m in</title></head></html>',
-      problem: 'the answer is a page instead of JSON: Sign in',
+      problem: 'the response is an HTML page, not JSON: Sign in',
     },
-    { reason: 'text', body: 'OK', problem: 'the answer is not JSON but text/plain' },
+    { reason: 'text', body: 'OK', problem: 'the response is not JSON but text/plain' },
   ])('whose success is $reason is lost', async ({ body, problem }) => {
     nock(BASE_URL)
       .post('/api/v1/agents')
@@ -191,7 +191,7 @@ describe('a POST', () => {
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'malformed', outcome: 'lost', status: 201 });
     expect(error.message).toBe(
-      `POST /api/v1/agents: 201, but ${problem} (request id r-9); whether it was carried out is not known`,
+      `POST /api/v1/agents: 201, but ${problem} (request id r-9); it may have succeeded`,
     );
     expect(events).toHaveLength(1);
   });
@@ -252,7 +252,7 @@ describe('Retry-After', () => {
     const { transport, clock, notices } = openTransport();
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'status', status: 429, outcome: 'not-done' });
-    expect(error.message).toContain('wants a pause of 301 s more; at most 300 s are waited for');
+    expect(error.message).toContain('asks for another pause of 301 s; the limit for all pauses is 300 s');
     expect(clock.waits).toEqual([]);
     expect(notices).toEqual([]);
     // Whoever comes before the pause is over is refused without a request.
@@ -264,7 +264,7 @@ describe('Retry-After', () => {
     const { transport, clock } = openTransport({ maxWaitSeconds: 100 });
     const error = await failureFrom(transport.send(GET));
     expect(error.status).toBe(status);
-    expect(error.message).toContain('at most 100 s are waited for');
+    expect(error.message).toContain('the limit for all pauses is 100 s');
     expect(clock.waits).toEqual([30_000, 30_000, 30_000]);
   });
 
@@ -288,7 +288,7 @@ describe('a redirect', () => {
     const error = await failureFrom(transport.send(GET));
     expect(error).toMatchObject({ reason: 'redirect', status, outcome: 'not-done' });
     expect(error.message).toBe(
-      `GET ${PATH}: ${status} sends elsewhere (https://elsewhere.example.com); redirects are not followed, because they would carry the API key along`,
+      `GET ${PATH}: ${status} redirect (https://elsewhere.example.com), not followed`,
     );
     expect(elsewhere.isDone()).toBe(false);
     nock.cleanAll();
@@ -313,8 +313,8 @@ describe('an error', () => {
   });
 
   it.each([
-    { status: 401, words: '401 the API key is refused: Unauthenticated.' },
-    { status: 403, words: '403 the API key is refused for this: Unauthenticated.' },
+    { status: 401, words: '401 the API key was rejected: Unauthenticated.' },
+    { status: 403, words: '403 the API key lacks permission: Unauthenticated.' },
   ])('$status says that it is about the key', async ({ status, words }) => {
     nock(BASE_URL).get(PATH).reply(status, { message: 'Unauthenticated.' });
     const { transport } = openTransport();
@@ -366,7 +366,7 @@ describe('what no request can carry', () => {
       reason: 'credentials',
       baseUrl: 'https://u:p@a.example',
       key: API_KEY,
-      message: 'base_url holds a user name or a password',
+      message: 'base_url contains a user name or a password',
     },
     {
       reason: 'a query',
@@ -385,7 +385,7 @@ describe('what no request can carry', () => {
       reason: 'a key with a line break',
       baseUrl: BASE_URL,
       key: `${API_KEY}\n`,
-      message: 'the API key PLATFORM_KEY holds blanks, line breaks or characters that no API key has',
+      message: 'the API key PLATFORM_KEY contains spaces, line breaks or invalid characters',
     },
   ])('$reason is refused', ({ baseUrl, key, message }) => {
     const open = () =>

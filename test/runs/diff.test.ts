@@ -153,7 +153,7 @@ describe('a diff of two workspaces', () => {
     expect(text.stdout).toMatch(
       /Different \(1\)[\s\S]*name: Support -> Moved {2}\(production: drifted\)[\s\S]*Different as declared \(2\)/,
     );
-    expect(text.stdout).toContain('2 of them in a way that no manifest declares');
+    expect(text.stdout).toContain('2 not as declared');
     const markdown = await two.run(['diff', ...NAMES, '--output', 'markdown'], ENV);
     expect(markdown).toMatchObject({
       code: 0,

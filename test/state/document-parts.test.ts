@@ -92,7 +92,7 @@ describe('a state that is read in parts', () => {
     {
       reason: 'an address in two parts',
       harm: (text) => text.replace('Agent/a-399', 'Agent/a-000'),
-      says: /has the key "Agent\/a-000" a second time/,
+      says: /repeats the key "Agent\/a-000"/,
     },
     {
       reason: 'a reserved address in the last part',
@@ -102,17 +102,17 @@ describe('a state that is read in parts', () => {
     {
       reason: 'resources twice',
       harm: (text) => text.replace('"orphans"', '"resources"'),
-      says: /has the key "resources" a second time/,
+      says: /repeats the key "resources"/,
     },
     {
       reason: 'half of it',
       harm: (text) => text.slice(0, text.length / 2),
-      says: /not JSON, or it was cut off/,
+      says: /invalid or truncated JSON/,
     },
     {
       reason: 'a comma too many',
       harm: (text) => text.replace('    }\n  },', '    },\n  },'),
-      says: /not JSON/,
+      says: /invalid or truncated JSON/,
     },
     {
       reason: 'an entry without an id',

@@ -44,7 +44,7 @@ describe('the marks of a machine', () => {
     const marks = createMarks({ folder: place, debug: (message) => said.push(message) });
     await marks.raise(at(1), '/p');
     expect(await marks.read(empty)).toBeUndefined();
-    expect(said.join()).toContain('no mark of the state is kept');
+    expect(said.join()).toContain('cannot write the record of the last state');
     await rm(place);
     await marks.raise(at(1), '/p');
     for (const name of await readdir(place)) await writeFile(join(place, name), '{"serial":');

@@ -56,7 +56,7 @@ describe('a state that was edited by hand', () => {
       reason: 'an address twice',
       from: '"Agent/b"',
       to: '"Agent/a"',
-      says: /line 15 has the key "Agent\/a" a/,
+      says: /line 15 repeats the key "Agent\/a"/,
     },
     {
       reason: 'a reserved address',
@@ -68,9 +68,9 @@ describe('a state that was edited by hand', () => {
       reason: 'a field twice',
       from: '"observed"',
       to: '"id"',
-      says: /line 9 has the key "id" a second time/,
+      says: /line 9 repeats the key "id"/,
     },
-    { reason: 'a list twice', from: '"salt"', to: '"orphans"', says: /the key "orphans" a second time/ },
+    { reason: 'a list twice', from: '"salt"', to: '"orphans"', says: /repeats the key "orphans"/ },
   ])('is refused with the line and the way out: $reason', ({ from, to, says }) => {
     const edited = text.replace(from, to);
     expect(edited).not.toBe(text);
@@ -78,7 +78,7 @@ describe('a state that was edited by hand', () => {
       expect.objectContaining({
         name: LostState.name,
         message: expect.stringMatching(says),
-        hint: expect.stringMatching(/^If it was edited by hand, take out .* Otherwise: Restore it\.$/),
+        hint: expect.stringMatching(/^If you edited it, fix or undo that edit\. Otherwise: Restore it\.$/),
       }),
     );
   });

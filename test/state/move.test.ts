@@ -136,7 +136,7 @@ describe('moving a state', () => {
     const back = await openSession(storeAt(old), session);
     await back.record(saved('e'));
     await back.close();
-    expect((await failureOf(moveState(move))).message).toContain('holds another state already');
+    expect((await failureOf(moveState(move))).message).toContain('already has another state');
 
     await writeFile(old, astray);
     await moveState(move);
@@ -150,7 +150,7 @@ describe('moving a state', () => {
     await other.close();
     const [before, there] = [await knownAt(old), await knownAt(here)];
     const error = await failureOf(moveState({ from: storeAt(old), to: storeAt(here), session }));
-    expect(error.message).toContain('holds another state already');
+    expect(error.message).toContain('already has another state');
     expect([await knownAt(old), await knownAt(here)]).toEqual([before, there]);
     const nothing = await failureOf(
       moveState({ from: storeAt(`${old}x`), to: storeAt(`${here}x`), session }),
@@ -158,6 +158,6 @@ describe('moving a state', () => {
     expect(nothing.message).toContain('there is no state at');
     const alien = { ...session, workspaceId: 'W2' };
     const wrong = await failureOf(moveState({ from: storeAt(old), to: storeAt(`${here}x`), session: alien }));
-    expect(wrong.message).toContain('belongs to the workspace W1');
+    expect(wrong.message).toContain('belongs to workspace W1');
   });
 });

@@ -14,7 +14,7 @@ async function dieAfter(store: StateStore, ...names: readonly string[]): Promise
   const session = await openSession(store, options);
   for (const name of names) await session.record(saved(name));
   await store.unlock(JSON.parse(await readFile(`${store.location}.lock`, 'utf8')).id);
-  await expect(session.close()).rejects.toThrow('was taken from this run');
+  await expect(session.close()).rejects.toThrow('this run lost the lock');
 }
 
 describe('a state session', () => {
@@ -161,7 +161,7 @@ describe('a state session', () => {
     await second.record(saved('b'));
     const error = await failureOf(first.record(saved('lost')));
     expect(error).toBeInstanceOf(LostLock);
-    expect(error.message).toContain('was taken from this run');
+    expect(error.message).toContain('this run lost the lock');
     await first.close();
     await second.close();
     expect([...(await readState(store, options)).resources.keys()]).toEqual(['Agent/a', 'Agent/b']);

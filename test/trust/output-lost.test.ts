@@ -48,7 +48,7 @@ describe('a mistake of ours that nothing catches', () => {
     fake.emit('uncaughtException', new TypeError(`no ${'word '.repeat(14)}${secret}`, { cause: secret }));
     expect(await ended.promise).toBe(1);
     const said = String(stderr.read());
-    expect(said).toContain('this is a mistake in voxform itself');
+    expect(said).toContain('this is a bug in voxform');
     expect(leakIn(said)).toBeUndefined();
   });
 });

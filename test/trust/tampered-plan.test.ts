@@ -28,7 +28,7 @@ describe('a saved plan whose digest was worked out anew', () => {
       said: 'name must be text of at most 255 characters',
     },
     { reason: 'another kind', change: () => ({ kind: 'Webhook' }), said: 'the address "Agent/a"' },
-    { reason: 'a kind that there is not', change: () => ({ kind: 'Robot' }), said: 'there is no kind Robot' },
+    { reason: 'a kind that there is not', change: () => ({ kind: 'Robot' }), said: 'unknown kind Robot' },
     {
       reason: 'no name',
       change: () => ({ address: 'Agent/' }),

@@ -72,8 +72,8 @@ describe('what is sent', () => {
 
   it.each([
     { reason: 'an unset secret', from: new Secret('KEY', undefined), message: 'the secret KEY is not set' },
-    { reason: 'an open reference', from: new Reference('Agent', 'x'), message: 'Agent/x has no value yet' },
-    { reason: 'an unset variable', from: new Unset('NAME'), message: 'NAME has no value yet' },
+    { reason: 'an open reference', from: new Reference('Agent', 'x'), message: 'Agent/x has no value' },
+    { reason: 'an unset variable', from: new Unset('NAME'), message: 'NAME has no value' },
   ])('is refused with $reason', ({ from, message }) => {
     expect(() => revealed({ a: [new Join(['x', from], '')] })).toThrow(message);
   });

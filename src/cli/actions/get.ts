@@ -43,7 +43,7 @@ export async function get(
     const elsewhere = id === undefined ? undefined : client.sightings.elsewhere;
     if (elsewhere !== undefined) {
       log.warn(
-        `${elsewhere.id} belongs to the workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
+        `${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
       );
     }
     if (id === undefined) client.sightings.refuseWrongWorkspace();

@@ -187,7 +187,7 @@ async function versionOf(
     const actual = shown.workspace_id ?? workspaceId;
     if (actual !== workspaceId) {
       throw new ForeignRecord(
-        `the ${kind} ${id} belongs to the workspace ${actual}, but this run is for ${workspaceId}`,
+        `the ${kind} ${id} belongs to workspace ${actual}, but this run is for ${workspaceId}`,
       );
     }
     return shown;

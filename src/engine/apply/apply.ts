@@ -46,7 +46,7 @@ export interface ApplyInput {
 /** A record that was read longer ago than this is read again before it is written over. */
 const TRUSTED_MILLISECONDS = 60_000;
 
-/** How many creates in a row had no clear answer, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
+/** How many creates in a row are unknown, whatever their kind. Counted across the parts of a plan that is carried out in parts. */
 export class LostCreates {
   inARow = 0;
 }
@@ -191,7 +191,7 @@ function count(lost: LostCreates, error: unknown, isUnknown: boolean): void {
 }
 
 function outage({ inARow }: LostCreates): string | undefined {
-  return inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row had no clear answer`;
+  return inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row are unknown`;
 }
 
 /** True where something that the plan read says of which workspace it is: it has been checked then. */
@@ -229,7 +229,7 @@ function missingReason(address: Address, planned: PlannedResource | undefined): 
 
 function haltReason(error: unknown, { onError, session }: ApplyInput): string | undefined {
   const cause = error instanceof UnsavedRecord ? error.cause : error;
-  if (cause instanceof LostLock) return 'another run, or state unlock, took over the lock of the state';
+  if (cause instanceof LostLock) return 'another run or `voxform state unlock` took the state lock';
   if (error instanceof UnsavedRecord || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
   if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
@@ -250,7 +250,7 @@ function wordsOf(error: unknown, { action, address }: PlannedResource): { error:
   ) {
     return {
       error: message,
-      hint: `Nobody knows whether ${address} was created. It is kept as unknown, and never sent again by itself: plan shows what to do.`,
+      hint: `${address} may or may not have been created. It stays unknown and is never resent automatically. Run plan to resolve it.`,
     };
   }
   return { error: message };

@@ -66,7 +66,7 @@ export async function keepRecord(
   const actual = record.workspace_id ?? facts.workspaceId;
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(
-      `${planned.address} was written as ${record.id} in the workspace ${actual}, but this run is for ${facts.workspaceId}`,
+      `${planned.address} was written as ${record.id} in workspace ${actual}, but this run is for ${facts.workspaceId}`,
     );
   }
   return record.id;

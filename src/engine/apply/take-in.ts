@@ -50,14 +50,14 @@ export function isHeldAlready(state: State, { address, id, kind }: Claim, isMiss
   const entry = state.resources.get(address);
   if (entry?.id === id && pending === undefined) return true;
   if (entry !== undefined && pending === undefined && !isMissing) {
-    throw new UserError(`${address} is managed already, as ${entry.id}`, {
-      hint: 'Import the record under another address, or let this one be forgotten first.',
+    throw new UserError(`${address} is already managed as ${entry.id}`, {
+      hint: 'Import the record at another address, or release this one first.',
     });
   }
   for (const [other, { id: held }] of state.resources) {
     if (held === id && other !== address && kindOf(other) === kind.name) {
-      throw new UserError(`${id} is managed already, as ${other}`, {
-        hint: `To rename it, put the old name under metadata.previous_names of ${address}.`,
+      throw new UserError(`${id} is already managed as ${other}`, {
+        hint: `To rename it, add the old name to metadata.previous_names of ${address}.`,
       });
     }
   }
@@ -66,12 +66,12 @@ export function isHeldAlready(state: State, { address, id, kind }: Claim, isMiss
 
 export function notThere({ kind, id }: Claim, seen: Observation): UserError {
   if (seen.status === 'foreign') {
-    return new UserError(`the ${kind.name} ${id} belongs to the workspace ${seen.workspaceId}`, {
-      hint: 'Import it with the workspace that it belongs to selected.',
+    return new UserError(`the ${kind.name} ${id} belongs to workspace ${seen.workspaceId}`, {
+      hint: 'Select that workspace with -w to import it.',
     });
   }
   return new UserError(`the platform has no ${kind.name} with the id ${id}`, {
-    hint: 'Copy the id from the dashboard, and check that the workspace is the right one.',
+    hint: 'Check the id in the dashboard, and that the right workspace is selected.',
   });
 }
 

@@ -24,8 +24,8 @@ export class UnsavedRecord extends UserError {
     { cause, workspaceFlag }: { readonly cause: unknown; readonly workspaceFlag: string },
   ) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super(`the platform has ${address} as ${id}, and the state could not be written: ${why}`, {
-      hint: `Write the id down. Once the state can be written again: voxform import ${address} ${id}${workspaceFlag}`,
+    super(`${address} exists as ${id}, but the state could not be written: ${why}`, {
+      hint: `Note the id. Once the state can be written again: voxform import ${address} ${id}${workspaceFlag}`,
       cause,
     });
   }
@@ -36,6 +36,6 @@ export class OddAnswer extends UserError {
   override readonly name = 'OddAnswer';
 
   constructor(address: Address, problem: string, hint: string) {
-    super(`the platform's answer about ${address} cannot be believed: ${problem}`, { hint });
+    super(`invalid response for ${address}: ${problem}`, { hint });
   }
 }

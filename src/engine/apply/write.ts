@@ -58,9 +58,9 @@ async function create(facts: Writing): Promise<string> {
   // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
   if (planned.action === 'create' && (await facts.lookAgain?.())?.status === 'shown') {
     throw new UserError(
-      `${planned.recreates ?? planned.id}, the record of ${planned.address}, is there again`,
+      `${planned.recreates ?? planned.id}, the record of ${planned.address}, is back on the platform`,
       {
-        hint: 'Plan again. Nothing was created.',
+        hint: 'Nothing was created. Plan again.',
       },
     );
   }
@@ -71,8 +71,8 @@ async function create(facts: Writing): Promise<string> {
 
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
   if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
-    throw new UserError(`somebody created the record of ${planned.address} since the plan was made`, {
-      hint: 'Plan again: it will be adopted.',
+    throw new UserError(`the record of ${planned.address} was created since the plan was made`, {
+      hint: 'Plan again to adopt it.',
     });
   }
   const pending: PendingCreate = {
@@ -127,8 +127,8 @@ async function update(facts: Writing): Promise<string> {
   await session.record({ type: 'updating', address: planned.address, paths: changed });
   const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
-    const problem = `it is about ${JSON.stringify(record.id)}, and ${seen.record.id} was updated`;
-    throw new OddAnswer(planned.address, problem, 'Plan again: it shows what became of the record.');
+    const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
+    throw new OddAnswer(planned.address, problem, 'Plan again to see the record.');
   }
   const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
   const kept = new Map([...leaves].filter(([path]) => !byHand.has(path)));
@@ -204,14 +204,14 @@ function refuseOddId({ planned, holders, session, stoodBefore, workspaceFlag }: 
   const holder = holders.get(recordKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
-    ? `${JSON.stringify(id)} is no id`
+    ? `${JSON.stringify(id)} is not an id`
     : holder !== undefined
       ? `${id} is the record of ${holder}`
       : orphan !== undefined
-        ? `${id} is on the orphan list, a former record of ${orphan.address}`
+        ? `${id} is an orphan, a former record of ${orphan.address}`
         : stoodBefore(id) && `${id} was on the platform before`;
   if (problem === false) return;
-  const hint = `It counts as an unknown create. Look in the dashboard, and then: voxform import ${planned.address} ID${workspaceFlag}`;
+  const hint = `It counts as an unknown create. Look for the record in the dashboard, then: voxform import ${planned.address} ID${workspaceFlag}`;
   throw new OddAnswer(planned.address, problem, hint);
 }
 
@@ -230,7 +230,7 @@ async function freshObservation(
 }
 
 function changedSince(address: Address): UserError {
-  return new UserError(`${address} no longer looks as it did when the plan was made`, {
+  return new UserError(`${address} changed since the plan was made`, {
     hint: 'Plan again.',
   });
 }

@@ -32,11 +32,11 @@ export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): string[
     if (after.notApplied.has(path)) kept.set(path, isTainted(value) ? undefined : (shown as Json));
     else if (shown === undefined) {
       const isInObject = path !== rootOf(path) && after.showsObject(rootOf(path));
-      if (isInObject && plain !== null) warnings.push(`the platform did not keep ${path}`);
+      if (isInObject && plain !== null) warnings.push(`the platform ignored ${path}`);
     } else if (!sameValue(rule, plain, shown)) {
       warnings.push(
         isTainted(value) || isFingerprint(shown)
-          ? `the platform changed ${path}, which is secret`
+          ? `the platform changed the secret ${path}`
           : `the platform changed ${path} from ${brief(plain)} to ${brief(shown as Json)}`,
       );
     }
@@ -46,11 +46,11 @@ export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): string[
 
 /** What the platform kept of what was sent, a sentence for each field. A value is undefined where it is secret. */
 export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): string[] {
-  const way = 'Change the manifest, or send it again with --retry-ignored.';
+  const way = 'Change the manifest, or resend it with --retry-ignored.';
   return [...kept].map(([path, value]) =>
     value === undefined
-      ? `The platform kept its own ${path} after the last apply. ${way}`
-      : `The platform kept ${path} = ${brief(value)} after the last apply. ${way}`,
+      ? `The platform ignored the last update of ${path}. ${way}`
+      : `The platform ignored the last update of ${path} and kept ${brief(value)}. ${way}`,
   );
 }
 

@@ -102,16 +102,16 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
   if (kind.create === undefined && namesake === undefined) {
     const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
-    const reason = `${fields} names another record, which the workspace does not have`;
+    const reason = `${fields} names a record that is not in the workspace`;
     return {
       ...without(facts, 'manual', reason),
       planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
     };
   }
   if (!facts.mayReplace) {
-    const reason = `${fields} cannot be changed on an existing record`;
+    const reason = `${fields} cannot be updated`;
     const steps = [
-      `To create another one and put ${id}, which works on until it is deleted by hand, on the orphan list: set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}`,
+      `To replace it, set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}. ${id} stays active until you delete it.`,
     ];
     return {
       ...without(facts, 'blocked', reason),
@@ -121,32 +121,32 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   if (namesake !== undefined && more.length > 0) {
     const ids = [namesake, ...more].map((each) => each.id).sort();
     const named = ids.map((each) => namedId(each, facts.records.owners.get(recordKey(kind.name, each))));
-    const reason = `${fields} names another record, and there are ${ids.length} of them: ${named.join(', ')}`;
+    const reason = `${fields} matches ${ids.length} other records: ${named.join(', ')}`;
     return {
       ...without(facts, 'blocked', reason),
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),
     };
   }
   if (namesake !== undefined && facts.records.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
-    const reason = `${fields} names ${namesake.id}, which was closed on the orphan list: it is not taken back by itself`;
+    const reason = `${fields} names the closed orphan ${namesake.id}: it is not adopted automatically`;
     return {
       ...without(facts, 'blocked', reason),
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),
     };
   }
   if (facts.namesakeHolder !== undefined) {
-    const reason = `${fields} names the record of ${facts.namesakeHolder}, which must let go of it first`;
+    const reason = `${fields} names the record of ${facts.namesakeHolder}, which must release it first`;
     return {
       ...without(facts, 'blocked', reason),
       planned: plannedAs(facts, 'blocked', { id, reason, changes }),
     };
   }
   if (namesake !== undefined) {
-    const how = `${fields} names this record, which takes the place of ${id}`;
+    const how = `${fields} now names this record instead of ${id}`;
     const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });
     return { ...decision, warnings: [...decision.warnings, orphanWarning(id)] };
   }
-  const reason = `${fields} cannot be changed on an existing record, so a new one takes its place; ${id} stays on the platform until you delete it`;
+  const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
   return {
     planned: plannedAs(facts, 'replace', {
       id,
@@ -163,7 +163,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
 }
 
 function orphanWarning(id: string | null): string {
-  return `${id}, which still works, goes on the orphan list: delete it in the dashboard`;
+  return `${id} stays active and becomes an orphan: delete it in the dashboard`;
 }
 
 function updated({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
@@ -213,13 +213,11 @@ function settledAs(outcome: Compared): Decision {
   const reason = fresh
     ? (found?.how ?? takenUnder(binding, record))
     : steps.length > 0
-      ? [referentsClause(differences.changes), 'only the dashboard can change this']
-          .filter(Boolean)
-          .join('; ')
+      ? [referentsClause(differences.changes), 'the API cannot change this'].filter(Boolean).join('; ')
       : binding.previousAddress !== undefined
         ? `renamed from ${binding.previousAddress}`
         : differences.notApplied.size > 0
-          ? 'the platform kept its own value of something that was sent'
+          ? 'the platform ignored part of the last update'
           : 'in sync';
   return {
     planned: plannedAs(facts, action, {
@@ -241,8 +239,8 @@ function settledAs(outcome: Compared): Decision {
 
 function takenUnder({ released }: Binding, record: ShownRecord | undefined): string {
   return released === undefined || released.id !== record?.id
-    ? 'an existing record is taken under management'
-    : `the former record of ${released.address} is taken under management again`;
+    ? 'exists on the platform, not managed yet'
+    : `the former record of ${released.address}`;
 }
 
 /** What the state is to hold of a record that needs no write. */

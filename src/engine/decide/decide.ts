@@ -14,7 +14,7 @@ export function decide(facts: Facts): Decision {
   const decision = marked(decided(facts), facts);
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
-  const ignored = `metadata.id names ${resource.id}, but the state has ${entry.id} for it, and that is what is managed: remove metadata.id, or release the other with voxform state rm ${resource.address}${facts.workspaceFlag}`;
+  const ignored = `metadata.id names ${resource.id}, but the state manages ${entry.id}. Remove metadata.id, or release ${entry.id}: voxform state rm ${resource.address}${facts.workspaceFlag}`;
   return { ...decision, warnings: [...decision.warnings, ignored] };
 }
 
@@ -43,7 +43,7 @@ function decided(facts: Facts): Decision {
   if (binding.pending !== undefined) {
     if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
     if (isForAnother(facts)) return answered(facts, observation.record.id);
-    const how = 'found by its natural key after its create had no clear answer';
+    const how = 'the unknown create succeeded: its record was found by its natural key';
     return decideShown(facts, { record: observation.record, found: { how, isOurs: true } });
   }
   switch (observation.status) {
@@ -57,7 +57,7 @@ function decided(facts: Facts): Decision {
     case 'foreign':
       return elsewhere(facts, observation.workspaceId);
     case 'absent':
-      return created(facts, 'the workspace has no such record yet');
+      return created(facts, 'not in the workspace yet');
     default:
       return observation satisfies never;
   }
@@ -73,7 +73,7 @@ function disownedRecord({ binding, observation, records }: Facts): Orphan | unde
 }
 
 function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
-  const reason = `${id} was closed on the orphan list as ${closed?.because}: it is not taken back by itself`;
+  const reason = `${id} is a closed orphan (${closed?.because}): it is not adopted automatically`;
   const steps = [
     `To manage it again: ${importing(facts, { id })}`,
     `If it was deleted: voxform orphans close ${id} --because deleted${facts.workspaceFlag}`,
@@ -82,7 +82,10 @@ function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
 }
 
 function succeeding({ entry }: Binding): Found {
-  return { how: `its record ${entry?.id} is missing, and this one has its natural key`, isOurs: false };
+  return {
+    how: `its record ${entry?.id} is missing, and this record has the same natural key`,
+    isOurs: false,
+  };
 }
 
 /** The platform says that a record which was there is not: late, behind a fault, or deleted. Only a person can tell. */
@@ -90,7 +93,7 @@ function missing(facts: Facts): Decision {
   const { binding, kind, returned, workspaceFlag } = facts;
   const { entry, released, resource } = binding;
   const lost = entry ?? released;
-  if (lost === undefined) return created(facts, 'the workspace has no such record yet');
+  if (lost === undefined) return created(facts, 'not in the workspace yet');
   const reason = missingReason(binding);
   const again = returned[0];
   const isNamed = entry !== undefined && entry.id === resource.id;
@@ -99,14 +102,12 @@ function missing(facts: Facts): Decision {
   if (facts.mayRecreate && !isNamed && again === undefined) return created(facts, reason, lost.id);
   const steps =
     again !== undefined
-      ? [
-          `${again.id}, the record that it had before, is on the platform again. To manage it: ${importing(facts, again)}`,
-        ]
+      ? [`Its former record ${again.id} is back on the platform. To manage it: ${importing(facts, again)}`]
       : [
-          'If the platform is only late or has a fault: wait. The next plan that finds the record is in sync again.',
+          'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
           isNamed
-            ? `If it was deleted: remove metadata.id from the manifest, then create it again with ${command}`
-            : `If it was deleted, create it again: ${command}`,
+            ? `If it was deleted: remove metadata.id from the manifest, then recreate it: ${command}`
+            : `If it was deleted, recreate it: ${command}`,
         ];
   return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
@@ -114,7 +115,7 @@ function missing(facts: Facts): Decision {
 /** Found where nothing of this run may be written. */
 function elsewhere(facts: Facts, workspaceId: string): Decision {
   const { entry, resource } = facts.binding;
-  const reason = `its record ${entry?.id ?? resource.id} belongs to the workspace ${workspaceId}, which this run does not write to`;
+  const reason = `its record ${entry?.id ?? resource.id} belongs to workspace ${workspaceId}, not to the selected one`;
   const release =
     entry === undefined
       ? 'Remove metadata.id from the manifest, or name a record of this workspace.'
@@ -130,7 +131,7 @@ function importing({ binding, workspaceFlag }: Facts, { id }: { readonly id: str
 function missingReason({ entry, released }: Binding): string {
   if (entry === undefined)
     return `${released?.id}, a former record of ${released?.address}, is missing from the platform`;
-  const since = entry.missing_since === undefined ? ': found by this run' : ` since ${entry.missing_since}`;
+  const since = entry.missing_since === undefined ? ' (found in this run)' : ` since ${entry.missing_since}`;
   return `its record ${entry.id} is missing from the platform${since}`;
 }
 
@@ -141,12 +142,12 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     return without(
       facts,
       'blocked',
-      `metadata.id names the record ${binding.resource.id}, which the platform does not have; remove it to create a new record`,
+      `metadata.id names ${binding.resource.id}, but the platform has no such record; remove metadata.id to create a new one`,
     );
   }
   if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
-    const steps = [`Resolve ${facts.contender} first, and plan again.`];
-    const contested = `a create of ${facts.contender} that was to be the same record had no clear answer, so it may or may not exist`;
+    const steps = [`Resolve ${facts.contender} first, then plan again.`];
+    const contested = `the unknown create of ${facts.contender} may have made this record`;
     return {
       ...without(facts, 'unknown', contested),
       planned: plannedAs(facts, 'unknown', { reason: contested, steps }),
@@ -181,7 +182,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
 function undecided(facts: Facts): Decision {
   const address = addressInState(facts);
   const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
-  const reason = `a create sent at ${facts.binding.pending?.since} had no clear answer, so the record may or may not exist`;
+  const reason = `the create sent at ${facts.binding.pending?.since} was not confirmed: the record may or may not exist`;
   const take = (id: string) => `voxform import ${address} ${id}${facts.workspaceFlag}`;
   const steps = [
     ...facts.candidates.map((candidate) => offer(candidate, take)),
@@ -205,14 +206,15 @@ function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean 
 /** The create did happen, and the manifest means another record by now: that is decided once this one is in the state. */
 function answered(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
-  const reason = `a create sent at ${facts.binding.pending?.since} had no clear answer and did happen, and the manifest has changed since`;
-  const steps = [`Take the record in, and plan again: voxform import ${address} ${id}${facts.workspaceFlag}`];
+  const reason = `the unknown create sent at ${facts.binding.pending?.since} succeeded, but the manifest changed since`;
+  const steps = [`Import the record, then plan again: voxform import ${address} ${id}${facts.workspaceFlag}`];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
 
 function offer({ id, agrees, differs, heardOf }: Candidate, take: (id: string) => string): string {
-  const but = differs.length === 0 ? '' : `, other than ${listed(differs)}`;
-  return `It may be ${id}: ${heardOf.join(', ')}; ${listed(agrees)} as they were sent${but}. If so: ${take(id)}`;
+  const but =
+    differs.length === 0 ? '' : `; ${listed(differs)} ${differs.length === 1 ? 'differs' : 'differ'}`;
+  return `Possibly ${id}: ${heardOf.join(', ')}; ${listed(agrees)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is: ${take(id)}`;
 }
 
 const MOST_NAMED = 3;

@@ -65,7 +65,7 @@ export function waiting(
   steps: readonly string[],
   changes: readonly PlannedChange[] = [],
 ): Decision {
-  const reason = 'it refers to something that the workspace lacks, and waits for it';
+  const reason = 'waits for a record it refers to';
   return {
     ...without(facts, 'manual', reason),
     planned: plannedAs(facts, 'manual', { reason, changes, steps: [...steps] }),

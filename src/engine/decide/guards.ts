@@ -32,7 +32,7 @@ function* largeChange(
   if (changed * 100 <= guards.maxChangedPercent * managed) return;
   yield {
     flag: '--allow-large-change',
-    message: `${changed} of ${managed} managed resources would change, more than the ${guards.maxChangedPercent} % that guards.max_changed_percent allows`,
+    message: `${changed} of ${managed} managed resources would change, more than guards.max_changed_percent allows (${guards.maxChangedPercent} %)`,
   };
 }
 
@@ -46,7 +46,7 @@ function* ownerChanges(
     if (!changes.some(({ path }) => path === field)) continue;
     yield {
       flag: '--allow-owner-change',
-      message: `${address} may be an owner of the workspace, and its ${field} would change: without a refresh nobody looked`,
+      message: `${address} may be a workspace owner, and its ${field} would change; --no-refresh skipped the check`,
     };
   }
   for (const [name, records] of observed.lists) {
@@ -70,7 +70,7 @@ function* ownerChanges(
       if (changeOf(owner) === undefined) continue;
       yield {
         flag: '--allow-owner-change',
-        message: `${updates.get(owner.id)?.address} is an owner of the workspace, and its ${field} would change`,
+        message: `${updates.get(owner.id)?.address} is a workspace owner, and its ${field} would change`,
       };
     }
     if (owners.length > 0 && !records.some((record) => isOwner(record, newValue(record)))) {

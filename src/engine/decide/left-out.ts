@@ -27,7 +27,7 @@ export function leftOutOf(
     ids[field] = gone;
     const named = gone.map((id) => namedId(id, missing.get(recordKey(refersTo, id))));
     warnings.push(
-      `${field} is resent without ${named.join(', ')}: missing from the platform. Ids of ${refersTo} records that are not managed are not checked.`,
+      `${field} is resent without ${named.join(', ')}: missing from the platform. Ids of unmanaged ${refersTo} records are not checked.`,
     );
   }
   return { ids, warnings };

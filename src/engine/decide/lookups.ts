@@ -23,7 +23,7 @@ export function refuseDoubledNames(resources: readonly Resource[], lookups: Obse
   }
   if (problems.size === 0) return;
   throw new UserError([...problems].sort().join('\n'), {
-    hint: 'Rename one of them in the dashboard, or put the id itself in the manifest instead of the reference.',
+    hint: 'Rename all but one in the dashboard, or replace the reference with the id.',
   });
 }
 

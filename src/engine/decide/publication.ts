@@ -24,7 +24,9 @@ export function publicationNotices(
     return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
   if (standing === 'edited')
     return [
-      hasStep ? 'edited since its publication' : 'edited since its publication: publish it in the dashboard',
+      hasStep
+        ? 'edited since it was published'
+        : 'edited since it was published: publish it in the dashboard',
     ];
   return [];
 }

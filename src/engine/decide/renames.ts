@@ -50,7 +50,7 @@ export function renameWarnings(
     taken.add(old);
     const name = old.slice(old.indexOf('/') + 1);
     const id = entries.get(old)?.id;
-    const message = `This looks like ${old} renamed. To keep its record ${id}, add to metadata: previous_names: [${name}]`;
+    const message = `This looks like a rename of ${old}. To keep its record ${id}, add to metadata: previous_names: [${name}]`;
     return [{ address, message }];
   });
 }

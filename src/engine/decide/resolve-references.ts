@@ -59,9 +59,9 @@ export function resolveReferences(
     for (const { address } of references(value)) {
       const action = decisions.get(address)?.planned.action;
       if (action !== undefined && !writes.has(action)) {
-        missing.add(`${address} has no record yet: see there.`);
+        missing.add(`Waits for ${address}, which has no record yet.`);
       } else if (input.declared.has(address) && !input.bindings.has(address)) {
-        missing.add(`${address} has no record yet, and is left out of this run.`);
+        missing.add(`Waits for ${address}, which has no record yet and is not part of this run.`);
       }
     }
   }

@@ -35,8 +35,8 @@ export function scopeOf(
   const labelled = wanted.length === 0 ? [] : resources.filter(hasLabels).map(({ address }) => address);
   if (wanted.length > 0 && labelled.length === 0) {
     const selector = wanted.map(([key, value]) => `${key}=${value}`).join(',');
-    throw new UserError(`no manifest has the labels ${selector}`, {
-      hint: 'Labels are written under metadata.labels.',
+    throw new UserError(`no manifest matches the selector ${selector}`, {
+      hint: 'Labels are set under metadata.labels.',
     });
   }
 
@@ -63,7 +63,7 @@ function matching(glob: string, known: ReadonlySet<Address>): Address[] {
   const found = [...known].filter((address) => matches(address));
   if (found.length > 0) return found;
   throw new UserError(`--target ${glob} matches no resource`, {
-    hint: 'A glob is of addresses, Kind/name: Agent/support-* or PhoneNumber/*.',
+    hint: 'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
     exitCode: ExitCode.usage,
   });
 }
@@ -76,9 +76,9 @@ export function refuseUnknown(
   for (const address of addresses) {
     if (known.has(address)) continue;
     throw new UserError(
-      `${option === undefined ? '' : `${option} `}${address}: there is no such resource${didYouMean(address, known)}`,
+      `${option === undefined ? '' : `${option} `}${address}: no such resource${didYouMean(address, known)}`,
       {
-        hint: 'An address is Kind/name, as plan and `voxform state list` show it.',
+        hint: 'Addresses have the form Kind/name; `voxform state list` shows them.',
         exitCode: ExitCode.usage,
       },
     );

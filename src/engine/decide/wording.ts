@@ -10,15 +10,15 @@ import { fieldsOf, leavesOf, ruleOf, shownAt } from './field-rules.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
   if (!adopting && changes.every((change) => change.not_applied))
-    return 'sent again: the platform kept its own value the last time';
+    return 'resent: the platform ignored the last update';
   const referents = referentsClause(changes);
   const others = changes.filter((change) => change.referents === undefined);
   if (referents !== undefined)
     return [referents, ...(others.length === 0 ? [] : [updateReason(others, adopting)])].join('; ');
   const causes = new Set(changes.map((change) => change.cause));
-  if (adopting) return 'an existing record is taken under management and brought in line';
+  if (adopting) return 'exists on the platform and differs from the manifest';
   if (causes.has('both'))
-    return "the manifest changed, and so did the platform: someone else's change is overwritten";
+    return "the manifest and the platform both changed: this overwrites someone else's change";
   if (causes.size === 2) return 'the manifest changed, and other fields drifted';
   return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
 }
@@ -28,7 +28,7 @@ export function referentsClause(changes: readonly PlannedChange[]): string | und
   const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
   if (addresses.length === 0) return undefined;
   const have = addresses.length === 1 ? 'has a new record' : 'have new records';
-  return `${addresses.join(', ')}, which it refers to, ${have}`;
+  return `it refers to ${addresses.join(', ')}, which ${have}`;
 }
 
 /** What a person must do in the dashboard, a sentence for each change. */
@@ -70,12 +70,12 @@ function spokenValue(value: Json | undefined): string {
 export function unclearWarnings(paths: readonly LeafPath[]): string[] {
   return paths.map(
     (path) =>
-      `Cannot tell whether the platform or somebody else changed ${path}: it could not be read right after the last apply.`,
+      `${path} differs, but it could not be read after the last apply: the platform or a person may have changed it.`,
   );
 }
 
 export const AHEAD_WARNING =
-  'Hidden fields were compared with the latest published version, and the record changed after it: they may differ.';
+  'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
 
 export interface Updating {
   readonly facts: Facts;

@@ -40,11 +40,11 @@ export function* matchToList(
   }
   if (problems.length === 0) return;
   throw new UserError(problems.sort().join('\n'), {
-    hint: 'Say with metadata.id which of the records the manifest means.',
+    hint: 'Set metadata.id to the id of the right one.',
   });
 }
 
 function ambiguity({ address, source }: Resource, records: readonly ShownRecord[]): string {
   const ids = records.map((record) => record.id).sort();
-  return `${source.file}:${source.line}  ${address} may be any of ${ids.length} records: ${ids.join(', ')}`;
+  return `${source.file}:${source.line}  ${address} matches ${ids.length} records: ${ids.join(', ')}`;
 }

@@ -23,10 +23,10 @@ export async function readList<T>(
     });
   } catch (error) {
     if (error instanceof PlatformError && (error.saysMissing || error.status === 403)) {
-      throw new UserError(`${error.message}: the workspace ${workspaceId} cannot be read`, {
+      throw new UserError(`${error.message}: cannot read workspace ${workspaceId}`, {
         hint: error.saysMissing
-          ? 'Check base_url, which ends before /api/v1, and that workspace_id and api_key belong together.'
-          : 'Check that workspace_id and api_key belong together.',
+          ? 'Check base_url (without /api/v1), workspace_id and api_key.'
+          : 'Check workspace_id and api_key: the key must belong to that workspace.',
         cause: error,
       });
     }

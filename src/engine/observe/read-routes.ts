@@ -28,7 +28,7 @@ export async function readRoutes(
   const lacking = routingKinds(document, options.kinds).filter(({ name }) => !lists.has(name));
   for (const kind of lacking) {
     if (!options.refresh) {
-      warnings.push(unknown(kind, 'without a refresh they are not read'));
+      warnings.push(unknown(kind, '--no-refresh skips reading them'));
       continue;
     }
     try {
@@ -39,7 +39,7 @@ export async function readRoutes(
       if (failure.reason === 'aborted') throw error;
       const { method, path, status } = failure.facts;
       const how = status === undefined ? failure.reason : `answered ${status}`;
-      warnings.push(unknown(kind, `they could not be read (${method} ${path}: ${how})`));
+      warnings.push(unknown(kind, `reading them failed (${method} ${path}: ${how})`));
     }
   }
   return { lists, warnings };
@@ -53,5 +53,5 @@ function listed(kind: RoutingKind, { client, workspaceId }: ObserveOptions): Pro
 }
 
 function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
-  return { address: null, message: `which ${noun}s lead to what changes is not known: ${why}` };
+  return { address: null, message: `the ${noun}s that use the changed resources are not known: ${why}` };
 }

@@ -26,22 +26,27 @@ export const plannedChange = z
     path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
     before: leafValue
       .optional()
-      .describe('The value now; absent for a create, for a sensitive change, and where nobody knows it.'),
+      .describe('The current value; absent for a create, for a sensitive change, and if it is not known.'),
     after: leafValue
       .optional()
       .describe(
-        'The value to be; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for an id.',
+        'The planned value; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for the id of a record not yet created.',
       ),
-    cause: z.enum(['manifest', 'drift', 'both']).describe('Who moved: the manifest, the platform, or both.'),
+    cause: z
+      .enum(['manifest', 'drift', 'both'])
+      .describe('What changed: the manifest, the platform, or both.'),
     verified: z
       .boolean()
-      .describe('False where the platform does not show the field, so that `before` is from memory.'),
-    sensitive: z.boolean().describe('True where the value is secret.'),
-    manual: z.literal(true).optional().describe('Present when only a person can make this change.'),
+      .describe('False if the platform does not show the field: `before` is the value last sent.'),
+    sensitive: z.boolean().describe('True for a secret.'),
+    manual: z
+      .literal(true)
+      .optional()
+      .describe('Present for a manual step: the API cannot make this change.'),
     not_applied: z
       .literal(true)
       .optional()
-      .describe('Present when it was sent before, and the platform kept its own value.'),
+      .describe('Present when it was sent before and the platform ignored it.'),
     names: z
       .record(z.string(), z.string())
       .optional()
@@ -49,95 +54,83 @@ export const plannedChange = z
     referents: z
       .array(z.string())
       .optional()
-      .describe('Present where the manifest is as it was: what it refers to has a new record.'),
+      .describe('Present when the manifest is unchanged and a resource it refers to has a new record.'),
     fingerprints: z
       .strictObject({ before: z.string().optional(), after: z.string().optional() })
       .optional()
-      .describe('Of a sensitive change: tell whether two secrets are the same, not what they are.'),
+      .describe('Of a sensitive change: equal fingerprints mean equal secrets.'),
   })
   .describe('One field that differs.');
 
 export const plannedRoute = z
   .strictObject({
     kind: z.string(),
-    id: z.string().nullable().describe('Of the record that leads here; null where it is yet to be created.'),
-    address: z.string().nullable().describe('Where that record is managed; null where it is not.'),
-    label: z.string().describe('What people know it by, e.g. `+12025550120 (Front desk)`.'),
-    ways: z.array(z.string()).describe('How it leads here now, e.g. `inbound`.'),
-    coming: z.array(z.string()).optional().describe('Ways that a step by hand in this plan adds.'),
-    leaving: z.array(z.string()).optional().describe('Ways that a step by hand in this plan takes away.'),
+    id: z
+      .string()
+      .nullable()
+      .describe('Id of the record that is linked to this one; null before it is created.'),
+    address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
+    label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
+    ways: z.array(z.string()).describe('How it is linked now, e.g. `inbound`.'),
+    coming: z.array(z.string()).optional().describe('Links that a manual step in this plan adds.'),
+    leaving: z.array(z.string()).optional().describe('Links that a manual step in this plan removes.'),
   })
-  .describe('A record that leads to another one, e.g. a phone number to an agent.');
+  .describe('A record that is linked to another, e.g. a phone number to an agent.');
 
 export const plannedResource = z
   .strictObject({
     address: z.string(),
     kind: z.string(),
     action: z.enum(actions),
-    id: z.string().nullable().describe('Of the record; null where there is none yet.'),
+    id: z.string().nullable().describe('Id of the record; null before it is created.'),
     source: z
       .strictObject({ file: z.string(), line: z.int() })
       .nullable()
-      .describe('Where it is declared; null when no manifest declares it any more.'),
+      .describe('Where it is declared; null if no manifest declares it any more.'),
     reason: z.string().describe('Why this action, in one sentence.'),
     changes: z.array(plannedChange),
-    adopted: z
-      .literal(true)
-      .optional()
-      .describe('Present when an existing record is taken under management.'),
+    adopted: z.literal(true).optional().describe('Present when an existing record is adopted.'),
     missing: z
       .literal(true)
       .optional()
-      .describe('Present when the platform says that it has no such record, and nothing is done about it.'),
-    missing_since: z
-      .string()
-      .optional()
-      .describe('ISO 8601: when a run that keeps the state first found that.'),
+      .describe('Present when the record is missing from the platform and this plan does not recreate it.'),
+    missing_since: z.string().optional().describe('ISO 8601: when a run first found the record missing.'),
     recreates: z
       .string()
       .optional()
-      .describe(
-        'Of a create: id of the missing record whose place the new one takes, as --allow-recreate allows.',
-      ),
-    previous_address: z.string().optional().describe('The address it was managed under before a rename.'),
-    steps: z.array(z.string()).optional().describe('What a person must do, a sentence each.'),
+      .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
+    previous_address: z.string().optional().describe('The address before a rename.'),
+    steps: z.array(z.string()).optional().describe('Manual steps, one sentence each.'),
     unverified: z
       .array(z.string())
       .optional()
-      .describe('Managed fields that the platform does not show, so that they were compared with memory.'),
+      .describe('Managed fields that the platform does not show; compared with the values last sent.'),
     not_applied: z
       .array(z.string())
       .optional()
-      .describe(
-        'Fields that were sent and of which the platform kept its own value: neither in sync nor sent again.',
-      ),
+      .describe('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
     depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
     desired: z
       .record(z.string(), leafValue)
       .optional()
-      .describe('What will be sent from, by path, in the forms of a manifest.'),
+      .describe('The desired values, by path, in the forms of a manifest.'),
     left_out: z
       .record(z.string(), z.array(z.string()))
       .optional()
-      .describe('By field: ids of missing records, which an update leaves out of what the platform shows.'),
+      .describe('By field: ids of missing records that the update omits.'),
     ignore_drift: z
       .array(z.string())
       .optional()
-      .describe('Fields that others may move: sent only where the manifest changed them.'),
-    notices: z
-      .array(z.string())
-      .optional()
-      .describe('What a person should know of the record, a clause each.'),
+      .describe('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
+    notices: z.array(z.string()).optional().describe('Notes on the record, one clause each.'),
     released: z.array(z.string()).optional().describe('Fields that left the manifest.'),
     routes: z
       .array(plannedRoute)
       .optional()
-      .describe(
-        'What leads to a record that changes, as the platform showed it; absent where nobody looked.',
-      ),
-    observed_digest: z.string().optional().describe('Of the record that the plan saw.'),
+      .describe('Records linked to this one, as the platform showed them; absent if they were not read.'),
+    observed_digest: z.string().optional().describe('Digest of the record that the plan was made from.'),
   })
-  .describe('What is to happen to one resource.');
+  .describe('The planned action of one resource.');
 
 export const planDocument = z
   .strictObject({
@@ -155,7 +148,7 @@ export const planDocument = z
       .describe('The state that the plan was made from.'),
     refreshed: z
       .boolean()
-      .describe('False where recorded records were not read, so that memory stood in for them.'),
+      .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),
     summary: z
       .strictObject(
         Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<
@@ -166,7 +159,7 @@ export const planDocument = z
       .describe('How many resources each action has.'),
     secrets: z
       .record(z.string(), z.string())
-      .describe('Fingerprints of the secrets that an apply sends, by name.'),
+      .describe('Fingerprints of the secrets that apply sends, by name.'),
     resources: z.array(plannedResource).describe('By address.'),
     guards: z
       .array(
@@ -175,14 +168,9 @@ export const planDocument = z
           message: z.string(),
         }),
       )
-      .describe('Guards that stop an apply of this plan.'),
+      .describe('Guards that stop apply.'),
     warnings: z.array(z.strictObject({ address: z.string().nullable(), message: z.string() })),
-    digest: z
-      .string()
-      .optional()
-      .describe(
-        'Of everything else in the plan, so that a file that was edited is told from one that was not.',
-      ),
+    digest: z.string().optional().describe('Digest of everything else in the plan, to detect edits.'),
   })
   .describe('A voxform plan');
 
@@ -196,7 +184,7 @@ export type PlannedRoute = Immutable<z.infer<typeof plannedRoute>>;
 export type PlanDocument = Immutable<z.infer<typeof planDocument>>;
 export type PlanWarning = PlanDocument['warnings'][number];
 
-/** True where the platform kept its own value of something that was sent. */
+/** True where the platform ignored part of the last update. */
 export function isNotApplied({ not_applied: fields = [] }: Pick<PlannedResource, 'not_applied'>): boolean {
   return fields.length > 0;
 }

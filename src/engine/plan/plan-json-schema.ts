@@ -10,6 +10,6 @@ export function planJsonSchema(): object {
 export function driftJsonSchema(): object {
   const drift = planDocument
     .omit({ digest: true })
-    .describe('What changed on the platform since the last apply, as the plan that would restore it');
+    .describe('Changes on the platform since the last apply, as the plan that would undo them');
   return z.toJSONSchema(drift, { target: 'draft-2020-12' });
 }

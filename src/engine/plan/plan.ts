@@ -126,13 +126,13 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       ...base(address),
       action: 'forget' as const,
       id: entry.id,
-      reason: `no manifest declares it any more: ${entry.id} stays on the platform, and goes on the orphan list`,
+      reason: `left the manifests: ${entry.id} stays on the platform as an orphan`,
     })),
     ...pending.map(([address, { since }]) => ({
       ...base(address),
       action: 'unknown' as const,
       id: input.state.resources.get(address)?.id ?? null,
-      reason: `a create sent at ${since} had no clear answer, so the record may or may not exist; no manifest declares it any more`,
+      reason: `the create sent at ${since} was not confirmed: the record may or may not exist; no manifest declares it any more`,
       steps: [
         `If you find it in the dashboard: voxform import ${address} ID${flag}`,
         `If it is not there: voxform state resolve ${address} --not-created${flag}`,
@@ -148,7 +148,7 @@ function returnedWarning(
 ): PlanWarning {
   const holder = state.resources.get(address)?.id;
   const command = `voxform import ${address} ${id}${workspaceFlag}`;
-  const message = `the ${kind} ${id}, which was gone, is on the platform again`;
+  const message = `the missing ${kind} ${id} is back on the platform`;
   return {
     address,
     message:

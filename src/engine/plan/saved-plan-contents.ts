@@ -45,10 +45,11 @@ function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets 
     }
   }
   const [problem] = checkSpec(kind, spec, true).problems;
-  if (problem !== undefined)
-    throw odd(`a value that no manifest can have in ${address} (${problem.message})`);
+  if (problem !== undefined) throw odd(`an invalid value in ${address} (${problem.message})`);
 }
 
 function odd(what: string): UserError {
-  return new UserError(`the plan holds ${what}`, { hint: 'Make a new one: voxform plan --out FILE' });
+  return new UserError(`the plan is invalid: it contains ${what}`, {
+    hint: 'Make a new one: voxform plan --out FILE',
+  });
 }

@@ -33,25 +33,22 @@ export function parseSavedPlan(
   const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
   if (data.format_version > PLAN_FORMAT_VERSION) {
     throw new UserError(
-      `${file} is a plan of format ${data.format_version}; this voxform reads format ${PLAN_FORMAT_VERSION}`,
-      { hint: 'Apply it with the version that made it, or plan again with this one.' },
+      `${file} has plan format ${data.format_version}; this version of voxform reads format ${PLAN_FORMAT_VERSION}`,
+      { hint: 'Apply it with that version, or plan again with this one.' },
     );
   }
   if (madeBy !== undefined && isNewer(madeBy, version)) {
-    throw new UserError(`${file} was made by voxform ${madeBy}, and this is ${version}`, {
-      hint: 'Apply it with the version that made it, or plan again with this one.',
+    throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, {
+      hint: 'Apply it with that version, or plan again with this one.',
     });
   }
   if (isDeeperThan(data, DEEPEST)) {
     throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { hint });
   }
   if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
-    throw new UserError(
-      `${file} was edited or damaged after it was made: it is applied as it is or not at all`,
-      {
-        hint,
-      },
-    );
+    throw new UserError(`${file} was edited or damaged since it was made`, {
+      hint,
+    });
   }
   const parsed = planDocument.safeParse(data);
   if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { hint, cause: parsed.error });

@@ -21,8 +21,8 @@ const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
  */
 export function parseGitAddress(text: string, cwd: string): GitAddress {
   if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
-    throw refused('is not the address of a repository');
-  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text)) throw refused('names a helper program, which is not run');
+    throw refused('is not a repository address');
+  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text)) throw refused('names a helper program, which is not allowed');
   if (text.includes('://')) {
     if (!URL.canParse(text) || /\s/u.test(text)) throw refused('is not a URL');
     return fromUrl(new URL(text));
@@ -35,9 +35,9 @@ export function parseGitAddress(text: string, cwd: string): GitAddress {
 
 function fromUrl(url: URL): GitAddress {
   if (!SCHEMES.includes(url.protocol))
-    throw refused(`begins with ${url.protocol}//; there are https, http, ssh, git and file`);
+    throw refused(`has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`);
   if (url.hostname.startsWith('-') || url.username.startsWith('-'))
-    throw refused('is not the address of a repository');
+    throw refused('is not a repository address');
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
   const user = decodeURIComponent(url.username);
   const password = decodeURIComponent(url.password);
@@ -58,7 +58,7 @@ export function checkRef(ref: string): void {
     /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) &&
     !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref);
   if (isName) return;
-  throw new UserError(`--ref: ${JSON.stringify(ref)} is not the name of a branch or a tag`, {
+  throw new UserError(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`, {
     exitCode: ExitCode.usage,
   });
 }
@@ -73,7 +73,7 @@ export function checkSubfolder(folder: string): string {
 
 function refused(problem: string): UserError {
   return new UserError(`--git: this ${problem}`, {
-    hint: 'Name a URL such as https://git.example.com/team/voice.git, user@host:path, or a folder.',
+    hint: 'Use a URL such as https://git.example.com/team/voice.git, user@host:path, or a folder.',
     exitCode: ExitCode.usage,
   });
 }

@@ -50,8 +50,8 @@ export async function runGit(args: readonly string[], options: GitOptions): Prom
     });
     child.once('close', (code) => {
       if (code === 0) resolve(undefined);
-      else if (error === undefined) resolve(lastWords(complaint) || `git ended with ${code}`);
-      else resolve(signal.aborted ? 'given up' : `no answer within ${timeout / 1000} s`);
+      else if (error === undefined) resolve(lastWords(complaint) || `git exited with ${code}`);
+      else resolve(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
     });
   });
   if (failure === undefined) return out.trim();

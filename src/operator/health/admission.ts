@@ -15,7 +15,7 @@ export function parseListen(text: string): ListenAddress {
   const port = Number(match?.[3]);
   if (match === null || port > 65_535) {
     throw new UserError(`--listen: ${JSON.stringify(text)} is not HOST:PORT`, {
-      hint: 'Such as 127.0.0.1:9464, or 0.0.0.0:9464 for every address of this machine.',
+      hint: 'Use 127.0.0.1:9464, or 0.0.0.0:9464 for all addresses of this machine.',
       exitCode: ExitCode.usage,
     });
   }
@@ -42,16 +42,15 @@ export function refusal(
   const isLocal = isLoopback(listen.host);
   const host = hostOf(headers.host);
   const isNamed = isLoopback(host) || host === listen.host.toLowerCase() || names.includes(host);
-  if (!isNamed && (isLocal || isIP(host) === 0))
-    return 'this listener does not answer to that host name: allow it with --listen-host';
+  if (!isNamed && (isLocal || isIP(host) === 0)) return 'unknown host name: allow it with --listen-host';
   const isFromPage = headers.origin !== undefined || headers.referer !== undefined;
   if (writes && (isFromPage || (headers['sec-fetch-site'] ?? 'none') !== 'none')) {
-    return 'a page in a browser may not ask for a run';
+    return 'a browser page cannot start a run';
   }
   if (token === undefined) {
     return isLocal || !writes
       ? undefined
-      : 'this listener is open to others: set VOXFORM_WATCH_TOKEN, and send it as a bearer token';
+      : 'authentication required on this address: set VOXFORM_WATCH_TOKEN and send it as a bearer token';
   }
   return isSame(headers.authorization ?? '', `Bearer ${token}`)
     ? undefined

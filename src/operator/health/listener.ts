@@ -52,8 +52,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'it is in use' : cause.message;
-      const hint = 'Choose another address with --listen; port 0 takes any that is free.';
+      const why = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
+      const hint = 'Choose another address with --listen; port 0 picks a free port.';
       reject(new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause }));
     });
     server.listen(port, host, resolve);
@@ -71,7 +71,7 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
       ? pages[path]
       : undefined;
   if (path === '/reconcile') {
-    if (request.method !== 'POST') return { status: 405, body: { error: 'this takes POST' }, allow: 'POST' };
+    if (request.method !== 'POST') return { status: 405, body: { error: 'use POST' }, allow: 'POST' };
     const why = refusal(request.headers, options, { writes: true });
     if (why !== undefined) return { status: 403, body: { error: why } };
     options.reconcile();
@@ -79,9 +79,9 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
   }
   if (route === undefined) {
     const known = [...Object.keys(probes), ...Object.keys(pages), 'POST /reconcile'];
-    return { status: 404, body: { error: `there is ${known.join(', ')}` } };
+    return { status: 404, body: { error: `not found; available: ${known.join(', ')}` } };
   }
-  if (!isRead) return { status: 405, body: { error: 'this takes GET' }, allow: 'GET, HEAD' };
+  if (!isRead) return { status: 405, body: { error: 'use GET' }, allow: 'GET, HEAD' };
   const why = Object.hasOwn(probes, path) ? undefined : refusal(request.headers, options, { writes: false });
   if (why !== undefined) return { status: 403, body: { error: why } };
   return route(options);

@@ -39,48 +39,42 @@ export function createMetrics(version: string): Metrics {
   for (const result of runResults) runs.inc({ result }, 0);
   const durations = new Histogram({
     name: 'voxform_run_duration_seconds',
-    help: 'How long runs took.',
+    help: 'Duration of runs.',
     buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
     registers,
   });
-  const running = gauge('voxform_run_in_progress', '1 while a run is under way.');
+  const running = gauge('voxform_run_in_progress', '1 while a run is in progress.');
   const resources = new Gauge({
     name: 'voxform_resources',
-    help: 'Resources after the last run, by how they stand.',
+    help: 'Resources after the last run, by status.',
     labelNames: ['status'],
     registers,
   });
-  const drifted = gauge('voxform_drifted_resources', 'Resources that differed from what was last applied.');
-  const missing = gauge('voxform_missing_resources', 'Resources whose record the platform does not show.');
-  const changes = counter(
-    'voxform_changes_total',
-    'Resources that were to be written, by action and result.',
-    ['action', 'result'],
-  );
-  const requests = counter('voxform_api_requests_total', 'Tries of requests to the platform.', [
+  const drifted = gauge('voxform_drifted_resources', 'Resources that drifted since the last apply.');
+  const missing = gauge('voxform_missing_resources', 'Resources whose record is missing from the platform.');
+  const changes = counter('voxform_changes_total', 'Planned writes, by action and result.', [
+    'action',
+    'result',
+  ]);
+  const requests = counter('voxform_api_requests_total', 'Requests to the platform, retries included.', [
     'method',
     'status',
   ]);
-  const retries = counter('voxform_api_retries_total', 'Tries after the first, of the same request.', [
-    'method',
-  ]);
-  const busy = gauge('voxform_busy_seconds', 'How long another run has held the state; 0 while none does.');
-  const lastRun = gauge('voxform_last_run_timestamp_seconds', 'When the last run began.');
-  const lastSuccess = gauge(
-    'voxform_last_success_timestamp_seconds',
-    'When the last run that succeeded began.',
-  );
-  const valid = gauge('voxform_manifests_valid', '0 while the newest manifests cannot be used.');
+  const retries = counter('voxform_api_retries_total', 'Retried requests to the platform.', ['method']);
+  const busy = gauge('voxform_busy_seconds', 'How long another run has held the state lock; 0 if none does.');
+  const lastRun = gauge('voxform_last_run_timestamp_seconds', 'Start of the last run.');
+  const lastSuccess = gauge('voxform_last_success_timestamp_seconds', 'Start of the last successful run.');
+  const valid = gauge('voxform_manifests_valid', '0 while the newest manifests are invalid.');
   const reached = gauge('voxform_source_reached', '0 while the source of the manifests cannot be fetched.');
   const held = new Gauge({
     name: 'voxform_changes_held',
-    help: 'Resources whose changes the last run did not carry out, by why.',
+    help: 'Resources whose changes the last run held back, by reason.',
     labelNames: ['why'],
     registers,
   });
   const commit = new Gauge({
     name: 'voxform_commit_info',
-    help: 'The commit that is in force.',
+    help: 'The commit in use.',
     labelNames: ['commit'],
     registers,
   });

@@ -55,7 +55,7 @@ export class Deliveries {
       const work = this.#deliver(receiver).finally(() => this.#underWay.delete(work));
       this.#underWay.add(work);
     } else if (waiting.length < MOST_WAITING) waiting.push(delivery);
-    else this.#options.onResult('dropped', delivery, 'too many wait for the same receiver');
+    else this.#options.onResult('dropped', delivery, 'too many notifications pending for this receiver');
   }
 
   /** Waits until everything is delivered, but no longer than that many milliseconds; then gives the rest up. */
@@ -83,10 +83,10 @@ export class Deliveries {
   async #send(delivery: Delivery): Promise<string | undefined> {
     const { signal } = this.#end;
     for (let tries = 1; ; tries++) {
-      if (signal.aborted) return 'the watch ended';
+      if (signal.aborted) return 'watch stopped';
       const { problem, isFinal } = await this.#try(delivery);
       if (problem === undefined || isFinal) return problem;
-      if (tries === MOST_TRIES) return `${problem}, in ${MOST_TRIES} tries`;
+      if (tries === MOST_TRIES) return `${problem} (after ${MOST_TRIES} attempts)`;
       await this.#pause(FIRST_PAUSE * 2 ** (tries - 1) * (0.5 + this.#options.random() / 2));
     }
   }
@@ -123,13 +123,13 @@ export class Deliveries {
       const { statusCode: status } = answer;
       if (status >= 200 && status < 300) return { problem: undefined, isFinal: true };
       const mayPass = status === 408 || status === 429 || status >= 500;
-      return { problem: `it answered ${status}`, isFinal: !mayPass };
+      return { problem: `status ${status}`, isFinal: !mayPass };
     } catch (error) {
       if (error instanceof ProxyFailure) return { problem: error.message, isFinal: false };
       const code = errorCode(error) ?? '';
       const isTimeout = error instanceof Error && error.name === 'TimeoutError';
       return {
-        problem: isTimeout ? 'no answer in time' : `it cannot be reached ${code}`.trim(),
+        problem: isTimeout ? 'timed out' : `unreachable ${code}`.trim(),
         isFinal: false,
       };
     }

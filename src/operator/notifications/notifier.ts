@@ -37,8 +37,8 @@ export class Notifier implements RunObserver {
       onResult: (result, { shown, onDelivered }, problem) => {
         options.onResult(result);
         if (result === 'delivered') onDelivered();
-        if (result === 'delivered') log.entry('debug', `told ${shown}`, { event: 'notified' });
-        else log.entry('warning', `${shown} was not told: ${problem}`, { event: 'not-notified' });
+        if (result === 'delivered') log.entry('debug', `notified ${shown}`, { event: 'notified' });
+        else log.entry('warning', `notification to ${shown} failed: ${problem}`, { event: 'not-notified' });
       },
     });
   }

@@ -91,7 +91,7 @@ export class Occasions {
     const hasFailed =
       error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
     const lines = [
-      ...(fetchProblem === undefined ? [] : [`the source cannot be fetched: ${messageOf(fetchProblem)}`]),
+      ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
       ...(hold?.why === 'guard' ? [holdMessage(hold, '')] : []),
       ...failed.map(failureMessage),
@@ -125,7 +125,7 @@ export class Occasions {
       return before.get(address) === digest ? [] : [[line, address] as const];
     });
     const ended = [...before].flatMap(([address, digest]) => {
-      const line = digest.startsWith(MISSING) ? 'missing no longer' : 'drifted no longer';
+      const line = digest.startsWith(MISSING) ? 'no longer missing' : 'no longer drifted';
       return now.has(address) ? [] : [[`${address}: ${line}`, address] as const];
     });
     const all = [...told, ...ended];

@@ -52,12 +52,12 @@ export function receiversOf(
     if (url === undefined || (secretHeader !== undefined && value === undefined)) return [];
     const shown = serverOf(url);
     if (shown === undefined) {
-      problems.push(`${url.name} holds no http or https URL`);
+      problems.push(`${url.name} is not an http or https URL`);
       return [];
     }
     const header = secretHeader && value && { name: secretHeader.name, value };
     if (header !== undefined && !/^[\x20-\x7e]*$/.test(header.value.reveal())) {
-      problems.push(`${header.value.name} holds what no header can hold`);
+      problems.push(`${header.value.name} is not a valid header value`);
       return [];
     }
     try {

@@ -43,9 +43,9 @@ function capitalised(text: string): string {
 export function topicsText(topics: readonly Topic[], style: Style): string {
   const groups: [string, Topic[]][] = [
     ['Kinds', topics.filter(({ about }) => about === 'kind' || about === 'lookup')],
-    ['Of every manifest', topics.filter(({ path }) => path === 'metadata')],
+    ['In every manifest', topics.filter(({ path }) => path === 'metadata')],
     [
-      'Value forms, in the place of a value',
+      'Value forms, in place of a value',
       topics.filter(({ about, path }) => about === 'form' && !path.includes('.')),
     ],
     [
@@ -62,11 +62,7 @@ export function topicsText(topics: readonly Topic[], style: Style): string {
     ),
     '',
   ]);
-  return [
-    ...lines,
-    style.prose('voxform explain Agent.llm_config says more of one of them, and of what is in it.'),
-    '',
-  ].join('\n');
+  return [...lines, style.prose('For details and fields: voxform explain Agent.llm_config'), ''].join('\n');
 }
 
 function indented(text: string): string {

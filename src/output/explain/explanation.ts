@@ -91,29 +91,26 @@ function flagsOf({ rule, kind, path, about }: Topic): Flags {
 
 function abilitiesOf({ about, kind }: Topic): string[] {
   if (about !== 'kind' || kind === undefined) return [];
-  const read = kind.list === undefined ? 'read by id, never listed' : 'listed';
-  const created = kind.create === undefined ? 'added by hand in the dashboard' : 'created';
-  const updated = kind.update === undefined ? 'never updated' : 'updated';
-  return [`On the platform: ${read}; ${created}; ${updated}; never deleted.`];
+  const read = kind.list === undefined ? 'read by id, not listed' : 'listed';
+  const created = kind.create === undefined ? 'created in the dashboard only' : 'created';
+  const updated = kind.update === undefined ? 'not updated' : 'updated';
+  return [`In the API: ${read}; ${created}; ${updated}; not deleted.`];
 }
 
 function treatmentOf(flags: Flags, { rule }: Topic): string[] {
   const { hidden, write_only, immutable, manual, set, opaque, refers_to, natural_key } = flags;
   const sentences: [unknown, string][] = [
-    [natural_key, 'Its record is found by it.'],
-    [
-      hidden,
-      'Hidden: the platform takes it and never shows it, so that it is compared with what was last sent.',
-    ],
-    [write_only, 'Write-only: it is compared by a fingerprint, and is in no plan, state, log or error.'],
-    [immutable, 'Immutable: another value needs another record.'],
+    [natural_key, 'Identifies the record.'],
+    [hidden, 'Hidden: the platform accepts it but never shows it; it is compared with the value last sent.'],
+    [write_only, 'Write-only: compared by fingerprint; it never appears in a plan, state, log or error.'],
+    [immutable, 'Immutable: a new value needs a new record.'],
     [
       manual,
-      `Manual: no endpoint ${rule.notAtCreate ? 'sets it, not even at create' : 'changes it on an existing record'}; the plan says what to do in the dashboard.`,
+      `Manual: the API cannot ${rule.notAtCreate ? 'set it, not even at create' : 'change it on an existing record'}; the plan lists the steps in the dashboard.`,
     ],
-    [set, 'A set: its order does not count.'],
-    [opaque, 'Opaque: it is compared and sent as one value.'],
-    [refers_to, `A reference: { $ref: ${refers_to}/name } stands for the id.`],
+    [set, 'Set: order does not matter.'],
+    [opaque, 'Opaque: compared and sent as a whole.'],
+    [refers_to, `Reference: { $ref: ${refers_to}/name } resolves to the id.`],
   ];
   return sentences.filter(([holds]) => holds !== undefined).map(([, sentence]) => sentence);
 }

@@ -117,11 +117,11 @@ function remarks({ document: { guards, warnings, refreshed }, urgent = [], what 
     ...(what === 'apply'
       ? []
       : guards.map(({ flag, message }) =>
-          remark(`An apply of this plan is refused: ${message} (${flag} lifts this)`, 'bad'),
+          remark(`Apply refuses this plan: ${message} (override: ${flag})`, 'bad'),
         )),
     ...(refreshed
       ? []
-      : [remark('Made without reading the records that the state knows: it says what they were.', '')]),
+      : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
     ...[...Map.groupBy(warnings, ({ message }) => message)].map(([message, sharing]) => {
       const addresses = sharing.flatMap(({ address }) => address ?? []);
       if (addresses.length === 0) return remark(message, '');
@@ -207,7 +207,7 @@ function picture({ document, markOf }: Report): string {
   const drawn = planPicture(document, markOf);
   if (drawn.edges.length === 0) return '';
   const note = drawn.note === undefined ? '' : ` <small>${escapeMarkup(drawn.note)}</small>`;
-  return `<section><h2>What refers to what${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;
+  return `<section><h2>References${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;
 }
 
 function footer({ voxform_version, state }: PlanDocument): string {

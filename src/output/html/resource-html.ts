@@ -108,18 +108,18 @@ function remarks(said: Said): string[] {
   const { unverified = [], not_applied: kept = [] } = only ?? {};
   const sentences = [
     ...(reason === '' ? [] : [reason]),
-    ...(elsewhere === 0 ? [] : [`and ${plural(elsewhere, 'change')} above, shared with others`]),
+    ...(elsewhere === 0 ? [] : [`plus ${plural(elsewhere, 'change')} above, shared with others`]),
     ...routeRemarks(said, { verbose: only !== undefined }),
     ...notices,
     ...(released.length === 0 ? [] : [`no longer managed: ${released.join(', ')}`]),
     ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),
     ...(unverified.length === 0
       ? []
-      : [`not shown by the platform, so compared with memory: ${unverified.join(', ')}`]),
+      : [`not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`]),
   ];
   const list = steps.map((step) => `<li>${escapeMarkup(step)}</li>`).join('');
   return [
     ...sentences.map((sentence) => `<p>${escapeMarkup(sentence)}</p>`),
-    ...(list === '' ? [] : [`<p>To be done by hand:</p><ul>${list}</ul>`]),
+    ...(list === '' ? [] : [`<p>Manual steps:</p><ul>${list}</ul>`]),
   ];
 }

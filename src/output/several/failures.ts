@@ -42,7 +42,7 @@ export function isOwnMistake(error: unknown): boolean {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return isOwnMistake(error) ? `this is a mistake in voxform itself: ${error.message}` : error.message;
+  return isOwnMistake(error) ? `this is a bug in voxform: ${error.message}` : error.message;
 }
 
 /** Manifests and project files are wrong in many places at once. */

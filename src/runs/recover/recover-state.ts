@@ -42,7 +42,7 @@ function refuseForeign(remains: readonly Remains[], workspaceId: string, locatio
   const [first] = whose;
   if (first === undefined || whose.includes(workspaceId)) return;
   throw new UserError(
-    `the old state ${location} belongs to the workspace ${first}, but ${workspaceId} is configured`,
+    `the old state ${location} belongs to workspace ${first}, but ${workspaceId} is configured`,
     { hint: 'Correct workspace_id, or set another `state.path` for this workspace.' },
   );
 }

@@ -59,7 +59,7 @@ describe('the answer to a write', () => {
     expect(warnings(agentKind, spec, answer)).toEqual([
       'the platform changed name from "Ada" to "ADA"',
       'the platform changed tts_config.speed from " fast " to "fast"',
-      'the platform did not keep tts_config.voice_id',
+      'the platform ignored tts_config.voice_id',
     ]);
   });
 
@@ -71,7 +71,7 @@ describe('the answer to a write', () => {
   it('shows nothing of a secret, whether sent or shown', () => {
     const spec = { prompt_config: { prompt: new Secret('KEY', 'sk-secret') } };
     const found = warnings(agentKind, spec, { prompt_config: { prompt: 'sk-secret, trimmed' } });
-    expect(found).toEqual(['the platform changed prompt_config.prompt, which is secret']);
+    expect(found).toEqual(['the platform changed the secret prompt_config.prompt']);
   });
 
   it('shortens long values', () => {

@@ -90,7 +90,7 @@ describe('the guard of owners', () => {
   it('stops a change of an owner, even where another one remains', () => {
     const users = [ada, { ...bob, role: 'owner' }];
     expect(tripped([update('ada', [role('member')])], { users })).toEqual([
-      '--allow-owner-change WorkspaceUser/ada is an owner of the workspace, and its role would change',
+      '--allow-owner-change WorkspaceUser/ada is a workspace owner, and its role would change',
     ]);
   });
 

@@ -225,7 +225,7 @@ describe('one resource', () => {
         ),
       },
       address: 'PhoneNumber/n',
-      planned: { action: 'unknown', steps: ['Resolve PhoneNumber/m first, and plan again.'] },
+      planned: { action: 'unknown', steps: ['Resolve PhoneNumber/m first, then plan again.'] },
     },
     {
       reason: 'no manifest declares it any more',

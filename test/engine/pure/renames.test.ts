@@ -29,7 +29,7 @@ const state = (entries: Record<string, Record<string, string>>) =>
 
 describe('a rename that the manifest does not tell', () => {
   const told =
-    'Agent/new: This looks like Agent/old renamed. To keep its record id-Agent/old, add to metadata: previous_names: [old]';
+    'Agent/new: This looks like a rename of Agent/old. To keep its record id-Agent/old, add to metadata: previous_names: [old]';
 
   it.each([
     { reason: 'as it was', resources: [agent('new', spec('Old'))] },
@@ -75,6 +75,8 @@ describe('a rename that the manifest does not tell', () => {
     const resources = many.map((index) => agent(`new-${index}`, spec(`A ${index}`, prompt(index))));
     const said = warnings({ resources, state: state(entries) });
     expect(said).toHaveLength(many.length);
-    expect(said.every((text) => /new-(\d+): This looks like Agent\/old-\1 renamed/.test(text))).toBe(true);
+    expect(said.every((text) => /new-(\d+): This looks like a rename of Agent\/old-\1\./.test(text))).toBe(
+      true,
+    );
   });
 });

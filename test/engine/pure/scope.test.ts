@@ -80,7 +80,7 @@ describe('what a run is about', () => {
   });
 
   it('refuses labels that nothing has, those of every object too', () => {
-    expect(() => scope([], { team: 'sale' })).toThrow('no manifest has the labels team=sale');
+    expect(() => scope([], { team: 'sale' })).toThrow('no manifest matches the selector team=sale');
     expect(() => scope([], { constructor: 'x' })).toThrow(UserError);
   });
 

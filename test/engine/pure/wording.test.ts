@@ -36,7 +36,7 @@ describe('the reason of an update', () => {
       record: { ...seen, tts_config: { speed: 'fast', emotion: 'wild' } },
     },
     {
-      reason: "the manifest changed, and so did the platform: someone else's change is overwritten",
+      reason: "the manifest and the platform both changed: this overwrites someone else's change",
       spec: { tts_config: { speed: 'slow', emotion: 'calm' } },
       record: { ...seen, tts_config: { speed: 'slower', emotion: 'calm' } },
     },
@@ -118,7 +118,7 @@ describe('an update', () => {
       observed: found({ name: 'a' }, published),
     };
     expect(at(plan(world), 'Agent/a')).toMatchObject({ action: 'adopt', unverified: ['stt_config.model'] });
-    expect(warnings(world)).toEqual([expect.stringContaining('changed after it')]);
+    expect(warnings(world)).toEqual([expect.stringContaining('the draft is newer')]);
     const settled = { ...world, observed: found({ name: 'a' }, { ...published, ahead: false }) };
     expect(warnings(settled)).toEqual([]);
   });

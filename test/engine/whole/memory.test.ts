@@ -286,7 +286,7 @@ describe('an adoption by metadata.id', () => {
     const plan = await bench.plan();
     expect(bench.requests()).toHaveLength(reads);
     expect(plannedAt(plan, 'Agent/a')).toMatchObject({ action, id, adopted: true });
-    expect(plan.warnings.some(({ message }) => message.includes('changed after it'))).toBe(ahead);
+    expect(plan.warnings.some(({ message }) => message.includes('the draft is newer'))).toBe(ahead);
     await bench.apply();
     expect(writesIn(bench.requests())).toEqual(action === 'adopt' ? [] : [`PUT /api/v1/agents/${id}`]);
     expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop' });
@@ -319,7 +319,7 @@ describe('a draft that is newer than its published version', () => {
     expect(await notices()).toBeUndefined();
     bench.manifests = [agent({ name: 'B' })];
     await bench.apply();
-    expect(await notices()).toEqual([expect.stringContaining('edited since its publication')]);
+    expect(await notices()).toEqual([expect.stringContaining('edited since it was published')]);
     expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop' });
   });
 });

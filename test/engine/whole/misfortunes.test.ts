@@ -145,7 +145,7 @@ async function attempt(run: () => ReturnType<Bench['apply']>): Promise<void> {
     const { results } = await run();
     for (const result of results.values()) {
       if (result.status === 'failed') {
-        expect(result.error).toMatch(/^(GET|POST|PUT) \/api\/v1\/|no longer looks as it did/);
+        expect(result.error).toMatch(/^(GET|POST|PUT) \/api\/v1\/|changed since the plan was made/);
       }
     }
   } catch (error) {

@@ -213,7 +213,7 @@ describe('while applying', () => {
     });
     expect(report.results.get('Agent/a')).toMatchObject({
       status: 'failed',
-      error: expect.stringContaining('no longer looks as it did'),
+      error: expect.stringContaining('changed since the plan was made'),
     });
     expect(bench.emulator.world.agents.get(id)?.name).toBe('theirs');
     const planned = plannedAt(await bench.plan(), 'Agent/a');
@@ -236,7 +236,7 @@ describe('a saved plan', () => {
     const report = await bench.apply({ saved });
     expect([...report.results.values()].map(({ status }) => status)).toEqual(['done', 'done']);
     expect(bench.emulator.dashboard.holdsApiKey(await idOf(bench, 'Agent/a'), 'first-secret')).toBe(true);
-    expect((await failureOf(bench.apply({ saved }))).message).toContain('the state moved on');
+    expect((await failureOf(bench.apply({ saved }))).message).toContain('the plan is stale');
   });
 
   it.each([true, false])('carries out updates, adoptions and forgetting (refresh: %s)', async (refresh) => {
@@ -278,14 +278,14 @@ describe('a saved plan', () => {
     {
       reason: 'something was applied since',
       happens: (bench) => bench.apply(),
-      message: /the state moved on/,
+      message: /the plan is stale/,
     },
     {
       reason: 'the secret is another one',
       happens: (bench) => {
         bench.secrets = { KEY: 'second-secret' };
       },
-      message: /the value of KEY/,
+      message: /^KEY changed since/,
     },
     {
       reason: 'the record was edited',
@@ -293,17 +293,17 @@ describe('a saved plan', () => {
         bench.emulator.dashboard.edit('agents', await idOf(bench, 'Agent/a'), {
           prompt_config: { prompt: 'x' },
         }),
-      message: /out of date: Agent\/a/,
+      message: /stale: Agent\/a/,
     },
     {
       reason: 'the record is gone',
       happens: async (bench) => bench.emulator.dashboard.remove('agents', await idOf(bench, 'Agent/a')),
-      message: /out of date: Agent\/a/,
+      message: /stale: Agent\/a/,
     },
     {
       reason: 'it is for another workspace',
       happens: (_, saved) => Object.assign(saved, { workspace_id: 'ANOTHER' }),
-      message: /for the workspace ANOTHER/,
+      message: /for workspace ANOTHER/,
     },
     {
       reason: 'it is of another lineage',

@@ -70,13 +70,13 @@ describe('taking a record in by its id', () => {
       reason: 'the address holds a record',
       address: 'Agent/a',
       id: () => 'OTHER',
-      message: /Agent\/a is managed already/,
+      message: /Agent\/a is already managed/,
     },
     {
       reason: 'another address holds it',
       address: 'PhoneNumber/x',
       id: (bench) => idOf(bench, 'PhoneNumber/n'),
-      message: /managed already, as PhoneNumber\/n/,
+      message: /already managed as PhoneNumber\/n/,
     },
     {
       reason: 'it is a record of another kind',
@@ -111,7 +111,7 @@ describe('a record of another workspace', () => {
     const { plan } = await bench.apply({ allowRecreate: ['all'], allowReplace: [address] });
     expect(plannedAt(plan, address)).toMatchObject({
       action: 'blocked',
-      reason: `its record ${id} belongs to the workspace ANOTHER, which this run does not write to`,
+      reason: `its record ${id} belongs to workspace ANOTHER, not to the selected one`,
     });
     expect(writesIn(bench.requests())).toEqual(['POST /api/v1/agents']);
     expect(await idOf(bench, address)).toBe(id);
@@ -129,12 +129,10 @@ describe('a record of another workspace', () => {
     const { plan } = await bench.apply();
     expect(plannedAt(plan, address)).toMatchObject({
       action: 'blocked',
-      reason: expect.stringContaining('belongs to the workspace ANOTHER'),
+      reason: expect.stringContaining('belongs to workspace ANOTHER'),
     });
     expect(writesIn(bench.requests())).toEqual([]);
-    expect((await failureOf(bench.takeIn(address, id))).message).toContain(
-      'belongs to the workspace ANOTHER',
-    );
+    expect((await failureOf(bench.takeIn(address, id))).message).toContain('belongs to workspace ANOTHER');
   });
 
   it('is not adopted by its natural key, nor taken for a duplicate or for a name that is referred to', async () => {
@@ -166,7 +164,7 @@ describe('a record of another workspace', () => {
     bench.manifests = [...manifests, manifest('Agent/b', { name: 'B' })];
     bench.requests();
     expect((await failureOf(bench.apply())).message).toMatch(
-      /^each of the 3 records read, such as \w+, belongs to the workspace ANOTHER, .*; nothing was written$/,
+      /^each of the 3 records read, such as \w+, belongs to workspace ANOTHER, .*; nothing was written$/,
     );
     expect(writesIn(bench.requests())).toEqual([]);
   });

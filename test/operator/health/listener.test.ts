@@ -135,7 +135,7 @@ describe('the listener', () => {
     expect((await get('POST', '/reconcile', { host: 'evil.example' }))[0]).toBe(403);
     expect(asked).toEqual(['run']);
     await expect(listen({ listen: parseListen(listener.url.slice(7)) } as never)).rejects.toThrow(
-      'it is in use',
+      'already in use',
     );
     await listener.close();
   });

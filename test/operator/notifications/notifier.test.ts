@@ -30,15 +30,15 @@ describe('webhooks over real sockets', () => {
     const texts = hook.bodies.map(({ text }) => (JSON.parse(text) as { readonly text: string }).text);
     const [name, ended] = [
       'voxform staging: drift\nAgent/a: name',
-      'voxform staging: drift\nAgent/a: drifted no longer',
+      'voxform staging: drift\nAgent/a: no longer drifted',
     ];
     expect(texts).toEqual([name, name, ended]);
   });
 
   it.each([
-    ['gives up what is refused for good', [400], 1, /answered 400$/],
-    ['gives up after five tries', [500], 5, /answered 500, in 5 tries$/],
-    ['follows no redirect', [302], 1, /answered 302$/],
+    ['gives up what is refused for good', [400], 1, /status 400$/],
+    ['gives up after five tries', [500], 5, /status 500 \(after 5 attempts\)$/],
+    ['follows no redirect', [302], 1, /status 302$/],
   ] as const)('%s, and names the server alone', async (_, statuses, tries, message) => {
     using hook = await receiver(...statuses);
     const { notifier, results, log, tell } = notifierTo(hook.url);

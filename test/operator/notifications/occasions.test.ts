@@ -121,7 +121,7 @@ it('says drift, its correction and its end in a line each, and names voxform and
     ['voxform staging: drift\nAgent/a: name'],
     ['voxform staging: drift\nAgent/a: name (corrected)'],
     ['voxform staging: drift\nAgent/a: name'],
-    ['voxform staging: drift\nAgent/a: drifted no longer'],
+    ['voxform staging: drift\nAgent/a: no longer drifted'],
     ['voxform staging: changes\n1 to update (Agent/a)'],
   ]);
 });

@@ -105,7 +105,7 @@ const blocked = ['a', 'b', 'c', 'd'].map((name) =>
     changes: [change('role', { before: 'owner', after: 'member' })],
   }),
 );
-const sameWarning = sameChange.map(({ address }) => ({ address, message: 'edited since its publication' }));
+const sameWarning = sameChange.map(({ address }) => ({ address, message: 'edited since it was published' }));
 
 const pages: Readonly<Record<string, () => string>> = {
   plan: () => planHtml(linked),
@@ -249,13 +249,13 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     await page.keyboard.press('Escape');
     expect(await items.count()).toBe(whole);
 
-    await page.getByLabel('By hand 2').check();
+    await page.getByLabel('Manual 2').check();
     expect(await items.count()).toBe(2);
     expect(await page.locator('h2:visible').allTextContents()).toEqual([
-      'By hand (2) nothing in the API does this; a person must',
-      'What refers to what',
+      'Manual (2) the API cannot do these; do them in the dashboard',
+      'References',
     ]);
-    await page.getByLabel('By hand 2').uncheck();
+    await page.getByLabel('Manual 2').uncheck();
 
     const support = page.locator('details.resource', { hasText: 'Agent/support-line' }).first();
     await support.locator('summary').first().focus();
@@ -281,7 +281,7 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
     await page.keyboard.type('branch-096');
     expect(await page.locator('[data-item]:visible').count()).toBe(1);
     await page.keyboard.press('Escape');
-    expect(await page.locator('.remark').innerText()).toMatch(/edited since its publication\s+97 resources/);
+    expect(await page.locator('.remark').innerText()).toMatch(/edited since it was published\s+97 resources/);
   });
 
   it('names the fields in each row, marks drift, and says when it was made', async () => {

@@ -47,8 +47,8 @@ async function requireFolder(files: Files, path: string, folder: string): Promis
     await files.stat(folder);
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
-    throw new UserError(`the state ${path} is a link into ${folder}, which is not there`, {
-      hint: 'Mount or restore what it leads to. If there is to be a new state, make the folder first.',
+    throw new UserError(`the state ${path} is a link into ${folder}, which does not exist`, {
+      hint: 'Mount or restore that folder. To start a new state, create the folder first.',
       cause: error,
     });
   }
@@ -71,7 +71,7 @@ export async function readDocument(files: Files, path: string): Promise<StateDoc
     }
   }
   if (backup === undefined) return undefined;
-  throw new LostState(`the state ${path} is missing, but its backup ${basename(backup.path)} is there`, {
+  throw new LostState(`the state ${path} is missing, but its backup ${basename(backup.path)} exists`, {
     hint,
   });
 }
@@ -198,5 +198,5 @@ function restoreHint(path: string, backup: Backup | undefined): string {
   const restore = `Restore it from version control or another backup. ${RECOVER}`;
   return backup === undefined
     ? restore
-    : `${restore} The newest copy that voxform kept: cp ${shellWord(backup.path)} ${shellWord(path)}`;
+    : `${restore} The newest backup: cp ${shellWord(backup.path)} ${shellWord(path)}`;
 }

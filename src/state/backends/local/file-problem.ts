@@ -24,34 +24,19 @@ export function fileProblem(error: unknown, verb: 'read' | 'write' | 'lock', pat
   });
 }
 
-const full = 'Free some space and run the command again; what was written before is kept.';
-const rights = 'Give this user the right to read and write the file and its folder.';
+const full = 'Free some space and run the command again; everything written so far is kept.';
+const rights = 'Give this user read and write access to the file and its folder.';
 const problems: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
   ENOSPC: ['the disk is full', full],
-  EDQUOT: ['the disk quota is used up', full],
-  EFBIG: [
-    'a limit on the size of files is reached',
-    'Raise the limit (ulimit -f) and run the command again.',
-  ],
+  EDQUOT: ['the disk quota is exceeded', full],
+  EFBIG: ['the file size limit is exceeded', 'Raise the limit (ulimit -f) and run the command again.'],
   EACCES: ['permission denied', rights],
-  EPERM: ['the system does not permit it', rights],
-  EROFS: [
-    'the file system is read-only',
-    'Set `state.path` of the workspace to a place that can be written.',
-  ],
-  ENOENT: [
-    'no folder can be made there',
-    'Set `state.path` of the workspace to a place that can be written.',
-  ],
-  EISDIR: [
-    'a folder is in its place',
-    'Move the folder away, or set `state.path` of the workspace to another path.',
-  ],
-  ENOTDIR: ['a part of its path is a file', 'Set `state.path` of the workspace to another path.'],
-  EEXIST: ['a part of its path is a file', 'Set `state.path` of the workspace to another path.'],
-  ELOOP: ['its symbolic links lead in a circle', 'Mend the link.'],
-  EIO: [
-    'the disk reports an error',
-    'Check the disk before anything else; what was written before may still be readable.',
-  ],
+  EPERM: ['operation not permitted', rights],
+  EROFS: ['the file system is read-only', 'Set `state.path` of the workspace to a writable path.'],
+  ENOENT: ['the folder cannot be created', 'Set `state.path` of the workspace to a writable path.'],
+  EISDIR: ['it is a folder', 'Move the folder away, or set `state.path` of the workspace to another path.'],
+  ENOTDIR: ['part of the path is a file', 'Set `state.path` of the workspace to another path.'],
+  EEXIST: ['part of the path is a file', 'Set `state.path` of the workspace to another path.'],
+  ELOOP: ['its symbolic links form a cycle', 'Fix the link.'],
+  EIO: ['the disk reported an error', 'Check the disk first; earlier data may still be readable.'],
 };

@@ -196,7 +196,7 @@ function parseEntry(json: string, path: string, line: number): JournalEntry {
     // Falls through: whole, but not an entry.
   }
   throw new UserError(
-    `${path}:${line}  the journal of the state is not an entry that this voxform knows; a newer one may have written it`,
+    `${path}:${line}  unknown entry in the journal of the state; a newer voxform may have written it`,
     { hint: 'Upgrade voxform, or restore the journal from a backup.' },
   );
 }
@@ -206,7 +206,7 @@ function damage(path: string, line: number, tailStart?: number): UserError {
   const cut =
     tailStart === undefined
       ? ''
-      : ` If no apply was running when the machine stopped, cut off the damaged end: truncate -s ${tailStart} ${shellWord(path)}`;
+      : ` If no apply was running when the machine stopped, remove the damaged end: truncate -s ${tailStart} ${shellWord(path)}`;
   return new LostState(`${path}:${line}  the journal of the state is damaged`, {
     hint: `Restore the journal from a backup. ${RECOVER}${cut}`,
   });

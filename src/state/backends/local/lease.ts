@@ -122,7 +122,7 @@ export class LocalLease implements StateLease {
     const { files, path, location, failPoint } = this.#parts;
     await this.#writer?.close();
     if (this.#writer?.failed) {
-      throw new Error('a journal that could not be written must stay for the next run to read');
+      throw new Error('a journal that could not be written stays for the next run');
     }
     await this.#assertHeld();
     failPoint('before-fold');
@@ -189,7 +189,7 @@ export class LocalLease implements StateLease {
       await files.rename(journalPath, aside);
       await syncFolderOf(files, path);
       request.notice(
-        `the journal of ${location} belonged to another state; it is kept as ${aside} and tells of what this state does not know: ${unknown.join(', ')}`,
+        `the journal of ${location} belonged to another state; it is now in quarantine as ${aside} and names records missing from this state: ${unknown.join(', ')}`,
       );
     } catch (error) {
       throw fileProblem(error, 'write', location);
@@ -210,7 +210,7 @@ export class LocalLease implements StateLease {
   }
 
   #assertOpen(): void {
-    if (this.#released !== undefined) throw new Error('the lock of the state was given back already');
+    if (this.#released !== undefined) throw new Error('the state lock was already released');
   }
 }
 
@@ -227,9 +227,9 @@ async function cutOff(files: Files, path: string, length: number): Promise<void>
 function movedOn(location: string, found: number | undefined, expected: number | undefined): UserError {
   const serial = (value: number | undefined): string => (value === undefined ? 'none' : `serial ${value}`);
   return new UserError(
-    `the state ${location} changed while this run worked: ${serial(expected)} was expected, ${serial(found)} is there`,
+    `the state ${location} changed during this run: expected ${serial(expected)}, found ${serial(found)}`,
     {
-      hint: 'Nothing was overwritten; the journal still holds what this run did. Find out who wrote the state, then plan again.',
+      hint: 'Nothing was overwritten, and the journal has every write of this run. Find out who wrote the state, then plan again.',
     },
   );
 }

@@ -78,8 +78,8 @@ export function parseLock(bytes: Buffer): HeldLock | undefined {
 }
 
 function damagedLock(path: string): UserError {
-  return new UserError(`the lock file ${path} is damaged, so nobody can say who holds it`, {
-    hint: `Make sure that no voxform works on this state, then: rm ${shellWord(path)}`,
+  return new UserError(`the lock file ${path} is damaged: its holder is unknown`, {
+    hint: `Make sure that no voxform is using this state, then: rm ${shellWord(path)}`,
   });
 }
 

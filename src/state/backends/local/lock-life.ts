@@ -87,13 +87,12 @@ export async function judge(
   pause?: (milliseconds: number) => Promise<void>,
 ): Promise<{ readonly death: string | undefined; readonly silence: Silence | undefined }> {
   const { files, lockTiming: timing = lockTiming } = judging;
-  if (isDead(judging, holder, own)) return { death: 'a process that died', silence: undefined };
+  if (isDead(judging, holder, own)) return { death: 'a dead process', silence: undefined };
   const silence = await silenceOf(files, file, own);
   if (silence === undefined || silence.milliseconds < timing.silence) return { death: undefined, silence };
   await pause?.(timing.beat * 1.5);
   const later = pause === undefined ? silence : await silenceOf(files, file, own);
-  const death =
-    later?.stamp === silence.stamp ? `a run that gave no sign of life for ${secondsOf(later)} s` : undefined;
+  const death = later?.stamp === silence.stamp ? `a run silent for ${secondsOf(later)} s` : undefined;
   return { death, silence: later };
 }
 
@@ -122,7 +121,7 @@ export function secondsOf(silence: Silence | undefined): number | undefined {
 }
 
 export function silenceWords(seconds: number | undefined): string {
-  return seconds === undefined ? '' : `, last sign of life ${seconds} s ago`;
+  return seconds === undefined ? '' : `, last seen ${seconds} s ago`;
 }
 
 /** How long nobody has written to the file; undefined where there is no such file, or the folder cannot be written. */

@@ -45,7 +45,7 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
       pause(milliseconds, request.signal),
     );
     if (death !== undefined && (await takeOver(settings, holder, own))) {
-      request.notice(`took over the lock of ${settings.location} from ${death}: ${described(holder)}`);
+      request.notice(`acquired the lock of ${settings.location} from ${death}: ${described(holder)}`);
       return infoOf(own);
     }
     const left = deadline - performance.now();
@@ -109,15 +109,15 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
   const holder = await readLock(settings.files, settings.path);
   if (holder === undefined) throw new UserError(`the state ${settings.location} is not locked`);
   if (holder.id !== id) {
-    throw new UserError(`${id} is not the id of the lock of ${settings.location}; that is ${holder.id}`, {
+    throw new UserError(`the lock of ${settings.location} has the id ${holder.id}, not ${id}`, {
       hint: `It is held by ${described(holder)}.`,
     });
   }
   const own = lockFor(settings, 'state unlock');
   const claims = await claim(settings, { file: settings.path, dead: holder, own });
   if (claims === undefined) {
-    throw new UserError(`the lock ${id} is just being ended by someone else`, {
-      hint: `Try again. If it stays so, that process died elsewhere: rm ${shellWord(claimName(settings, id))}`,
+    throw new UserError(`another process is removing the lock ${id}`, {
+      hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(settings, id))}`,
     });
   }
   try {
@@ -176,13 +176,13 @@ function heldBy(holder: LockHolder, settings: LockSettings): UserError {
   return new UserError(
     `the state ${settings.location} is locked by ${described(holder)}${silenceWords(holder.silentSeconds)}`,
     {
-      hint: `Wait for it, with --lock-timeout if need be. ${unlockHint(holder, settings)}`,
+      hint: `Wait with --lock-timeout. ${unlockHint(holder, settings)}`,
     },
   );
 }
 
 function unlockHint({ id }: Pick<LockInfo, 'id'>, { workspaceFlag = '' }: LockSettings): string {
-  return `If it is certainly gone: voxform state unlock ${id}${workspaceFlag}`;
+  return `If that run is gone for sure: voxform state unlock ${id}${workspaceFlag}`;
 }
 
 function described(holder: LockInfo): string {

@@ -34,10 +34,10 @@ export async function readStored(files: Files, path: string): Promise<ReadResult
   const bytes = (await readIfThere(files, journalPath)) ?? Buffer.alloc(0);
   const document = await readDocument(files, path);
   if (document === undefined && bytes.length > 0) {
-    throw new LostState(`the state ${path} is missing, but its journal is there`, {
+    throw new LostState(`the state ${path} is missing, but its journal exists`, {
       hint:
         `Restore the state from version control or another backup. ${RECOVER} ` +
-        `Only if the journal belongs to nothing that exists, move ${journalPath} away.`,
+        `Move ${journalPath} away only if none of its records exist.`,
     });
   }
   const { entries, goodLength } = parseJournal(bytes, journalPath);
@@ -65,20 +65,17 @@ function belongs(entry: JournalEntry, document: StateDocument, journalPath: stri
   if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
   if (entry.serial === document.serial) return true;
   throw new LostState(
-    `the journal ${journalPath} continues serial ${entry.serial}, but the state has serial ${document.serial}: an older state was put in its place`,
+    `the journal ${journalPath} continues serial ${entry.serial}, but the state has serial ${document.serial}: it was replaced by an older one`,
     {
       hint:
-        `Put the state with serial ${entry.serial} back, from version control or from its copy ending in .backup-${entry.serial}. ` +
+        `Restore the state with serial ${entry.serial} from version control or from its backup ending in .backup-${entry.serial}. ` +
         RECOVER,
     },
   );
 }
 
 function gap(journalPath: string, expected: number, found: number): LostState {
-  return new LostState(
-    `the journal ${journalPath} is damaged: entry ${found} stands where ${expected} should`,
-    {
-      hint: `Restore the journal from a backup. ${RECOVER}`,
-    },
-  );
+  return new LostState(`the journal ${journalPath} is damaged: found entry ${found} instead of ${expected}`, {
+    hint: `Restore the journal from a backup. ${RECOVER}`,
+  });
 }

@@ -133,12 +133,12 @@ describe('the journal', () => {
     {
       reason: 'an entry that a newer voxform may have written',
       content: lineOf('{"lineage":"L1","serial":0,"sequence":1,"at":"2030","event":{"type":"teleported"}}'),
-      message: /journal:1 {2}.*newer one/,
+      message: /journal:1 {2}.*a newer voxform/,
     },
     {
       reason: 'an entry that is missing in the middle',
       content: linesOf(three.filter(({ sequence }) => sequence !== 2)),
-      message: /entry 3 stands where 2 should/,
+      message: /found entry 3 instead of 2/,
     },
     {
       reason: 'a journal that goes with a later state than the one that is there',
@@ -179,7 +179,7 @@ describe('the journal', () => {
     const lock = lockRequest({ notice: (text) => notices.push(text) });
     await (await openSession(storeAt(path), sessionOptions({ lock }))).close();
     expect(notices.join()).toMatch(/belonged to another state.*Agent\/a \(id-a\)/);
-    const aside = /kept as (.+?\.aside-\S+) /.exec(notices.join())?.[1] ?? '';
+    const aside = /quarantine as (.+?\.aside-\S+) /.exec(notices.join())?.[1] ?? '';
     expect(parseJournal(await readFile(aside), aside).entries).toEqual(stranger);
   });
 
@@ -209,7 +209,7 @@ describe('the journal', () => {
     const error = await failureOf(session.record(saved('b')));
     expect([error.message, error.hint]).toEqual([
       expect.stringContaining('the disk is full'),
-      expect.stringContaining('what was written before is kept'),
+      expect.stringContaining('everything written so far is kept'),
     ]);
     expect(session.broken).toBe(true);
     full = false;

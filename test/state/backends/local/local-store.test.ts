@@ -109,13 +109,13 @@ describe('a state in local files', () => {
     for (const expected of [undefined, 0, 2]) {
       const error = await failureOf(lease.commit({ ...empty, serial: 3 }, expected));
       expect(error).toBeInstanceOf(UserError);
-      expect(error.message).toMatch(/changed while this run worked.*serial 1 is there/);
+      expect(error.message).toMatch(/changed during this run.*found serial 1/);
     }
     expect(await readFile(path)).toEqual(before);
     await lease.commit({ ...empty, serial: 2 }, 1);
     expect((await lease.read()).document?.serial).toBe(2);
     await lease.release();
-    await expect(lease.commit({ ...empty, serial: 3 }, 2)).rejects.toThrow('given back');
+    await expect(lease.commit({ ...empty, serial: 3 }, 2)).rejects.toThrow('already released');
   });
 
   it('names the copy with the highest serial, whenever somebody touched another', async () => {
@@ -157,13 +157,17 @@ describe('a state in local files', () => {
     {
       reason: 'truncated',
       damage: async (path) => writeFile(path, (await readFile(path)).subarray(0, 100)),
-      message: /it was cut off/,
+      message: /truncated JSON/,
     },
-    { reason: 'of zeros', damage: (path) => writeFile(path, Buffer.alloc(300)), message: /is not JSON/ },
+    {
+      reason: 'of zeros',
+      damage: (path) => writeFile(path, Buffer.alloc(300)),
+      message: /is invalid or truncated JSON/,
+    },
     {
       reason: 'no UTF-8',
       damage: (path) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])),
-      message: /is not JSON/,
+      message: /is invalid or truncated JSON/,
     },
     {
       reason: 'in the middle of a merge',
@@ -176,7 +180,7 @@ describe('a state in local files', () => {
       reason: 'of a newer format',
       damage: (path) =>
         change(path, (state) => ({ ...state, format_version: 3, voxform_version: '9.0.0' }))(),
-      message: /written by voxform 9\.0\.0 in format 3; this voxform reads formats up to 2/,
+      message: /written by voxform 9\.0\.0 in format 3; this version of voxform reads formats up to 2/,
       hint: /Upgrade/,
     },
     {
@@ -192,12 +196,12 @@ describe('a state in local files', () => {
     {
       reason: 'nested beyond measure',
       damage: (path) => writeFile(path, `${'['.repeat(100_000)}${']'.repeat(100_000)}`),
-      message: /is damaged/,
+      message: /damaged/,
     },
     {
       reason: 'missing although backups are there',
       damage: (path) => rm(path),
-      message: /is missing, but its backup staging\.state\.json\.backup-1 is there/,
+      message: /is missing, but its backup staging\.state\.json\.backup-1 exists/,
     },
   ];
 
@@ -235,7 +239,7 @@ describe('a state in local files', () => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(`${path}.journal`, 'x');
     const error = await failureOf(readState(storeAt(path), options));
-    expect(error.message).toMatch(/is missing, but its journal is there/);
+    expect(error.message).toMatch(/is missing, but its journal exists/);
     expect(error.hint).toContain('version control or another backup');
     expect(error.hint).toContain('voxform recover');
   });
@@ -245,7 +249,7 @@ describe('a state in local files', () => {
     await mkdir(dirname(path), { recursive: true });
     await symlink('../volume/state.json', path);
     const error = await failureOf(readState(storeAt(path), options));
-    expect(error.message).toMatch(/is a link into .*volume, which is not there/);
+    expect(error.message).toMatch(/is a link into .*volume, which does not exist/);
     expect(await failureOf(openSession(storeAt(path), options))).toBeInstanceOf(UserError);
     await mkdir(join(dirname(path), '..', 'volume'));
     expect((await readState(storeAt(path), options)).resources.size).toBe(0);
@@ -294,12 +298,12 @@ describe('a state in local files', () => {
     {
       reason: 'a folder in its place',
       path: async () => dirname(await written()),
-      message: /a folder is in its place/,
+      message: /it is a folder/,
     },
     {
       reason: 'a file in the place of its folder',
       path: async () => join(await written(), 'state.json'),
-      message: /a part of its path is a file/,
+      message: /part of the path is a file/,
     },
   ])('says so where it meets $reason', async ({ path, message }) => {
     const error = await failureOf(openSession(storeAt(await path()), options));

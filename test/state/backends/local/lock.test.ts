@@ -115,7 +115,7 @@ describe('the lock', () => {
     if (!taken) return expect((await failureOf(locking)).message).toContain(id);
     const lease = await locking;
     expect(notices).toEqual([
-      expect.stringMatching(new RegExp(`took over .* died: ann@here .*for watch.*${id}`)),
+      expect.stringMatching(new RegExp(`acquired the lock .* dead process: ann@here .*for watch.*${id}`)),
     ]);
     await lease.release();
     expect(await readdir(dirname(path))).toEqual([]);
@@ -154,7 +154,7 @@ describe('the lock', () => {
     const first = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest({ operation: 'watch' }));
     await silentFor(path, 55);
     const error = await failureOf(storeAt(path, { lockTiming }).lock(lockRequest()));
-    expect(error.message).toMatch(/lock \S+, last sign of life 5[5-9] s ago$/);
+    expect(error.message).toMatch(/lock \S+, last seen 5[5-9] s ago$/);
     await silentFor(path, 61);
     expect(await storeAt(path, { lockTiming }).holder()).toBeUndefined();
     const notices: string[] = [];
@@ -163,11 +163,11 @@ describe('the lock', () => {
     );
     expect(notices).toEqual([
       expect.stringMatching(
-        new RegExp(`^took over the lock of .* no sign of life for 6\\d s: ann@elsewhere .*${first.info.id}$`),
+        new RegExp(`^acquired the lock of .* silent for 6\\d s: ann@elsewhere .*${first.info.id}$`),
       ),
     ]);
     await expect(first.read().then(() => first.append(journalEntry))).rejects.toThrow(
-      'was taken from this run',
+      'this run lost the lock',
     );
     await first.release();
     expect(await storeAt(path).holder()).toMatchObject({ id: second.info.id });
