@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
-import { rangeOf } from '../write-back/edit-value.ts';
+import { rangeOf } from '../write-back/node-place.ts';
 import { spliced, type TextSource } from '../write-back/text-source.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
 

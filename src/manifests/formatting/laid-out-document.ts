@@ -1,16 +1,14 @@
+import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
 import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
-import { endOf, startOfDash, startOfPair } from '../write-back/edit-block.ts';
-import { rangeOf } from '../write-back/edit-value.ts';
+  behindColon,
+  type Collection,
+  endOf,
+  isBlockScalar,
+  lastOfEntry,
+  nodeOf,
+  rangeOf,
+  startOfEntry,
+} from '../write-back/node-place.ts';
 import type { TextSource } from '../write-back/text-source.ts';
 import { flowText } from './flow-text.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
@@ -20,8 +18,6 @@ const STEP = 2;
 
 /** The text is laid out in a way that is rare and not worth the risk. */
 export class CannotLayOut extends Error {}
-
-type Collection = YAMLMap | YAMLSeq;
 
 /** A pair or an item of a collection in block style. */
 interface Entry {
@@ -72,7 +68,7 @@ export function laidOut(
     const text = `${flowText(root, source, order)}${source.text.slice(last, end)}`.trimEnd();
     return tidied([...headerLines, ...text.split('\n'), ...behind.map((gap) => gap.text)]);
   }
-  const start = source.lineStart(entryStart(root, 0));
+  const start = source.lineStart(startOfEntry(root, 0));
   return tidied([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, behind })]);
 }
 
@@ -84,7 +80,7 @@ function tidied(lines: readonly string[]): string[] {
 
 function blockLines(node: Collection, layout: Layout): string[] {
   const { source, indent } = layout;
-  const column = source.column(entryStart(node, 0));
+  const column = source.column(startOfEntry(node, 0));
   const own = layout.behind.findIndex(
     (gap, index) => isOwn(gap, column) && !deeperFollows(layout.behind, index, column),
   );
@@ -121,14 +117,14 @@ function withoutLeadingBlanks(lines: readonly string[]): readonly string[] {
 }
 
 function entriesOf(node: Collection, { source, order, from, behind }: Layout): Entry[] {
-  const column = source.column(entryStart(node, 0));
+  const column = source.column(startOfEntry(node, 0));
   const parts = isMap(node)
     ? node.items.map((pair) => partOfPair(pair))
     : node.items.map((item) => ({ key: undefined, node: nodeOf(item) }));
   const gaps: { before: readonly Gap[]; after: readonly Gap[] }[] = [];
   let end = from;
   for (const [index] of parts.entries()) {
-    const start = entryStart(node, index);
+    const start = startOfEntry(node, index);
     const lines = source.beginsLine(start) ? gapLines(source, end, source.lineStart(start)) : [];
     const other = lines.findIndex(({ text, column: at }) => text !== '' && at <= column);
     const deep =
@@ -136,12 +132,12 @@ function entriesOf(node: Collection, { source, order, from, behind }: Layout): E
         ? -1
         : lines.slice(0, other === -1 ? undefined : other).findLastIndex(({ text }) => text !== '');
     gaps.push({ before: lines.slice(deep + 1), after: lines.slice(0, deep + 1) });
-    end = endOf(lastNode(node, index), source);
+    end = endOf(lastOfEntry(node, index), source);
   }
   return parts.map(({ key, node: value }, index) => ({
     key,
     node: value,
-    start: entryStart(node, index),
+    start: startOfEntry(node, index),
     lead: leadOf(node, index),
     order: order?.inner(key ?? index),
     before: (gaps[index]?.before ?? []).map(({ text }) => text),
@@ -168,7 +164,7 @@ function entryLines(entry: Entry, { source, indent, isItem, column }: EntryLayou
     const shift = indent - column;
     return [...valueLines(`${margin}${name}`, node, { source, lead, end, shift, indent, order }), ...tail];
   }
-  const first = entryStart(node, 0);
+  const first = startOfEntry(node, 0);
   const isCompact = source.lineStart(first) === source.lineStart(start);
   const rest = isCompact ? '' : source.text.slice(lead, source.lineEnd(lead)).trim();
   const from = isCompact ? source.lineStart(first) : source.nextLine(lead);
@@ -191,7 +187,7 @@ interface ValueLayout {
 /** A scalar, an alias or brackets, with the comment behind it. */
 function valueLines(name: string, node: Node | null, layout: ValueLayout): string[] {
   const { source, lead, end, shift, indent, order } = layout;
-  if (isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED')) {
+  if (isBlockScalar(node)) {
     return blockScalarLines(name, node, layout);
   }
   const [start] = node === null ? [lead] : rangeOf(node);
@@ -246,30 +242,15 @@ function gapLines(source: TextSource, from: number, to: number): Gap[] {
   return gaps;
 }
 
-function entryStart(node: Collection, index: number): number {
-  return isMap(node) ? startOfPair(node, index) : startOfDash(node, index);
-}
-
 function leadOf(node: Collection, index: number): number {
-  if (isSeq(node)) return startOfDash(node, index) + 1;
-  const pair = node.items[index];
-  const colon = pair?.srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
-  if (colon === undefined) throw new CannotLayOut();
-  return colon.offset + 1;
-}
-
-function lastNode(node: Collection, index: number): unknown {
-  if (isSeq(node)) return node.items[index];
-  return node.items[index]?.value ?? node.items[index]?.key;
+  const lead = isSeq(node) ? startOfEntry(node, index) + 1 : behindColon(node.items[index]);
+  if (lead === undefined) throw new CannotLayOut();
+  return lead;
 }
 
 function partOfPair(pair: Pair): { readonly key: string; readonly node: Node | null } {
   if (!isScalar(pair.key)) throw new CannotLayOut();
   return { key: String(pair.key.value), node: nodeOf(pair.value) };
-}
-
-function nodeOf(value: unknown): Node | null {
-  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
 }
 
 function isBlockCollection(node: unknown): node is Collection {

@@ -25,9 +25,9 @@ export function changed(root: Json, { path, ...change }: Change): Json {
   const [part, ...rest] = path;
   if (part === undefined) return change.kind === 'remove' ? null : change.value;
   const inner = { ...change, path: rest } as Change;
-  if (Array.isArray(root)) {
+  if (Array.isArray(root) && typeof part === 'number' && part <= root.length) {
     const items: Json[] = [...root];
-    const index = Number(part);
+    const index = part;
     if (rest.length > 0) items[index] = changed(items[index] ?? null, inner);
     else if (change.kind === 'remove') items.splice(index, 1);
     else items.splice(index, change.kind === 'insert' ? 0 : 1, change.value);

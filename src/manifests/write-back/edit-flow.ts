@@ -1,11 +1,8 @@
-import { isMap, type YAMLMap, type YAMLSeq } from 'yaml';
+import { isMap } from 'yaml';
 import type { NewItem, NewPair } from './edit-block.ts';
-import { rangeOf } from './edit-value.ts';
 import { flowPair, flowValue } from './new-value.ts';
-import type { NodePlace } from './node-place.ts';
+import { type Collection, type NodePlace, rangeOf } from './node-place.ts';
 import type { Splice, TextSource } from './text-source.ts';
-
-type Collection = YAMLMap | YAMLSeq;
 
 interface Extent {
   readonly start: number;

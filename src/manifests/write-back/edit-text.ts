@@ -14,7 +14,7 @@ import { type DocumentPath, follow } from '../finding.ts';
 import { plainValue } from '../plain-value.ts';
 import { yamlOptions } from '../yaml-options.ts';
 import { CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
-import { nextChange, type Wanted } from './next-change.ts';
+import { nextChange } from './next-change.ts';
 import { spliced, TextSource } from './text-source.ts';
 
 /** One value of one document of a text. */
@@ -120,25 +120,29 @@ export function isJson(text: string): boolean {
 /** Steps that one edit may take: more than any list that a person keeps in a manifest has items. */
 const MOST_STEPS = 10_000;
 
-function editDocument(text: string, wanted: Wanted, { json }: EditOptions): string {
+function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
   let state = { text, read: read(text, json) };
+  const goal = state.read && goalOf(state.read.value, edit);
   for (let step = 0; step < MOST_STEPS; step++) {
-    if (state.read === undefined) throw new CannotEdit('the file has errors, or is not what its name says');
-    const { document, value } = state.read;
+    if (state.read === undefined || goal === undefined) {
+      throw new CannotEdit('the file has errors, or is not what its name says');
+    }
+    const { document, value: current } = state.read;
     const source = new TextSource(state.text, { json });
     const node = document.contents as Node;
-    const proposal = nextChange({ node, current: value, source }, wanted);
-    if (proposal === undefined) return isDone(value, wanted) ? state.text : refuse(UNSAFE);
+    const proposal = nextChange({ node, source, current, value: goal, path: edit.path });
+    if (proposal === undefined) return state.text;
     refuseShared(document, proposal);
-    state = carriedOut(proposal, { text: state.text, value, json });
+    state = carriedOut(proposal, { text: state.text, value: current, json });
   }
   return refuse(UNSAFE);
 }
 
-function isDone(value: Json, { path, value: wanted }: Wanted): boolean {
-  const found = follow(value, path);
-  const isThere = found.depth === path.length;
-  return wanted === undefined ? !isThere : isThere && jsonEqual(found.value, wanted);
+/** What a document of this value is to say. */
+function goalOf(current: Json, { path, value }: TextEdit): Json {
+  if (value !== undefined) return changed(current, { kind: 'set', path, value });
+  const isThere = follow(current, path).depth === path.length;
+  return isThere ? changed(current, { kind: 'remove', path }) : current;
 }
 
 interface Before {

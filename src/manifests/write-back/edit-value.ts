@@ -1,9 +1,9 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
+import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import { isObject, type Json } from '../../values/json.ts';
 import { blockText } from './block-text.ts';
 import { CannotEdit } from './change.ts';
 import { blockItem, blockValue, flowValue, type NewText } from './new-value.ts';
-import type { NodePlace } from './node-place.ts';
+import { isBlockScalar, type NodePlace, rangeOf } from './node-place.ts';
 import { type ScalarValue, scalarText } from './scalar-text.ts';
 import type { Splice, TextSource } from './text-source.ts';
 
@@ -153,21 +153,10 @@ function isCollection(node: Node): node is Node & { flow?: boolean } {
   return isMap(node) || isSeq(node);
 }
 
-function isBlockScalar(node: Node): node is Scalar {
-  return isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
-}
-
 function isScalarValue(value: Json): value is ScalarValue {
   return !Array.isArray(value) && !isObject(value);
 }
 
 function isMultilineText(value: Json): boolean {
   return typeof value === 'string' && value.includes('\n');
-}
-
-/** Of the node's own text, without what stands before and behind it. */
-export function rangeOf(node: unknown): readonly [number, number] {
-  const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : undefined;
-  if (range == null) throw new CannotEdit('it has no place in the file');
-  return [range[0], range[1]];
 }

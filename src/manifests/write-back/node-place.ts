@@ -1,5 +1,19 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import type { DocumentPath } from '../finding.ts';
+import { CannotEdit } from './change.ts';
 import type { TextSource } from './text-source.ts';
+
+export type Collection = YAMLMap | YAMLSeq;
 
 /** Where a node stands, as far as that decides how it can be written. */
 export interface NodePlace {
@@ -12,4 +26,82 @@ export interface NodePlace {
   readonly lead: number;
   /** True where the node is an item of a block list. */
   readonly isItem: boolean;
+}
+
+export function placeOfPair(map: YAMLMap, pair: Pair, { source, path, flow }: NodePlace): NodePlace {
+  const [start, end] = rangeOf(pair.key);
+  return {
+    source,
+    path: [...path, isScalar(pair.key) ? String(pair.key.value) : ''],
+    flow: flow || map.flow === true,
+    column: source.column(start),
+    lead: behindColon(pair) ?? end,
+    isItem: false,
+  };
+}
+
+export function placeOfItem(list: YAMLSeq, index: number, { source, path, flow }: NodePlace): NodePlace {
+  const dash = dashOf(list, index);
+  return {
+    source,
+    path: [...path, index],
+    flow: flow || list.flow === true,
+    column: dash === undefined ? 0 : source.column(dash),
+    lead: dash === undefined ? 0 : dash + 1,
+    isItem: true,
+  };
+}
+
+export function nodeOf(value: unknown): Node | null {
+  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
+}
+
+/** Of the node's own text, without what stands before and behind it. */
+export function rangeOf(value: unknown): readonly [number, number] {
+  const range = nodeOf(value)?.range;
+  if (range == null) throw new CannotEdit('it has no place in the file');
+  return [range[0], range[1]];
+}
+
+export function behindColon(pair: Pair | undefined): number | undefined {
+  const colon = pair?.srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
+  return colon && colon.offset + 1;
+}
+
+function dashOf(list: YAMLSeq, index: number): number | undefined {
+  const token = list.srcToken;
+  if (token?.type !== 'block-seq') return undefined;
+  return token.items[index]?.start.find(({ type }) => type === 'seq-item-ind')?.offset;
+}
+
+/** Where a pair or item of a collection in block style begins. */
+export function startOfEntry(node: Collection, index: number): number {
+  if (isMap(node)) {
+    const pair = node.items[index];
+    const explicit = pair?.srcToken?.start.find(
+      ({ type }) => type === 'explicit-key-ind' || type === 'anchor',
+    );
+    return explicit?.offset ?? rangeOf(pair?.key)[0];
+  }
+  const dash = dashOf(node, index);
+  if (dash === undefined) throw new CannotEdit('its list has no dashes');
+  return dash;
+}
+
+/** The node that a pair or item ends with. */
+export function lastOfEntry(node: Collection, index: number): unknown {
+  return isMap(node) ? (node.items[index]?.value ?? node.items[index]?.key) : node.items[index];
+}
+
+/** Where the line after a node's last one begins, or the end of the text. */
+export function endOf(node: unknown, source: TextSource): number {
+  if ((isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0) {
+    return endOf(lastOfEntry(node, node.items.length - 1), source);
+  }
+  const [, end] = rangeOf(node);
+  return isBlockScalar(node) && source.text[end - 1] === '\n' ? end : source.nextLine(end);
+}
+
+export function isBlockScalar(node: unknown): node is Scalar {
+  return isScalar(node) && (node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED');
 }
