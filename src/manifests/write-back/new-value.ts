@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { isForm } from '../layers.ts';
 import { blockText } from './block-text.ts';
-import { keyText, scalarText } from './scalar-text.ts';
+import { scalarText } from './scalar-text.ts';
 import type { TextSource } from './text-source.ts';
 
 /** A value that stands nowhere yet, as text: what goes on the line of its key or dash, and the lines below that. */
@@ -41,7 +41,7 @@ export function blockPair(
   }: { readonly at: number; readonly source: TextSource; readonly style?: string | undefined },
 ): string[] {
   const { head, lines } = blockValue(value, at, source);
-  const name = keyText(key, { flow: false, json: false, style });
+  const name = scalarText(key, { flow: true, json: false, style });
   return [`${' '.repeat(at)}${name}:${head === '' ? '' : ` ${head}`}`, ...lines];
 }
 
@@ -72,7 +72,7 @@ export function flowPair(
   value: Json,
   { json, style }: { readonly json: boolean; readonly style?: string | undefined },
 ): string {
-  return `${keyText(key, { flow: true, json, style })}: ${flowValue(value, { json })}`;
+  return `${scalarText(key, { flow: true, json, style })}: ${flowValue(value, { json })}`;
 }
 
 type Collection = readonly Json[] | JsonObject;
