@@ -3,7 +3,7 @@ import { type UserRequest, userRequest, userRoles } from '../platform/records.ts
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-/** A person's access to the workspace: listed and updated; invited by hand in the dashboard. */
+/** A person's access to the workspace: listed and updated; invited in the dashboard. */
 export const workspaceUser: Kind = {
   name: 'WorkspaceUser',
   description: "A person's role and access in the workspace.",

@@ -71,7 +71,7 @@ export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
 /** How many of the resources that would change are named before the rest is counted. */
 const NAMED = 3;
 
-/** `1 to update (Agent/x, reached by +12025550120 inbound)`: what an apply would do, and to what. */
+/** `1 to update (Agent/x, answers +12025550120)`: what an apply would do, and to what. */
 export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   const words = planWords(report);
   const pending = (report.plan?.resources ?? []).filter(({ action }) => writes.has(action));

@@ -60,7 +60,7 @@ export function renderGroup(group: ResourceGroup, { style, views, full }: Resour
 /** From so many on they are a table. */
 const FEWEST_LISTED = 12;
 
-/** Created or taken under management: of many of these it is enough to know which, and where they differ. */
+/** Created or adopted: of many of these, addresses and differences are enough. */
 function isListed({ action, adopted }: PlannedResource): boolean {
   return action === 'create' || action === 'adopt' || adopted === true;
 }

@@ -17,7 +17,7 @@ export interface LeafState {
   readonly baseline: Json | undefined;
   /** Others may move it: only a change of the manifest counts. */
   readonly ignoreDrift: boolean;
-  /** The record is being taken under management, so that nothing is recorded yet. */
+  /** The record is being adopted: nothing is recorded yet. */
   readonly adopting: boolean;
   /** When it was last sent, the platform kept the value that it had. */
   readonly kept: boolean;
