@@ -49,6 +49,7 @@ const pure = [
   'decide/decision',
   'decide/differences',
   'decide/digest',
+  'decide/evidence',
   'decide/known-records',
   'decide/natural-key',
   'decide/resolve-references',

@@ -1,7 +1,7 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Missed } from '../runs/heard-of.ts';
-import type { Candidate, Match } from '../runs/recover/matches.ts';
+import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
 import type { Style } from './style.ts';
 
@@ -34,7 +34,7 @@ function sourceOf({ source }: Resource): string {
 const MOST_NAMED = 4;
 
 /** `7 of 8 shown fields match; different: name; number +1… is linked to it` */
-export function evidenceText({ agrees, differs, clauses }: Candidate): string {
+export function evidenceText({ agrees, differs, clauses }: MatchCandidate): string {
   const shown = agrees.length + differs.length;
   const fields =
     shown === 0

@@ -1,8 +1,8 @@
+import { addClause, gatherMentions, type HeardOf } from '../engine/observe/mentions.ts';
 import type { Observation } from '../engine/observe/observation.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
-import type { Kind, Mention, ShownRecord } from '../kinds/kind.ts';
+import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { PlatformError } from '../platform/errors.ts';
 import type { Looking } from './orphans.ts';
 
 export interface KnownId {
@@ -30,45 +30,24 @@ export interface Hearing {
   readonly missed: Missed[];
 }
 
-/** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
-const MOST_CLAUSES = 3;
-
 /** The ids of a kind that no list shows: those that are known first, then those that other records mention, each with its clauses. */
 export async function heardOf(kind: Kind, { client, known, since, missed }: Hearing): Promise<HeardOf> {
   const ids = knownOf(kind, known);
   const sources = kind.mentions?.(client, since) ?? [];
-  await Promise.all(sources.map((source) => gather(source, ids, { kind, missed })));
+  await Promise.all(
+    sources.map(async (source) => {
+      const refused = await gatherMentions(source, ids);
+      if (refused === undefined) return;
+      missed.push({ kind: kind.name, because: `some mentions could not be read: ${refused.message}` });
+    }),
+  );
   return ids;
 }
-
-/** By id: clauses that say where it was heard of. */
-export type HeardOf = ReadonlyMap<string, readonly string[]>;
 
 export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, string[]> {
   const ids = new Map<string, string[]>();
   for (const { kind, id, clause } of known) if (kind === name) addClause(ids, { id, clause });
   return ids;
-}
-
-/** A source that refuses to answer is passed over and told of: the others may do. */
-async function gather(
-  source: AsyncIterable<Mention>,
-  ids: Map<string, string[]>,
-  { kind, missed }: { readonly kind: Kind; readonly missed: Missed[] },
-): Promise<void> {
-  try {
-    for await (const mention of source) addClause(ids, mention);
-  } catch (error) {
-    if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
-    missed.push({ kind: kind.name, because: `some mentions could not be read: ${error.message}` });
-  }
-}
-
-function addClause(ids: Map<string, string[]>, { id, clause }: Mention): void {
-  if (id === '') return;
-  const clauses = ids.get(id);
-  if (clauses === undefined) ids.set(id, [clause]);
-  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
 }
 
 export interface ReadingHeardOf extends Pick<Looking, 'client' | 'workspaceId' | 'concurrency'> {

@@ -1,3 +1,4 @@
+import type { HeardOf } from '../../engine/observe/mentions.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
@@ -5,7 +6,7 @@ import { PlatformError } from '../../platform/errors.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
 import { idsInState, why } from '../../runs/discover.ts';
-import { type HeardOf, heardOf, type Missed, readHeardOf } from '../../runs/heard-of.ts';
+import { heardOf, type Missed, readHeardOf } from '../../runs/heard-of.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { AnyRecord, Readable } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';

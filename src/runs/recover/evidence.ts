@@ -1,4 +1,5 @@
-import { isComplete, sameValue } from '../../engine/decide/compare.ts';
+import { isComplete } from '../../engine/decide/compare.ts';
+import { type Evidence, evidenceOf } from '../../engine/decide/evidence.ts';
 import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
@@ -14,13 +15,6 @@ import {
   withReferences,
 } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
-
-/** How well a record fits a manifest. */
-export interface Evidence {
-  /** Managed fields that the platform shows as the manifest has them. */
-  readonly agrees: readonly LeafPath[];
-  readonly differs: readonly LeafPath[];
-}
 
 /** A field of a manifest whose value is known. */
 export interface KnownLeaf {
@@ -42,14 +36,9 @@ export function knownLeaves(
 }
 
 /** Compares a record with a manifest, by what is shown. */
-export function evidenceOf(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecord): Evidence {
-  const agrees: LeafPath[] = [];
-  const differs: LeafPath[] = [];
-  for (const { path, rule, value } of leaves) {
-    const shown = shownOf(kind, found, path);
-    if (shown !== undefined) (sameValue(rule, value, shown) ? agrees : differs).push(path);
-  }
-  return { agrees: agrees.sort(), differs: differs.sort() };
+export function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecord): Evidence {
+  const expected = leaves.map(({ path, value }) => [path, value] as const);
+  return evidenceOf(kind, expected, (path) => shownOf(kind, found, path));
 }
 
 /** What a record shows of a field; where it hides it, what its latest published version shows, unless the draft has moved on since. */

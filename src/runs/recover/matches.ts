@@ -1,14 +1,15 @@
+import { type Evidence, MOST_OFFERED } from '../../engine/decide/evidence.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Reference } from '../../values/value.ts';
 import type { Discovery, FoundRecord } from '../discover.ts';
-import { type Evidence, evidenceOf } from './evidence.ts';
+import { evidenceFor } from './evidence.ts';
 import { type Seeker, Seekers, type Standing } from './seekers.ts';
 
 /** A record that may be the one of a manifest. */
-export interface Candidate extends Evidence {
+export interface MatchCandidate extends Evidence {
   readonly id: string;
   /** Nothing that is shown speaks against it. */
   readonly isExact: boolean;
@@ -20,9 +21,9 @@ export interface Candidate extends Evidence {
 export interface Match {
   readonly resource: Resource;
   /** The likeliest first. */
-  readonly candidates: readonly Candidate[];
+  readonly candidates: readonly MatchCandidate[];
   /** The one candidate that is exact, and exact for no other manifest; undefined where a person must decide. */
-  readonly certain: Candidate | undefined;
+  readonly certain: MatchCandidate | undefined;
 }
 
 export interface Matching {
@@ -41,8 +42,6 @@ export interface Remembered {
   /** Where it says so. */
   readonly source: string;
 }
-
-const MOST_OFFERED = 3;
 
 /** Finds the records of manifests, as far as what is shown tells. */
 export function matchesFor(input: Matching): Match[] {
@@ -173,12 +172,12 @@ interface Offered {
 function candidateOf(
   { resource, leaves, named }: Seeker,
   { standing, found, seekers: { kind }, remembered }: Offered,
-): Candidate {
+): MatchCandidate {
   const hasKey = named !== undefined && resource.id === undefined;
   const source = standing.isRemembered ? remembered.get(resource.address)?.source : undefined;
   return {
     id: found.record.id,
-    ...evidenceOf(kind, leaves, found),
+    ...evidenceFor(kind, leaves, found),
     isExact: standing.isExact,
     clauses: [
       ...(resource.id !== undefined ? ['metadata.id names it'] : []),

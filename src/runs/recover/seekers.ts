@@ -3,7 +3,7 @@ import type { Address, Resource } from '../../manifests/resource.ts';
 import type { Reference } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
 import { Agreement } from './agreement.ts';
-import { evidenceOf, type KnownLeaf, knownLeaves } from './evidence.ts';
+import { evidenceFor, type KnownLeaf, knownLeaves } from './evidence.ts';
 
 /** A manifest that looks for its record. */
 export interface Seeker {
@@ -92,7 +92,7 @@ export class Seekers {
 
   #named({ leaves, remembered }: Seeker, index: number): Standing {
     const found = this.pool[index];
-    const evidence = found === undefined ? undefined : evidenceOf(this.kind, leaves, found);
+    const evidence = found === undefined ? undefined : evidenceFor(this.kind, leaves, found);
     return {
       index,
       agrees: evidence?.agrees.length ?? 0,

@@ -1,0 +1,41 @@
+import type { Mention } from '../../kinds/kind.ts';
+import { PlatformError } from '../../platform/errors.ts';
+
+/** By id: clauses that say where it was heard of. */
+export type HeardOf = ReadonlyMap<string, readonly string[]>;
+
+/** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
+const MOST_CLAUSES = 3;
+
+/**
+ * Adds the ids that a source mentions. A source that refuses to answer is passed over: the others may do.
+ * @param options.most how many mentions are followed.
+ * @returns why the source could not be read to its end.
+ */
+export async function gatherMentions(
+  source: AsyncIterable<Mention>,
+  ids: Map<string, string[]>,
+  {
+    most = Number.POSITIVE_INFINITY,
+    skips = () => false,
+  }: { most?: number; skips?(id: string): boolean } = {},
+): Promise<PlatformError | undefined> {
+  let count = 0;
+  try {
+    for await (const mention of source) {
+      if (++count > most) break;
+      if (!skips(mention.id)) addClause(ids, mention);
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.reason === 'aborted' || error.status === 401) throw error;
+    return error;
+  }
+}
+
+export function addClause(ids: Map<string, string[]>, { id, clause }: Mention): void {
+  if (id === '') return;
+  const clauses = ids.get(id);
+  if (clauses === undefined) ids.set(id, [clause]);
+  else if (clauses.length < MOST_CLAUSES && !clauses.includes(clause)) clauses.push(clause);
+}
