@@ -3,12 +3,13 @@ import type { Finding, Problem } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { didYouMean } from '../problems/suggest.ts';
+import { backendOf, placeOf, type StatePlace, type StateSettings } from '../state/state-place.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPlaces, placeProblem } from './local-places.ts';
 import { webhooksFrom } from './notify-schema.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
-import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
+import { defaultGuards, defaultLimits, defaultManifests } from './project-defaults.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
 import { windowsFrom } from './watch-schema.ts';
@@ -106,33 +107,29 @@ function crossChecks(
       const message = `${JSON.stringify(ca_file)} cannot be used: ${read.problem}`;
       problems.push({ code: 'bad-certificate', message, path: ['workspaces', name, 'ca_file'], at: 'value' });
     }
-    const file = statePath(name, state, context);
-    const { local } = context;
-    const misplaced = state?.path && local && placeProblem('state.path', file, local);
-    if (misplaced) {
-      const at = ['workspaces', name, 'state', 'path'];
-      problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
-    }
-    const owner = owners.get(file);
-    if (owner === undefined) owners.set(file, name);
+    const place = statePlace(name, state, context);
+    const { placeSetting, placeWord, fileOf, keyOf } = backendOf(place);
+    const at = ['workspaces', name, 'state', placeSetting];
+    const file = state?.[placeSetting] === undefined ? undefined : fileOf(place);
+    const misplaced = file && context.local && placeProblem(`state.${placeSetting}`, file, context.local);
+    if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
+    const key = `${place.backend} ${keyOf(place)}`;
+    const owner = owners.get(key);
+    if (owner === undefined) owners.set(key, name);
     else {
-      const message = `the workspace ${owner} has the same state file; each needs its own`;
-      problems.push({
-        code: 'shared-state',
-        message,
-        path: ['workspaces', name, 'state', 'path'],
-        at: 'value',
-      });
+      const message = `the workspace ${owner} has the same state ${placeWord}; each needs its own`;
+      problems.push({ code: 'shared-state', message, path: at, at: 'value' });
     }
   }
   return problems;
 }
 
-type StateSettings = ProjectDocument['workspaces'][string]['state'];
-
-function statePath(name: string, state: StateSettings, { root, local }: ProjectContext): string {
-  const base = local?.root ?? root;
-  return state?.path === undefined ? defaultStatePath(base, name) : path.resolve(base, state.path);
+function statePlace(
+  workspace: string,
+  settings: StateSettings | undefined,
+  { root, local }: ProjectContext,
+): StatePlace {
+  return placeOf(settings, { workspace, root: local?.root ?? root });
 }
 
 function projectFrom(document: ProjectDocument, settings: Settings, context: ProjectContext): Project {
@@ -155,7 +152,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       skip: skip ?? [],
       secretsDir,
       ca: certificates && 'pem' in certificates ? certificates.pem : undefined,
-      state: { backend: 'local', path: statePath(name, state, context) },
+      state: statePlace(name, state, context),
       unset,
     };
   }

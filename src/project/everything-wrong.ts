@@ -1,5 +1,6 @@
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
+import { placeOf } from '../state/state-place.ts';
 import { Secret } from '../values/value.ts';
 import type { InvalidProject } from './invalid-project.ts';
 import { type LoadOptions, loadDesired } from './load-desired.ts';
@@ -77,6 +78,6 @@ function noWorkspace({ root }: Project): WorkspaceConfig {
     patches: {},
     skip: [],
     secretsDir: undefined,
-    state: { backend: 'local', path: root },
+    state: placeOf(undefined, { workspace: '', root }),
   };
 }

@@ -7,6 +7,7 @@ import { parseDocuments } from '../manifests/parse-documents.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
+import { placeOf } from '../state/state-place.ts';
 import type { Json } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
@@ -15,7 +16,7 @@ import { InvalidProject } from './invalid-project.ts';
 import type { LocalPlaces } from './local-places.ts';
 import { overrides } from './overrides.ts';
 import type { Project } from './project.ts';
-import { defaultGuards, defaultLimits, defaultManifests, defaultStatePath } from './project-defaults.ts';
+import { defaultGuards, defaultLimits, defaultManifests } from './project-defaults.ts';
 
 export interface LoadProjectOptions {
   /** The project folder. */
@@ -59,7 +60,7 @@ export async function loadProject({ cwd, env, local, cacheFolder }: LoadProjectO
         patches: {},
         skip: [],
         secretsDir: undefined,
-        state: { backend: 'local', path: defaultStatePath(local?.root ?? root, 'default') },
+        state: placeOf(undefined, { workspace: 'default', root: local?.root ?? root }),
       },
     },
     defaults: {},

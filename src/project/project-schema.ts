@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { stateSchema } from '../state/state-place.ts';
 import { notifySchema } from './notify-schema.ts';
 import { watchSchema } from './watch-schema.ts';
 
@@ -40,20 +41,6 @@ const apiKey = z
   .register(settingForms, { forms: ['$secret', '$env'] });
 
 const anyObject = z.record(z.string(), z.json());
-
-export const stateSchema = z
-  .strictObject({
-    backend: z.literal('local').describe('Backend of the state: local, a file on this machine.').optional(),
-    path: z
-      .string()
-      .min(1)
-      .meta({
-        description: 'File of the state, relative to the project; default: .voxform/<workspace>.state.json.',
-        examples: ['.voxform/staging.state.json'],
-      })
-      .optional(),
-  })
-  .describe('Where the state is kept.');
 
 const workspaceSchema = z
   .strictObject({

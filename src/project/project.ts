@@ -1,6 +1,7 @@
 import type { DocumentCache } from '../manifests/document-cache.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import type { StatePlace } from '../state/state-place.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret, Value } from '../values/value.ts';
 import type { Webhook } from './notify-schema.ts';
@@ -43,7 +44,7 @@ export interface WorkspaceConfig {
   readonly ca?: string | undefined;
   /** Absolute path. */
   readonly secretsDir: string | undefined;
-  readonly state: { readonly backend: 'local' /** Absolute path. */; readonly path: string };
+  readonly state: StatePlace;
   /** Settings whose environment variable is not set, e.g. `base_url` from `STAGING_URL`: they are empty text until then. */
   readonly unset?: readonly UnsetSetting[];
 }

@@ -3,10 +3,11 @@ import { isInside } from '../manifests/read-file.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Project, WorkspaceConfig } from '../project/project.ts';
-import { defaultStatePath } from '../project/project-defaults.ts';
 import { type Elsewhere, stateElsewhere } from '../state/backends/local/elsewhere.ts';
+import { local } from '../state/backends/local/local-backend.ts';
 import { LostState, RECOVER } from '../state/lost-state.ts';
 import type { Mark, Marks } from '../state/marks.ts';
+import { backendOf } from '../state/state-place.ts';
 import { isLoopback } from '../values/loopback.ts';
 
 export interface Beginning {
@@ -30,19 +31,23 @@ export interface Beginning {
 export async function refuseSecondState(beginning: Beginning): Promise<void> {
   const { project, workspace, marks } = beginning;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
-  const byDefault = defaultStatePath(project.localRoot ?? project.root, workspace.name);
+  const byDefault = local.place(
+    {},
+    { workspace: workspace.name, root: project.localRoot ?? project.root },
+  ).path;
+  const own = backendOf(workspace.state).fileOf(workspace.state);
   const looking = {
-    path: workspace.state.path,
+    path: own,
     workspaceId: workspace.workspaceId,
     name: path.basename(byDefault),
   };
   const found = await stateElsewhere({
     ...looking,
     others: [
-      ...Object.values(project.workspaces).map(({ state }) => state.path),
+      ...Object.values(project.workspaces).flatMap(({ state }) => backendOf(state).fileOf(state) ?? []),
       ...marked.map((mark) => mark.path).filter((each) => isInside(each, project.localRoot ?? project.root)),
     ],
-    folders: [path.dirname(workspace.state.path), path.dirname(byDefault)],
+    folders: [own ?? byDefault, byDefault].map(path.dirname),
   });
   if (found !== undefined) throw lyingAt(found, beginning);
   // A platform on this machine is one to try things with: it forgets, and begins anew as often as its user does.

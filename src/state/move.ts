@@ -58,16 +58,16 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
 /** The state that is to be moved, with its journal worked in. */
 function documentIn(
   stored: StoredState,
-  { location }: StateStore,
+  store: StateStore,
   { workspaceId, version }: Move['session'],
 ): StateDocument {
   const { document, journal } = stored;
   if (document === undefined) {
-    throw new UserError(`there is no state at ${location}`, {
+    throw new UserError(`there is no state at ${store.location}`, {
       hint: 'Name the state file to move: voxform state move --from PATH',
     });
   }
-  checkWorkspace(stored, workspaceId, location);
+  checkWorkspace(stored, workspaceId, store);
   if (journal.length === 0) return document;
   const serial = document.serial + 1;
   return fold(document, journal).toDocument({ serial, voxform_version: version, write: randomUUID() });

@@ -54,7 +54,7 @@ export async function readState(
   { workspaceId, fresh, beginning, onOlder }: Reading,
 ): Promise<State> {
   const stored = await store.read();
-  checkWorkspace(stored, workspaceId, store.location);
+  checkWorkspace(stored, workspaceId, store);
   if (stored.document === undefined) await beginning?.();
   const older = olderIn(stored, store.location);
   if (older !== undefined) onOlder?.(older);
@@ -69,7 +69,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
   const lease = await store.lock(options.lock);
   try {
     const stored = await lease.read();
-    checkWorkspace(stored, options.workspaceId, store.location);
+    checkWorkspace(stored, options.workspaceId, store);
     if (stored.document === undefined) await options.beginning?.();
     admitOlder(stored, store.location, options.allowOlder);
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
@@ -208,12 +208,16 @@ export function admitOlder(stored: StoredState, location: string, allow: Session
 }
 
 /** @throws UserError where the state is that of another workspace. */
-export function checkWorkspace({ document }: StoredState, workspaceId: string, location: string): void {
+export function checkWorkspace(
+  { document }: StoredState,
+  workspaceId: string,
+  { location, setting }: Pick<StateStore, 'location' | 'setting'>,
+): void {
   if (document === undefined || document.workspace_id === workspaceId) return;
   throw new UserError(
     `the state ${location} belongs to workspace ${document.workspace_id}, but ${workspaceId} is configured`,
     {
-      hint: 'Correct workspace_id, or give this workspace its own `state.path` in voxform.yaml.',
+      hint: `Correct workspace_id, or give this workspace its own \`${setting}\` in voxform.yaml.`,
     },
   );
 }

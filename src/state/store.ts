@@ -11,6 +11,8 @@ import type { State } from './state.ts';
 export interface StateStore {
   /** For messages, e.g. `.voxform/staging.state.json`. */
   readonly location: string;
+  /** The setting that says where it is, for messages, e.g. `state.path`. */
+  readonly setting: string;
   /** Takes no lock and changes nothing. */
   read(): Promise<StoredState>;
   /**

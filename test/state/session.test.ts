@@ -180,6 +180,7 @@ describe('a state session', () => {
     };
     const store: StateStore = {
       location: 'elsewhere',
+      setting: 'state.path',
       read: lease.read,
       remains: () => Promise.resolve([]),
       lock: () => Promise.resolve(lease),

@@ -55,15 +55,15 @@ export async function applyChanges(
       progress.clear();
       return approveAndApply(context, { opened, session, planned, options });
     });
-  const { path: statePath } = opened.workspace.state;
+  const { state: place } = opened.workspace;
   if (saved !== undefined) {
-    await warnOfStateInGit(context, statePath);
+    await warnOfStateInGit(context, place);
     return carryingOut({ fresh: saved.state }, (surroundings) =>
       resume({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
     );
   }
   return withManifests({ opened, options, now: context.now }, async ({ desired, early }) => {
-    await warnOfStateInGit(context, statePath);
+    await warnOfStateInGit(context, place);
     return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
       planWorkspace({
         ...surroundings,

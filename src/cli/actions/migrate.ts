@@ -64,7 +64,7 @@ export async function migrate(context: Context, options: MigrateOptions): Promis
         await client.close();
       }
     }
-    await warnOfStateInGit(context, to.workspace.state.path);
+    await warnOfStateInGit(context, to.workspace.state);
     return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
       run({ ...common, client, state: session.state }, session),
     );

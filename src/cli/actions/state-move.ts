@@ -1,15 +1,12 @@
-import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { plural } from '../../output/action-words.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import type { WorkspaceConfig } from '../../project/project.ts';
-import { defaultStatePath } from '../../project/project-defaults.ts';
-import { stateSchema } from '../../project/project-schema.ts';
 import { freshState, type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { emptyDocument } from '../../state/fold.ts';
 import { moveState } from '../../state/move.ts';
 import { MovedState } from '../../state/moved-state.ts';
+import { isBackend, isSameState, placeOf, type StatePlace, stateSchema } from '../../state/state-place.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
@@ -20,14 +17,14 @@ export interface MoveFlags extends LockFlags {
 
 export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const settings = settingsFrom(from, { opened, cwd: context.cwd });
+  const place = placeFrom(from, { opened, cwd: context.cwd });
   const { store, workspace } = opened;
-  if ((await realOf(settings.path)) === (await realOf(workspace.state.path))) {
+  if (isSameState(place, workspace.state)) {
     throw new UserError(`${store.location} is already the state of this workspace`, {
       hint: 'Pass another state with --from, or change `state` of the workspace first.',
     });
   }
-  const source = opened.storeAt(settings);
+  const source = opened.storeAt(place);
   const session = opened.sessionOptions('state move', lock);
   try {
     const { records, serial } = await moveState({ from: source, to: store, session });
@@ -57,17 +54,18 @@ export async function initState(context: Context, { lockTimeout }: LockFlags): P
   return ExitCode.ok;
 }
 
-interface Place {
+interface Surroundings {
   readonly opened: OpenWorkspace;
   readonly cwd: string;
 }
 
-/** `local`, a path, or settings as in the project file. */
-function settingsFrom(from: string, { opened, cwd }: Place): WorkspaceConfig['state'] {
+/** The name of a backend, a path, or settings as in the project file. */
+function placeFrom(from: string, { opened, cwd }: Surroundings): StatePlace {
   const { project, workspace } = opened;
-  const byDefault = defaultStatePath(project.root, workspace.name);
-  if (from === 'local') return { backend: 'local', path: byDefault };
-  if (!from.trimStart().startsWith('{')) return { backend: 'local', path: path.resolve(cwd, from) };
+  const owner = { workspace: workspace.name, root: project.root };
+  if (isBackend(from)) return placeOf({ backend: from }, owner);
+  if (!from.trimStart().startsWith('{'))
+    return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
   const { documents, problems } = parseDocuments(from);
   const settings = stateSchema.safeParse(documents[0]?.value);
   if (problems.length > 0 || documents.length !== 1 || !settings.success) {
@@ -77,15 +75,10 @@ function settingsFrom(from: string, { opened, cwd }: Place): WorkspaceConfig['st
       exitCode: ExitCode.usage,
     });
   }
-  const { path: written } = settings.data;
-  return { backend: 'local', path: written === undefined ? byDefault : path.resolve(project.root, written) };
+  return placeOf(settings.data, owner);
 }
 
 /** True where the state that is gone from one place is the one in force. */
 async function isHere({ store }: OpenWorkspace, { mark }: MovedState): Promise<boolean> {
   return (await store.read()).document?.lineage === mark.lineage;
-}
-
-function realOf(file: string): Promise<string> {
-  return realpath(file).catch(() => file);
 }

@@ -1,9 +1,9 @@
-import path from 'node:path';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { overrides } from '../../project/overrides.ts';
 import { openProject } from '../../runs/open-workspace.ts';
+import { backendOf } from '../../state/state-place.ts';
 import type { Context } from '../context.ts';
 
 export interface WorkspaceListOptions {
@@ -21,7 +21,7 @@ export async function listWorkspaces(context: Context, { output }: WorkspaceList
     selected: name === selected,
     workspace_id: workspaceId === '' ? null : workspaceId,
     base_url: baseUrl === '' ? null : baseUrl,
-    state: path.relative(root, state.path),
+    state: backendOf(state).locationOf(state, root),
     api_key: apiKey.name,
     api_key_set: apiKey.isSet,
   }));

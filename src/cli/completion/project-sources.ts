@@ -86,15 +86,17 @@ async function stateOf({
   workspace: name,
   now,
 }: RunContext): Promise<State> {
-  const [{ createStore }, { readState }, { loadProject }, { selectWorkspace }] = await Promise.all([
-    import('../../state/create-store.ts'),
-    import('../../state/session.ts'),
-    import('../../project/load-project.ts'),
-    import('../../project/select-workspace.ts'),
-  ]);
+  const [{ backendOf, createStore }, { readState }, { loadProject }, { selectWorkspace }] = await Promise.all(
+    [
+      import('../../state/state-place.ts'),
+      import('../../state/session.ts'),
+      import('../../project/load-project.ts'),
+      import('../../project/select-workspace.ts'),
+    ],
+  );
   const project = await loadProject({ cwd, env });
   const { state, workspaceId } = selectWorkspace(project, { name, env, requireKey: false });
-  if (state.backend !== 'local') throw new Error('the state is not on this machine');
+  if (backendOf(state).fileOf(state) === undefined) throw new Error('the state is not on this machine');
   const reader = { host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
   const store = createStore(state, { root: project.root, ...reader });
   return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });

@@ -3,6 +3,7 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { refuseOverrides } from '../../project/select-workspaces.ts';
+import { backendOf, isSameState } from '../../state/state-place.ts';
 import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
@@ -36,10 +37,14 @@ export async function openEnds(
       `${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`,
     );
   }
-  if (from.state.path === to.state.path) {
-    throw new UserError(`${fromName} and ${toName} have the same state, ${to.state.path}`, {
-      hint: 'Give each workspace its own state.path.',
-    });
+  if (isSameState(from.state, to.state)) {
+    const { locationOf, placeSetting } = backendOf(to.state);
+    throw new UserError(
+      `${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`,
+      {
+        hint: `Give each workspace its own state.${placeSetting}.`,
+      },
+    );
   }
   let reading: Promise<ReadDeclarations> | undefined;
   const declarations = (): Promise<ReadDeclarations> => {

@@ -7,7 +7,7 @@ import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
 import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import type { Remains } from '../../state/store.ts';
+import type { Remains, StateStore } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
 import { freshState, type OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions } from '../run-options.ts';
@@ -27,7 +27,7 @@ export async function recoverableState(
     return { state: await opened.state() };
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
-    refuseForeign(remains, workspaceId, opened.store.location);
+    refuseForeign(remains, workspaceId, opened.store);
     const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
     const kept = remains.find(({ isInForce }) => isInForce);
     const { resources, pending, orphans } = kept ?? empty;
@@ -37,13 +37,13 @@ export async function recoverableState(
 }
 
 /** What is set aside must have been this workspace's. */
-function refuseForeign(remains: readonly Remains[], workspaceId: string, location: string): void {
+function refuseForeign(remains: readonly Remains[], workspaceId: string, store: StateStore): void {
   const whose = remains.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
   const [first] = whose;
   if (first === undefined || whose.includes(workspaceId)) return;
   throw new UserError(
-    `the old state ${location} belongs to workspace ${first}, but ${workspaceId} is configured`,
-    { hint: 'Correct workspace_id, or set another `state.path` for this workspace.' },
+    `the old state ${store.location} belongs to workspace ${first}, but ${workspaceId} is configured`,
+    { hint: `Correct workspace_id, or set another \`${store.setting}\` for this workspace.` },
   );
 }
 

@@ -1,3 +1,56 @@
+import type { z } from 'zod';
+import type { Marks } from '../marks.ts';
+import type { StateStore } from '../store.ts';
+
+/**
+ * One way to keep a state: all that is special about it. `index.ts` names it, and nothing else does.
+ * A place is what its settings lead to for one workspace, as plain data.
+ */
+export interface StateBackend<Settings extends object = object, Place extends object = object> {
+  /** What `state` says in the project file, besides `backend`. */
+  readonly settings: z.ZodObject;
+  /** Of `backend` in the JSON Schema. */
+  readonly description: string;
+  /** The setting that tells the states of two workspaces apart, and what messages call it. */
+  readonly placeSetting: string;
+  readonly placeWord: string;
+  /** Must not look anything up. */
+  place(settings: Settings, owner: StateOwner): Place;
+  /** The same for two places that hold the same state. */
+  keyOf(place: Place): string;
+  /** How messages call the state. */
+  locationOf(place: Place, root: string): string;
+  /** The file that holds the state, an absolute path; undefined where it is not on this machine. */
+  fileOf(place: Place): string | undefined;
+  /** Must touch nothing yet, and load large packages only once the store is used. */
+  open(place: Place, user: StoreUser): StateStore;
+}
+
+/** Whose state it is. */
+export interface StateOwner {
+  /** Name of the workspace in the project file. */
+  readonly workspace: string;
+  /** Absolute path of the folder that paths in settings are relative to. */
+  readonly root: string;
+}
+
+/** Who works with the state, for its lock, and in which project. */
+export interface StoreUser {
+  /** Absolute path of the project folder: messages call a state inside it by its path from there. */
+  readonly root: string;
+  readonly host: string;
+  readonly user: string;
+  readonly pid: number;
+  /** Of voxform. */
+  readonly version: string;
+  now(): Date;
+  /** What this machine knows of states; nothing where absent. */
+  readonly marks?: Marks | undefined;
+  /** What a command needs to mean this workspace, e.g. ` -w staging`; nothing where absent. */
+  readonly workspaceFlag?: string | undefined;
+  failPoint?: ((name: FailPoint) => void) | undefined;
+}
+
 /** Where a run can be made to die, for tests. */
 export type FailPoint =
   | 'before-append'

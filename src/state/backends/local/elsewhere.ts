@@ -11,8 +11,8 @@ import { readRemains } from './remains.ts';
 
 /** Where a state of a workspace may lie under another name. */
 export interface LookingElsewhere {
-  /** Of the document that the workspace's settings name. */
-  readonly path: string;
+  /** Of the document that the workspace's settings name; undefined where it is not on this machine. */
+  readonly path: string | undefined;
   /** Of documents that other settings name. */
   readonly others: readonly string[];
   /** All documents called `*.state.json` in these. */
@@ -38,9 +38,9 @@ const LARGEST = 512 * 1024 * 1024;
 /** A state of the same workspace that lies elsewhere and knows something. Moved ones, those of other workspaces and what cannot be read are passed over. */
 export async function stateElsewhere(looking: LookingElsewhere): Promise<Elsewhere | undefined> {
   const files = looking.files ?? nodeFiles;
-  const own = await targetOf(files, looking.path).catch(() => looking.path);
+  const own = looking.path;
   const named = (await Promise.all(looking.folders.map((folder) => documentsIn(files, folder)))).flat();
-  const seen = new Set([own]);
+  const seen = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
   for (const path of [...looking.others, ...named].slice(0, MOST_LOOKED_AT)) {
     const real = await targetOf(files, path).catch(() => path);
     if (seen.has(real)) continue;

@@ -2,9 +2,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { makeFolders } from '../../../files/make-folders.ts';
-import type { Marks } from '../../marks.ts';
 import type { StateStore } from '../../store.ts';
-import type { FailPoint } from '../backend.ts';
+import type { StoreUser } from '../backend.ts';
 import { targetOf } from './document-file.ts';
 import { fileProblem } from './file-problem.ts';
 import { LocalLease } from './lease.ts';
@@ -14,32 +13,18 @@ import { newerThan } from './newer-copies.ts';
 import { readStored } from './read-stored.ts';
 import { readRemains } from './remains.ts';
 
-export interface LocalStoreOptions {
+export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
   readonly path: string;
   /** How messages call the state; the path where absent. */
   readonly location?: string | undefined;
-  readonly host: string;
-  readonly user: string;
-  readonly pid: number;
-  /** Of voxform. */
-  readonly version: string;
-  now(): Date;
-  /** What this machine knows of states; nothing where absent. */
-  readonly marks?: Marks | undefined;
   /** Whether a process of this host still runs; asks the system where absent. */
   isAlive?: ((pid: number) => boolean) | undefined;
   /** How often a holder gives a sign of life, and how long one may be silent. */
   readonly lockTiming?: LockTiming | undefined;
-  /** What a command needs to mean this workspace, e.g. ` -w staging`; nothing where absent. */
-  readonly workspaceFlag?: string | undefined;
   /** The file system; node's where absent. */
   readonly files?: Files | undefined;
-  /** Called at `before-append`, `after-append`, `before-fold`, `before-rename`, `after-rename`, `before-truncate`, `before-mark`, `after-mark`. */
-  failPoint?: ((name: FailPoint) => void) | undefined;
 }
-
-export type { Files } from '../../../files/files.ts';
 
 /** A state in files of this machine. */
 export function createLocalStore(options: LocalStoreOptions): StateStore {
@@ -64,6 +49,7 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
 
   return {
     location,
+    setting: 'state.path',
 
     async read() {
       const path = await place('read');

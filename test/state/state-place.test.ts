@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createStore } from '../../src/state/create-store.ts';
 import { openSession } from '../../src/state/session.ts';
+import { createStore } from '../../src/state/state-place.ts';
 import { saved, sessionOptions, statePath } from './temporary-state.ts';
 
 const user = {

@@ -1,0 +1,44 @@
+import { realpathSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { z } from 'zod';
+import type { StateBackend } from '../backend.ts';
+import { createLocalStore } from './local-store.ts';
+
+export interface LocalPlace {
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** A state in files of this machine. */
+export const local: StateBackend<{ readonly path?: string | undefined }, LocalPlace> = {
+  settings: z.strictObject({
+    path: z
+      .string()
+      .min(1)
+      .meta({
+        description: 'File of the state, relative to the project; default: .voxform/<workspace>.state.json.',
+        examples: ['.voxform/staging.state.json'],
+      })
+      .optional(),
+  }),
+  description: 'Backend of the state: local, a file on this machine.',
+  placeSetting: 'path',
+  placeWord: 'file',
+  place: ({ path }, { root, workspace }) => ({
+    path: path === undefined ? join(root, '.voxform', `${workspace}.state.json`) : resolve(root, path),
+  }),
+  keyOf({ path }) {
+    try {
+      return realpathSync(path);
+    } catch {
+      return path;
+    }
+  },
+  locationOf({ path }, root) {
+    const inside = relative(root, path).replaceAll('\\', '/');
+    return inside === '' || inside.startsWith('../') ? path : inside;
+  },
+  fileOf: ({ path }) => path,
+  open: ({ path }, user) =>
+    createLocalStore({ ...user, path, location: local.locationOf({ path }, user.root) }),
+};

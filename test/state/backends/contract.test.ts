@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { UserError } from '../../../src/problems/user-error.ts';
+import type { StateBackend } from '../../../src/state/backends/backend.ts';
+import { backends } from '../../../src/state/backends/index.ts';
+import { emptyDocument } from '../../../src/state/fold.ts';
+import type { JournalEntry } from '../../../src/state/journal.ts';
+import { LostLock } from '../../../src/state/lost-lock.ts';
+import { MovedState } from '../../../src/state/moved-state.ts';
+import { openSession, readState } from '../../../src/state/session.ts';
+import type { StateLease, StateStore } from '../../../src/state/store.ts';
+import { failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
+import { memory } from './memory-backend.ts';
+
+const all: [string, StateBackend][] = Object.entries({ ...backends, memory });
+const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
+
+function entry(sequence: number): JournalEntry {
+  return { lineage: 'L1', serial: 0, sequence, at: '2030-01-01T00:00:00Z', event: saved(`a${sequence}`) };
+}
+
+describe.each(all)('the backend %s', (_name, backend) => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'voxform-backend-'));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
+  });
+
+  /** A store of its own each time, as another process has it. */
+  function store(workspace = 'staging'): StateStore {
+    return backend.open(backend.place({}, { workspace, root }), {
+      root,
+      host: 'here',
+      user: 'ann',
+      pid: process.pid,
+      version: '0.0.0',
+      now: () => new Date('2030-01-01T00:00:00Z'),
+    });
+  }
+
+  async function begun(): Promise<StateLease> {
+    const lease = await store().lock(lockRequest());
+    await lease.commit(empty, undefined);
+    return lease;
+  }
+
+  it('has a place for each workspace, and tells it in one way', () => {
+    const place = (workspace: string) => backend.place({}, { workspace, root });
+    expect(place('a')).toEqual(place('a'));
+    expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
+    expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));
+    expect(Object.keys(backend.settings.shape)).toContain(backend.placeSetting);
+    expect(store().location).toBe(backend.locationOf(place('staging'), root));
+    expect(store().setting).toBe(`state.${backend.placeSetting}`);
+  });
+
+  it('has nothing before the first commit', async () => {
+    expect(await store().read()).toMatchObject({ document: undefined, journal: [] });
+    expect(await store().remains()).toEqual([]);
+    expect(await store().holder()).toBeUndefined();
+  });
+
+  it('shows others what was appended, in order, and empties the journal with the document', async () => {
+    const lease = await begun();
+    await Promise.all([lease.append(entry(1)), lease.append(entry(2))]);
+    const { document, journal } = await store().read();
+    expect(document).toEqual(empty);
+    expect(journal).toEqual([entry(1), entry(2)]);
+    await lease.commit({ ...empty, serial: 1 }, 0);
+    expect(await store().read()).toMatchObject({ document: { serial: 1 }, journal: [] });
+    await lease.release();
+  });
+
+  it('is replaced only where the serial is the expected one', async () => {
+    const lease = await begun();
+    for (const expected of [undefined, 1]) {
+      expect(await failureOf(lease.commit({ ...empty, serial: 2 }, expected))).toBeInstanceOf(UserError);
+    }
+    expect((await store().read()).document?.serial).toBe(0);
+    await lease.release();
+    await expect(lease.commit({ ...empty, serial: 1 }, 0)).rejects.toThrow('given back');
+    await lease.release();
+  });
+
+  it('is locked by one at a time, and says by whom', async () => {
+    const lease = await store().lock(lockRequest({ operation: 'import' }));
+    expect(await store().holder()).toMatchObject({ id: lease.info.id, who: 'ann@here', operation: 'import' });
+    const { message } = await failureOf(store().lock(lockRequest()));
+    expect(message).toContain('ann@here');
+    expect(message).toContain(lease.info.id);
+    await lease.release();
+    await (await store().lock(lockRequest())).release();
+    expect(await store().holder()).toBeUndefined();
+  });
+
+  it('takes nothing from a holder whose lock was ended', async () => {
+    const lost = await begun();
+    await expect(store().unlock('another')).rejects.toThrow(UserError);
+    expect((await store().unlock(lost.info.id)).id).toBe(lost.info.id);
+    const lease = await store().lock(lockRequest());
+    expect(await failureOf(lost.append(entry(1)))).toBeInstanceOf(LostLock);
+    await lost.release();
+    expect((await store().holder())?.id).toBe(lease.info.id);
+    expect((await lease.read()).journal).toEqual([]);
+    await lease.release();
+    const other = await store().lock(lockRequest());
+    await store().unlock(other.info.id);
+    expect(await failureOf(other.commit({ ...empty, serial: 1 }, 0))).toBeInstanceOf(LostLock);
+  });
+
+  it('says where it went once it was moved, and may come back', async () => {
+    const lease = await begun();
+    const mark = { moved_to: 'x', moved_at: '2030', lineage: 'L1', serial: 0, workspace_id: 'W1' };
+    await expect(lease.leaveMark({ ...mark, serial: 7 })).rejects.toThrow(UserError);
+    await lease.leaveMark(mark);
+    expect(await failureOf(store().read())).toBeInstanceOf(MovedState);
+    await expect(lease.commit({ ...empty, lineage: 'L2', serial: 1 }, undefined)).rejects.toThrow(MovedState);
+    await lease.commit({ ...empty, serial: 1 }, undefined);
+    expect((await store().read()).document?.serial).toBe(1);
+    await lease.release();
+  });
+
+  it('gives a dead run back: its journal is worked in, and what it knew remains', async () => {
+    const lease = await begun();
+    await lease.append(entry(1));
+    await store().unlock(lease.info.id);
+    const session = await openSession(store(), sessionOptions());
+    expect([...session.state.resources.keys()]).toEqual(['Agent/a1']);
+    await session.close();
+    const [remains] = await store().remains();
+    expect(remains?.resources.get('Agent/a1')?.id).toBe('id-a1');
+    expect((await readState(store(), sessionOptions())).resources.size).toBe(1);
+    await lease.release();
+  });
+});
