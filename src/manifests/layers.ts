@@ -18,6 +18,16 @@ export function isForm(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
 }
 
+/** Every value form in a value, those inside of others included, with where it stands. */
+export function* formsIn(
+  value: unknown,
+  path: DocumentPath = [],
+): Generator<{ readonly form: JsonObject; readonly path: DocumentPath }> {
+  if (isForm(value)) yield { form: value, path };
+  const entries = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : [];
+  for (const [key, item] of entries) yield* formsIn(item, [...path, key]);
+}
+
 function isMergeable(value: unknown): value is JsonObject {
   return isObject(value) && !isForm(value);
 }
@@ -72,8 +82,8 @@ export function findingIn({ home, layers, vars }: SpecSources, problem: Problem)
   return { severity: 'error', code, message, file, place: { document, path: [...base, ...inside], at } };
 }
 
-/** True where the value has the path, or something other than an object on the way. */
-function decides(value: Json, path: DocumentPath): boolean {
+/** True where the value has the path, or something on the way that no other layer is laid under. */
+export function decides(value: Json, path: DocumentPath): boolean {
   const found = follow(value, path);
   return found.depth === path.length || !isMergeable(found.value);
 }

@@ -1,9 +1,9 @@
 import { createHash, hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import yaml from 'yaml/package.json' with { type: 'json' };
-import { draftBeside } from '../files/replace-file.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import { type DocumentCache, KEY_LENGTH } from './document-cache.ts';
@@ -140,14 +140,7 @@ class Lines {
 async function write(file: string, lines: Iterable<string>): Promise<void> {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const draft = draftBeside(file);
-  try {
-    await writeFile(draft, chunksOf(lines), { flag: 'wx', mode: 0o600 });
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await replaceFile(file, chunksOf(lines));
   await removeUnused(folder);
 }
 
@@ -176,7 +169,7 @@ function digestLine(digest: string): string {
   return `"${digest}"\n`;
 }
 
-/** Caches of projects that nobody loads any more, and what processes that died left behind. */
+/** Of projects that nobody loads any more. */
 async function removeUnused(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);

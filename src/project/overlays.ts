@@ -3,8 +3,8 @@ import type { Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import type { DocumentPath, Finding } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
-import { isForm, type Layer, mergePatch, type SpecSources, withDefaults } from '../manifests/layers.ts';
-import { isObject, type Json } from '../values/json.ts';
+import { formsIn, type Layer, mergePatch, type SpecSources, withDefaults } from '../manifests/layers.ts';
+import type { Json } from '../values/json.ts';
 import { defaultsFindings } from './check-defaults.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
@@ -24,9 +24,7 @@ export class Overlays {
     const { project, workspace } = options;
     this.#options = options;
     this.#skips = skipping(workspace.skip);
-    for (const value of [...Object.values(project.defaults), ...Object.values(workspace.patches)]) {
-      collectForms(value, this.#forms);
-    }
+    for (const { form } of formsIn([project.defaults, workspace.patches])) this.#forms.add(form);
   }
 
   skips(address: string): boolean {
@@ -127,10 +125,4 @@ export class Overlays {
 
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
-}
-
-function collectForms(value: unknown, forms: Set<unknown>): void {
-  if (isForm(value)) forms.add(value);
-  if (Array.isArray(value)) for (const item of value) collectForms(item, forms);
-  else if (isObject(value)) for (const item of Object.values(value)) collectForms(item, forms);
 }

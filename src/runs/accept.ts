@@ -5,7 +5,7 @@ import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/pla
 import type { Kind, Lookup } from '../kinds/kind.ts';
 import { type Address, kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import type { WantedValue } from '../project/edit-plan.ts';
+import type { WantedValue } from '../project/write-back/edit-plan.ts';
 import type { State } from '../state/state.ts';
 import type { Json } from '../values/json.ts';
 

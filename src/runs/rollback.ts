@@ -2,7 +2,7 @@ import { sameValue } from '../engine/decide/compare.ts';
 import { leavesOf, ruleOf, shownAt } from '../engine/decide/field-rules.ts';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
-import type { WantedValue } from '../project/edit-plan.ts';
+import type { WantedValue } from '../project/write-back/edit-plan.ts';
 import type { Json } from '../values/json.ts';
 import { isTainted, references, revealed, withReferences } from '../values/value.ts';
 import type { NotAcceptable } from './accept.ts';

@@ -2,7 +2,7 @@ import { refuseUnknown } from '../../engine/decide/scope.ts';
 import { driftOf } from '../../engine/plan/drift.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Acceptance } from '../../output/accept-text.ts';
-import { planEdits } from '../../project/plan-edits.ts';
+import { planEdits } from '../../project/write-back/plan-edits.ts';
 import { acceptable, referableRecords } from '../../runs/accept.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';

@@ -9,7 +9,7 @@ import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { formatFiles, projectFiles } from '../../project/format-files.ts';
 import { loadProject } from '../../project/load-project.ts';
-import { writeFiles } from '../../project/write-files.ts';
+import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
 import { seenFromHere } from '../project-around.ts';

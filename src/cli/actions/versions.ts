@@ -13,7 +13,7 @@ import { PlatformError } from '../../platform/errors.ts';
 import { ForeignRecord } from '../../platform/sightings.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { planEdits } from '../../project/plan-edits.ts';
+import { planEdits } from '../../project/write-back/plan-edits.ts';
 import { referableRecords } from '../../runs/accept.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';

@@ -7,7 +7,7 @@ import {
 import { plural } from '../../output/action-words.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { writeFiles } from '../../project/write-files.ts';
+import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import { approve } from './confirm.ts';

@@ -6,7 +6,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kinds } from '../../kinds/index.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { writeFiles } from '../../project/write-files.ts';
+import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { commonInput, stateToRead } from '../planning.ts';

@@ -4,7 +4,7 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { FileEdit } from '../../project/edit-plan.ts';
+import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { parseProject } from '../../project/load-project.ts';
 import type { Desired, Project, WorkspaceConfig } from '../../project/project.ts';

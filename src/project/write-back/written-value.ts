@@ -1,8 +1,8 @@
-import type { FieldRule } from '../manifests/kind-schema.ts';
-import { isForm } from '../manifests/layers.ts';
-import { alignment } from '../manifests/write-back/alignment.ts';
-import { CannotEdit } from '../manifests/write-back/change.ts';
-import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../values/json.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
+import { isForm } from '../../manifests/layers.ts';
+import { alignment } from '../../manifests/write-back/alignment.ts';
+import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
 export interface Writing {

@@ -1,8 +1,8 @@
 import { access, constants, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { removeDrafts, replaceFile, writeBeside } from '../files/replace-file.ts';
-import { isInside, reasonOf } from '../manifests/read-file.ts';
-import { UserError } from '../problems/user-error.ts';
+import { removeDrafts, replaceFile, writeBeside } from '../../files/replace-file.ts';
+import { isInside, reasonOf } from '../../manifests/read-file.ts';
+import { UserError } from '../../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { isInside, readTextFile } from '../manifests/read-file.ts';
-import { CannotEdit } from '../manifests/write-back/change.ts';
+import { isInside, readTextFile } from '../../manifests/read-file.ts';
+import { CannotEdit } from '../../manifests/write-back/change.ts';
 
 /** A text file of the project that may be written. */
 export interface EditableFile {

@@ -1,20 +1,20 @@
 import path from 'node:path';
-import { formatPath } from '../manifests/finding.ts';
-import { expectation } from '../manifests/issue-messages.ts';
-import type { FieldRule, KindSchema } from '../manifests/kind-schema.ts';
-import type { Resource } from '../manifests/resource.ts';
-import { schemaAt } from '../manifests/schema-fields.ts';
-import { UNSAFE } from '../manifests/write-back/change.ts';
-import type { Diagnostic } from '../problems/diagnostic.ts';
-import { canonicalJson, isObject, type Json, jsonEqual } from '../values/json.ts';
-import { flatten, unflatten } from '../values/path.ts';
-import { Join, Reference, type Value, withReferences } from '../values/value.ts';
+import { formatPath } from '../../manifests/finding.ts';
+import { expectation } from '../../manifests/issue-messages.ts';
+import type { FieldRule, KindSchema } from '../../manifests/kind-schema.ts';
+import type { Resource } from '../../manifests/resource.ts';
+import { schemaAt } from '../../manifests/schema-fields.ts';
+import { UNSAFE } from '../../manifests/write-back/change.ts';
+import type { Diagnostic } from '../../problems/diagnostic.ts';
+import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
+import { flatten, unflatten } from '../../values/path.ts';
+import { Join, Reference, type Value, withReferences } from '../../values/value.ts';
 import type { EditOptions, WantedValue } from './edit-plan.ts';
-import { realPath } from './file-uses.ts';
-import { InvalidProject } from './invalid-project.ts';
-import { loadDesired } from './load-desired.ts';
-import { parseProject } from './load-project.ts';
-import type { Desired } from './project.ts';
+import { realPath } from '../file-uses.ts';
+import { InvalidProject } from '../invalid-project.ts';
+import { loadDesired } from '../load-desired.ts';
+import { parseProject } from '../load-project.ts';
+import type { Desired } from '../project.ts';
 
 /** Texts that files are to have, by real path. */
 export type Drafts = ReadonlyMap<string, string>;

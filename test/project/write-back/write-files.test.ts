@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { writeFiles } from '../../src/project/write-files.ts';
-import { TemporaryProject } from './temporary-project.ts';
+import { writeFiles } from '../../../src/project/write-back/write-files.ts';
+import { TemporaryProject } from '../temporary-project.ts';
 
 const edit = (file: string, before: string, after: string) => ({ file, before, after });
 

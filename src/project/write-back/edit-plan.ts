@@ -1,8 +1,8 @@
-import type { LookupName } from '../manifests/kind-schema.ts';
-import type { Address } from '../manifests/resource.ts';
-import type { Json } from '../values/json.ts';
-import type { LeafPath } from '../values/path.ts';
-import type { LoadOptions } from './load-desired.ts';
+import type { LookupName } from '../../manifests/kind-schema.ts';
+import type { Address } from '../../manifests/resource.ts';
+import type { Json } from '../../values/json.ts';
+import type { LeafPath } from '../../values/path.ts';
+import type { LoadOptions } from '../load-desired.ts';
 
 /** What a leaf of a resource is to be in the manifests. */
 export interface WantedValue {

@@ -1,8 +1,8 @@
-import { type DocumentPath, follow } from '../manifests/finding.ts';
-import { isForm, type Layer, type SpecSources } from '../manifests/layers.ts';
-import { CannotEdit } from '../manifests/write-back/change.ts';
-import type { Json } from '../values/json.ts';
-import type { LeafPath } from '../values/path.ts';
+import { type DocumentPath, follow } from '../../manifests/finding.ts';
+import { isForm, type Layer, type SpecSources } from '../../manifests/layers.ts';
+import { CannotEdit } from '../../manifests/write-back/change.ts';
+import type { Json } from '../../values/json.ts';
+import type { LeafPath } from '../../values/path.ts';
 
 /** The text that a value comes from, and the place of it there. */
 export interface Owned {
