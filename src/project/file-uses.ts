@@ -2,10 +2,10 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type DocumentPath, formatPath } from '../manifests/finding.ts';
-import { isForm } from '../manifests/layers.ts';
+import { formsIn } from '../manifests/layers.ts';
 import { parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
-import { isObject, type Json } from '../values/json.ts';
+import type { Json } from '../values/json.ts';
 import type { Project } from './project.ts';
 
 /** A `$file` form somewhere in the project. */
@@ -29,28 +29,24 @@ export function useKey({ file, document, path: at }: FormPlace): string {
 
 /** Every `$file` of the project, those for other workspaces included, by the real path of the file that it names. */
 export function fileUses(
-  project: Project,
+  { root, file }: Project,
   declarations: readonly Declaration[],
 ): ReadonlyMap<string, readonly FileUse[]> {
   const uses = new Map<string, FileUse[]>();
   const collect = (value: Json, place: FormPlace, owner: string): void => {
-    if (isForm(value) && typeof value.$file === 'string') {
-      const real = realPath(path.resolve(project.root, path.dirname(place.file), value.$file));
-      const known = uses.get(real) ?? [];
-      known.push({ key: useKey(place), name: `${owner} ${formatPath(place.path)}` });
-      uses.set(real, known);
+    for (const { form, path: at } of formsIn(value)) {
+      if (typeof form.$file !== 'string') continue;
+      const real = realPath(path.resolve(root, path.dirname(place.file), form.$file));
+      const inside = [...place.path, ...at];
+      const use = { key: useKey({ ...place, path: inside }), name: `${owner} ${formatPath(inside)}` };
+      uses.set(real, [...(uses.get(real) ?? []), use]);
     }
-    const entries = Array.isArray(value) ? value.entries() : isObject(value) ? Object.entries(value) : [];
-    for (const [key, item] of entries) collect(item as Json, { ...place, path: [...place.path, key] }, owner);
   };
-  for (const { home, address } of declarations) {
-    collect(home.value, { file: home.file, document: home.document, path: home.base }, address);
-  }
-  const { file } = project;
-  const read = file === undefined ? undefined : readTextFile(path.join(project.root, file), project.root);
+  for (const { home, address } of declarations) collect(home.value, { ...home, path: home.base }, address);
+  const read = file === undefined ? undefined : readTextFile(path.join(root, file), root);
   if (file !== undefined && read !== undefined && 'text' in read) {
-    for (const { index, value } of parseDocuments(read.text).documents) {
-      if (value !== undefined) collect(value, { file, document: index, path: [] }, file);
+    for (const { index, value = null } of parseDocuments(read.text).documents) {
+      collect(value, { file, document: index, path: [] }, file);
     }
   }
   return uses;

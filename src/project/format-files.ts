@@ -4,11 +4,11 @@ import { formatText } from '../manifests/formatting/format-text.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
 import { CannotEdit } from '../manifests/write-back/change.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
-import type { FileEdit } from './write-back/edit-plan.ts';
-import { editableFile } from './write-back/editable-file.ts';
 import { PROJECT_FILES } from './find-project.ts';
 import { manifestOrder, projectOrder } from './format-order.ts';
 import type { Project } from './project.ts';
+import type { FileEdit } from './write-back/edit-plan.ts';
+import { editableFile } from './write-back/editable-file.ts';
 
 export interface FormattedFiles {
   /** Those that are not in canonical form. */

@@ -9,12 +9,12 @@ import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
 import { flatten, unflatten } from '../../values/path.ts';
 import { Join, Reference, type Value, withReferences } from '../../values/value.ts';
-import type { EditOptions, WantedValue } from './edit-plan.ts';
 import { realPath } from '../file-uses.ts';
 import { InvalidProject } from '../invalid-project.ts';
 import { loadDesired } from '../load-desired.ts';
 import { parseProject } from '../load-project.ts';
 import type { Desired } from '../project.ts';
+import type { EditOptions, WantedValue } from './edit-plan.ts';
 
 /** Texts that files are to have, by real path. */
 export type Drafts = ReadonlyMap<string, string>;

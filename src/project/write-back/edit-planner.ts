@@ -1,20 +1,20 @@
 import path from 'node:path';
 import type { Declaration } from '../../manifests/declaration.ts';
 import type { Inputs } from '../../manifests/inputs.ts';
-import type { Layer } from '../../manifests/layers.ts';
+import { decides, formsIn, type Layer } from '../../manifests/layers.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
 import { evaluateForms } from '../../manifests/value-forms.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
-import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
+import { isObject, type Json, jsonEqual } from '../../values/json.ts';
 import { isSpecial, specials, type Value, withReferences } from '../../values/value.ts';
-import { type Drafts, fieldProblem } from './check-edits.ts';
-import type { EditOptions, FileEdit, WantedValue } from './edit-plan.ts';
-import { type EditableFile, editableFile } from './editable-file.ts';
 import { type FileUse, fileUses, realPath, useKey } from '../file-uses.ts';
 import { inputsFor } from '../load-desired.ts';
 import { Overlays } from '../overlays.ts';
-import { decides, type Owned, ownerOf } from './owning-layer.ts';
+import { type Drafts, fieldProblem } from './check-edits.ts';
+import type { EditOptions, FileEdit, WantedValue } from './edit-plan.ts';
+import { type EditableFile, editableFile } from './editable-file.ts';
+import { type Owned, ownerOf } from './owning-layer.ts';
 import { writtenValue } from './written-value.ts';
 
 /** How one value could be written. */
@@ -31,6 +31,11 @@ interface TextWrite {
   readonly text: string;
   /** The form that names the file. */
   readonly key: string;
+}
+
+/** A file with the text that it is to have. */
+interface Draft extends EditableFile {
+  readonly after: string;
 }
 
 interface CarriedOut {
@@ -97,9 +102,9 @@ export class EditPlanner {
       given: (part) => this.#given(part, folder),
       toFile: (form, text) => {
         const absolute = realPath(path.resolve(folder, String(form.$file)));
-        const found = formPath(raw as Json, form);
-        const place = { file: layer.file, document: layer.document, path: [...layer.base, ...at, ...found] };
-        texts.push({ absolute, text, key: useKey(place) });
+        const found = [...formsIn(raw)].find((each) => each.form === form)?.path ?? [];
+        const key = useKey({ ...layer, path: [...layer.base, ...at, ...found] });
+        texts.push({ absolute, text, key });
       },
     });
   }
@@ -123,42 +128,39 @@ export class EditPlanner {
 
   /** The files with everything that is proposed, and what cannot be done together or at all. */
   carryOut(proposals: readonly Proposal[]): CarriedOut {
+    const { root } = this.#options.project;
     const problems = new Map<WantedValue, string>();
-    const files = new Map<string, EditableFile & { after: string }>();
-    const open = (absolute: string): EditableFile & { after: string } => {
-      const known = files.get(realPath(absolute));
-      if (known !== undefined) return known;
-      const read = editableFile(this.#options.project.root, absolute);
-      const file = { ...read, after: read.text };
-      files.set(read.absolute, file);
-      return file;
-    };
-    const attempt = (wanted: readonly WantedValue[], run: () => void): void => {
+    const files = new Map<string, Draft>();
+    const attempt = (
+      absolute: string,
+      wanted: readonly WantedValue[],
+      changed: (file: Draft) => string,
+    ): void => {
       try {
-        run();
+        const known = files.get(realPath(absolute));
+        const file = known ?? editableFile(root, absolute);
+        files.set(file.absolute, { ...file, after: changed({ after: file.text, ...file }) });
       } catch (error) {
         if (!(error instanceof CannotEdit)) throw error;
         for (const each of wanted) problems.set(each, error.message);
       }
     };
-    for (const [absolute, writes] of textsByFile(proposals)) {
-      attempt([...new Set(writes.map(({ wanted }) => wanted))], () => {
+    const texts = proposals.flatMap(({ wanted, texts: own }) => own.map((text) => ({ ...text, wanted })));
+    for (const [absolute, writes] of Map.groupBy(texts, ({ absolute: of }) => of)) {
+      const wanted = writes.map((write) => write.wanted);
+      attempt(absolute, wanted, (file) => {
         const text = this.#agreedText(absolute, writes);
-        const file = open(absolute);
-        file.after = text + (/\r?\n$/.exec(file.text)?.[0] ?? (text.endsWith('\n') ? '\n' : ''));
+        return text + (/\r?\n$/.exec(file.text)?.[0] ?? (text.endsWith('\n') ? '\n' : ''));
       });
     }
     const edits = proposals.flatMap(({ wanted, edit }) => (edit === undefined ? [] : [{ ...edit, wanted }]));
     for (const [name, ofFile] of Map.groupBy(edits, ({ file }) => file)) {
-      attempt(
-        ofFile.map(({ wanted }) => wanted),
-        () => {
-          const file = open(path.join(this.#options.project.root, name));
-          const { text, refused } = editText(file.after, ofFile, { json: isJson(file.after) });
-          file.after = text;
-          for (const { edit, why } of refused) problems.set(edit.wanted, why);
-        },
-      );
+      const wanted = ofFile.map((edit) => edit.wanted);
+      attempt(path.join(root, name), wanted, ({ after }) => {
+        const { text, refused } = editText(after, ofFile, { json: isJson(after) });
+        for (const { edit, why } of refused) problems.set(edit.wanted, why);
+        return text;
+      });
     }
     return resultOf([...files.values()], problems);
   }
@@ -178,17 +180,7 @@ export class EditPlanner {
   }
 }
 
-function textsByFile(
-  proposals: readonly Proposal[],
-): Map<string, (TextWrite & { readonly wanted: WantedValue })[]> {
-  const texts = proposals.flatMap(({ wanted, texts: own }) => own.map((text) => ({ ...text, wanted })));
-  return Map.groupBy(texts, ({ absolute }) => absolute);
-}
-
-function resultOf(
-  files: readonly (EditableFile & { readonly after: string })[],
-  problems: ReadonlyMap<WantedValue, string>,
-): CarriedOut {
+function resultOf(files: readonly Draft[], problems: ReadonlyMap<WantedValue, string>): CarriedOut {
   const changed = files.filter(({ text, after }) => text !== after);
   return {
     files: changed
@@ -201,18 +193,6 @@ function resultOf(
 
 function editAt({ path: at }: Owned, { file, document, base }: Owned['layer'], value: Json | undefined) {
   return { file, document, path: [...base, ...at], value };
-}
-
-/** Where a form stands inside the value that it was found in. */
-function formPath(value: Json, form: JsonObject): (string | number)[] {
-  if (value === form) return [];
-  const entries = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
-  for (const [key, item] of entries) {
-    if (item === form) return [key];
-    const inner = formPath(item as Json, form);
-    if (inner.length > 0) return [key, ...inner];
-  }
-  return [];
 }
 
 function isPlain(value: Value): boolean {

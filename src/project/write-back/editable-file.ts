@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
-import { isInside, readTextFile } from '../../manifests/read-file.ts';
+import { readTextFile } from '../../manifests/read-file.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 
 /** A text file of the project that may be written. */
@@ -23,10 +23,7 @@ export function editableFile(root: string, absolute: string): EditableFile {
   const file = path.relative(root, absolute).replaceAll(path.sep, '/');
   const read = readTextFile(absolute, root);
   if (!('text' in read)) throw new CannotEdit(`${file}: ${read.problem.message}`);
-  const real = realpathSync(absolute);
-  if (!isInside(real, root)) throw new CannotEdit(`${file} is outside the project folder`);
-  const hasMark = readFileSync(real)
-    .subarray(0, 3)
-    .equals(Buffer.from([0xef, 0xbb, 0xbf]));
-  return { file, absolute: real, mark: hasMark ? '\ufeff' : '', text: read.text };
+  const { text } = read;
+  const hasMark = readFileSync(absolute).length > Buffer.byteLength(text);
+  return { file, absolute: realpathSync(absolute), mark: hasMark ? '\ufeff' : '', text };
 }

@@ -1,5 +1,5 @@
 import { type DocumentPath, follow } from '../../manifests/finding.ts';
-import { isForm, type Layer, type SpecSources } from '../../manifests/layers.ts';
+import { decides, isForm, type Layer, type SpecSources } from '../../manifests/layers.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
@@ -41,18 +41,6 @@ export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
     raw: literal.depth === inside.length ? (literal.value as Json) : undefined,
     isPatch: false,
   };
-}
-
-/** True where the layer has the path, or something on the way that no other layer is laid under. */
-export function decides(value: Json, path: DocumentPath): boolean {
-  const found = follow(value, path);
-  return (
-    found.depth === path.length ||
-    typeof found.value !== 'object' ||
-    found.value === null ||
-    Array.isArray(found.value) ||
-    isForm(found.value)
-  );
 }
 
 /** Why what a value form gives cannot be changed where the form stands. */

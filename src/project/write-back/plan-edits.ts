@@ -1,9 +1,9 @@
 import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { loadDesired } from '../load-desired.ts';
+import { readDeclarations } from '../read-declarations.ts';
 import { checkEdits } from './check-edits.ts';
 import type { EditOptions, EditPlan, RefusedEdit, WantedValue } from './edit-plan.ts';
 import { EditPlanner, type Proposal } from './edit-planner.ts';
-import { loadDesired } from '../load-desired.ts';
-import { readDeclarations } from '../read-declarations.ts';
 
 /**
  * What must be written into which files so that the manifests say what is wanted, and nothing else than they do now. Each value is changed in the layer

@@ -2,10 +2,10 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
-import type { EditPlan, WantedValue } from '../../../src/project/write-back/edit-plan.ts';
 import { loadProject } from '../../../src/project/load-project.ts';
-import { planEdits } from '../../../src/project/write-back/plan-edits.ts';
 import { selectWorkspace } from '../../../src/project/select-workspace.ts';
+import type { EditPlan, WantedValue } from '../../../src/project/write-back/edit-plan.ts';
+import { planEdits } from '../../../src/project/write-back/plan-edits.ts';
 import { type Files, manifest, PLAIN_PROJECT, TemporaryProject } from '../temporary-project.ts';
 
 const IDS: Readonly<Record<string, string>> = {
