@@ -6,17 +6,30 @@ export function duplicateAddresses(declarations: readonly Declaration[]): {
   readonly unique: readonly Declaration[];
   readonly findings: readonly Finding[];
 } {
-  const byAddress = new Map<string, Declaration>();
-  const findings: Finding[] = [];
-  for (const declaration of declarations) {
-    const first = byAddress.get(declaration.address);
-    if (first === undefined) byAddress.set(declaration.address, declaration);
-    else {
+  const again = [...repeated(declarations, ({ address }) => address)];
+  const duplicates = new Set(again.map(([declaration]) => declaration));
+  return {
+    unique: duplicates.size === 0 ? declarations : declarations.filter((each) => !duplicates.has(each)),
+    findings: again.map(([declaration, first]) => {
       const message = `${declaration.address} is already declared at ${sourceText(first.source)}`;
-      findings.push(findingAt(declaration, ['metadata', 'name'], { code: 'duplicate-address', message }));
-    }
+      return findingAt(declaration, ['metadata', 'name'], { code: 'duplicate-address', message });
+    }),
+  };
+}
+
+/** Members whose key an earlier one has, with that one. Those without a key have none in common. */
+function* repeated<Member>(
+  members: readonly Member[],
+  keyOf: (member: Member) => string | undefined,
+): Generator<readonly [again: Member, first: Member]> {
+  const firsts = new Map<string, Member>();
+  for (const member of members) {
+    const key = keyOf(member);
+    if (key === undefined) continue;
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, member);
+    else yield [member, first];
   }
-  return { unique: [...byAddress.values()], findings };
 }
 
 /** Two resources that would be one record, and names that are claimed twice. Found at the later of the two. */
@@ -25,32 +38,18 @@ export function identityFindings(resources: readonly Checked[]): Finding[] {
 }
 
 function* naturalKeyFindings(resources: readonly Checked[]): Generator<Finding> {
-  const firsts = new Map<string, Checked>();
-  for (const resource of resources) {
-    const { naturalKey, kind } = resource;
-    if (naturalKey === undefined) continue;
-    const key = `${kind.name}/${naturalKey.key}`;
-    const first = firsts.get(key);
-    if (first === undefined) firsts.set(key, resource);
-    else {
-      const field = naturalKey.path.at(-1);
-      const message = `${first.address} at ${sourceText(first.source)} has the same ${field}; both would manage the same record`;
-      yield findingInSpec(resource, naturalKey.path, { code: 'duplicate-record', message });
-    }
+  const keyOf = ({ kind, naturalKey }: Checked) => naturalKey && `${kind.name}/${naturalKey.key}`;
+  for (const [resource, { address, source }] of repeated(resources, keyOf)) {
+    const { path = [] } = resource.naturalKey ?? {};
+    const message = `${address} at ${sourceText(source)} has the same ${path.at(-1)}; both would manage the same record`;
+    yield findingInSpec(resource, path, { code: 'duplicate-record', message });
   }
 }
 
 function* idFindings(resources: readonly Checked[]): Generator<Finding> {
-  const firsts = new Map<string, Checked>();
-  for (const resource of resources) {
-    const { id } = resource.metadata;
-    if (id === undefined) continue;
-    const first = firsts.get(id);
-    if (first === undefined) firsts.set(id, resource);
-    else {
-      const message = `${first.address} at ${sourceText(first.source)} has the same metadata.id`;
-      yield findingAt(resource, ['metadata', 'id'], { code: 'duplicate-id', message });
-    }
+  for (const [resource, { address, source }] of repeated(resources, ({ metadata }) => metadata.id)) {
+    const message = `${address} at ${sourceText(source)} has the same metadata.id`;
+    yield findingAt(resource, ['metadata', 'id'], { code: 'duplicate-id', message });
   }
 }
 

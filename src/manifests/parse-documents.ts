@@ -1,10 +1,11 @@
-import type { Document } from 'yaml';
+import { type Document, LineCounter } from 'yaml';
 import type { Json } from '../values/json.ts';
 import { formatPath, quoted } from './finding.ts';
 import { overLimit } from './parse-limits.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { type OffsetProblem, plainValue } from './plain-value.ts';
 import { SyntaxProblems } from './syntax-problem.ts';
+import { lineAndColumn } from './tokens.ts';
 
 export interface ParsedDocument {
   /** Index among all documents of the file, empty ones included. */
@@ -35,15 +36,15 @@ const TOO_DEEP = { code: 'too-deep', message: 'values are nested too deeply to b
 
 /** The documents of a YAML or JSON text as plain data, and everything wrong with its syntax. Never throws. */
 export function parseDocuments(text: string): ParsedFile {
-  const positions = new Positions(text);
   const limit = overLimit(text);
   if (limit !== undefined) {
     const { code, message, offset } = limit;
-    return { documents: [], problems: [{ code, message, ...positions.at(offset) }] };
+    return { documents: [], problems: [{ code, message, ...lineAndColumn(text, offset) }] };
   }
+  const lines = new LineCounter();
   let yaml: readonly Document.Parsed[];
   try {
-    yaml = parseYaml(text);
+    yaml = parseYaml(text, { lineCounter: lines });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { documents: [], problems: [{ ...TOO_DEEP, line: 1, column: 1 }] };
@@ -57,43 +58,16 @@ export function parseDocuments(text: string): ParsedFile {
     const offset = document.contents?.range?.[0] ?? 0;
     if (document.contents !== null && !isEmpty(document)) {
       const plain = usable ? plainValue(document.contents) : undefined;
-      documents.push({ index, line: positions.at(offset).line, value: plain?.value });
+      documents.push({ index, line: lines.linePos(offset).line, value: plain?.value });
       if (plain !== undefined) syntax = [...syntax, ...plain.problems];
     }
     for (const { code, message, offset: at, path = [] } of syntax) {
       const shown = path.length === 0 ? {} : { path: formatPath(path) };
-      problems.push({ code, message, ...positions.at(at), ...shown });
+      const { line, col: column } = lines.linePos(at);
+      problems.push({ code, message, line, column, ...shown });
     }
   }
   return { documents, problems };
-}
-
-/** Line and column of offsets, cheap for offsets in rising order. */
-class Positions {
-  readonly #text: string;
-  #offset = 0;
-  #line = 1;
-  #lineStart = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  at(offset: number): { readonly line: number; readonly column: number } {
-    if (offset < this.#offset) {
-      this.#offset = 0;
-      this.#line = 1;
-      this.#lineStart = 0;
-    }
-    for (;;) {
-      const newline = this.#text.indexOf('\n', this.#offset);
-      if (newline === -1 || newline >= offset) break;
-      this.#offset = newline + 1;
-      this.#line++;
-      this.#lineStart = newline + 1;
-    }
-    return { line: this.#line, column: offset - this.#lineStart + 1 };
-  }
 }
 
 /** A syntax error makes the parser stumble on what follows, so only the first of a document is told. */

@@ -1,4 +1,4 @@
-import { Lexer } from 'yaml';
+import { tokensOf } from './tokens.ts';
 
 /** The parser keeps about a kilobyte of memory a token: what is shorter than this, in characters, needs no counting. */
 const ALWAYS_READ = 100_000;
@@ -24,28 +24,23 @@ export function overLimit(text: string): ParseLimit | undefined {
   let documents = 0;
   let tokens = 0;
   let open = 0;
-  let offset = 0;
-  let isContent = false;
-  for (const token of new Lexer().lex(text)) {
-    if (++tokens > MOST_TOKENS) {
+  for (const { source, offset, type } of tokensOf(text)) {
+    // The lexer has put another one before a plain text.
+    tokens += type === 'plain' ? 2 : 1;
+    if (tokens > MOST_TOKENS) {
       const message = `the file has more than ${MOST_TOKENS} YAML tokens; split it`;
       return { code: 'file-too-large', message, offset };
     }
-    if (!isContent && (token === '---' || token === '...') && ++documents > MOST_DOCUMENTS) {
+    if (type !== 'mark') continue;
+    if ((source === '---' || source === '...') && ++documents > MOST_DOCUMENTS) {
       const message = `the file has more than ${MOST_DOCUMENTS} documents; split it`;
       return { code: 'file-too-large', message, offset };
     }
-    if (!isContent && (token === '[' || token === '{')) open++;
-    else if (!isContent && (token === ']' || token === '}')) open--;
+    if (source === '[' || source === '{') open++;
+    else if (source === ']' || source === '}') open--;
     if (open > MOST_OPEN) {
       return { code: 'too-deep', message: 'values are nested too deeply to be read', offset };
     }
-    isContent = token === SCALAR;
-    if (!MARKERS.has(token)) offset += token.length;
   }
   return undefined;
 }
-
-/** Tokens that the lexer puts in of itself: a scalar follows, a document begins, a flow ends early. */
-const SCALAR = '\u001f';
-const MARKERS: ReadonlySet<string> = new Set([SCALAR, '\u0002', '\u0018']);

@@ -1,20 +1,10 @@
-import { Lexer, type YAMLError } from 'yaml';
+import type { YAMLError } from 'yaml';
+import { lineAndColumn, type Token, tokensOf } from './tokens.ts';
 
 export interface SyntaxProblem {
   readonly message: string;
   readonly offset: number;
 }
-
-interface Token {
-  readonly source: string;
-  readonly offset: number;
-  readonly type: 'plain' | 'quoted' | 'blank' | 'comment' | 'early-end' | 'mark';
-}
-
-/** What the lexer puts in of itself: a scalar follows, a document begins, a flow ends early. */
-const SCALAR = '\u001f';
-const DOCUMENT = '\u0002';
-const FLOW_ENDS = '\u0018';
 
 /** Each explanation goes through the file: in one with more mistakes than this, nobody reads them all. */
 const MOST_EXPLAINED = 100;
@@ -53,7 +43,7 @@ export class SyntaxProblems {
       const next = after !== undefined && /^[ \t]+$/.test(after.source) ? tokens[index + 2] : after;
       if (next?.type !== 'plain' && !(next?.type === 'quoted' && next.offset === end)) continue;
       if (source.includes('\n')) {
-        const line = lineAt(this.#text, end);
+        const line = lineAndColumn(this.#text, end).line;
         return {
           message: `this quote is not closed: the next one, on line ${line}, has text after it`,
           offset,
@@ -95,11 +85,13 @@ export class SyntaxProblems {
     const found = tokens.find((token) => token.offset >= at && token.type === 'mark')?.source;
     const isNext = found !== undefined && this.#text.startsWith(found, at);
     if (isNext && found === CLOSING[source]) {
-      const line = lineAt(this.#text, offset);
+      const line = lineAndColumn(this.#text, offset).line;
       return { message: `this ${found} must be indented more than line ${line}, which opens it`, offset: at };
     }
     const instead =
-      isNext && /^[\]}]$/.test(found) ? `: ${found} on line ${lineAt(this.#text, at)} does not close it` : '';
+      isNext && /^[\]}]$/.test(found)
+        ? `: ${found} on line ${lineAndColumn(this.#text, at).line} does not close it`
+        : '';
     return { message: `this ${source} is not closed${instead}`, offset };
   }
 
@@ -123,7 +115,7 @@ export class SyntaxProblems {
       const offset = start + (/^[ \t]*/.exec(this.#text.slice(start, colon))?.[0].length ?? 0);
       return (
         this.#tab(start) ?? {
-          message: `wrong indentation: line ${lineAt(this.#text, at)} already has a value`,
+          message: `wrong indentation: line ${lineAndColumn(this.#text, at).line} already has a value`,
           offset,
         }
       );
@@ -149,22 +141,6 @@ export class SyntaxProblems {
 
 const TAB = 'a tab in the indentation; YAML allows only spaces there';
 
-function* tokensOf(text: string): Generator<Token> {
-  let offset = 0;
-  let isScalar = false;
-  for (const source of new Lexer().lex(text)) {
-    if (isScalar) yield { source, offset, type: 'plain' };
-    else if (source === FLOW_ENDS) yield { source: '', offset, type: 'early-end' };
-    else if (/^["']/.test(source)) yield { source, offset, type: 'quoted' };
-    else if (source.startsWith('#')) yield { source, offset, type: 'comment' };
-    else if (/^\s+$/.test(source)) yield { source, offset, type: 'blank' };
-    else if (source !== SCALAR && source !== DOCUMENT) yield { source, offset, type: 'mark' };
-    isScalar = !isScalar && source === SCALAR;
-    if (isScalar || source === DOCUMENT || source === FLOW_ENDS) continue;
-    offset += source.length;
-  }
-}
-
 /** Whether a quoted text ends with the quote that closes it. */
 function isClosed(source: string): boolean {
   const body = source.slice(1);
@@ -183,8 +159,4 @@ function isEnded(opener: Token, tokens: readonly Token[]): boolean {
     if (depth === 0) return true;
   }
   return false;
-}
-
-function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length;
 }

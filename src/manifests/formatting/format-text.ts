@@ -1,6 +1,7 @@
-import { Lexer, parseAllDocuments, parseDocument } from 'yaml';
+import { parseAllDocuments, parseDocument } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
 import { type ParseProblem, parseDocuments } from '../parse-documents.ts';
+import { tokensOf } from '../tokens.ts';
 import { CannotEdit } from '../write-back/change.ts';
 import { isJson } from '../write-back/edit-text.ts';
 import { TextSource } from '../write-back/text-source.ts';
@@ -104,8 +105,8 @@ function saysTheSame(before: string, after: string): boolean {
 
 /** All comments, sorted. */
 function commentsIn(text: string): string[] {
-  return [...new Lexer().lex(text)]
-    .filter((token) => token.startsWith('#'))
-    .map((token) => token.trim())
+  return [...tokensOf(text)]
+    .filter(({ type }) => type === 'comment')
+    .map(({ source }) => source.trim())
     .sort();
 }
