@@ -4,8 +4,8 @@ import { formatPath, quoted } from './finding.ts';
 import { overLimit } from './parse-limits.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { type OffsetProblem, plainValue } from './plain-value.ts';
+import { lineAndColumn } from './read-file.ts';
 import { SyntaxProblems } from './syntax-problem.ts';
-import { lineAndColumn } from './tokens.ts';
 
 export interface ParsedDocument {
   /** Index among all documents of the file, empty ones included. */

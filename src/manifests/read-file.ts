@@ -129,15 +129,8 @@ function decode(bytes: Uint8Array): ReadResult {
     return { text: strictUtf8.decode(bytes) };
   } catch {
     const before = looseUtf8.decode(bytes).split('\uFFFD', 1)[0] ?? '';
-    const lines = before.split('\n');
-    return {
-      problem: {
-        code: 'invalid-utf8',
-        message: 'the file is not valid UTF-8; save it in that encoding',
-        line: lines.length,
-        column: (lines.at(-1) ?? '').length + 1,
-      },
-    };
+    const message = 'the file is not valid UTF-8; save it in that encoding';
+    return { problem: { code: 'invalid-utf8', message, ...lineAndColumn(before, before.length) } };
   }
 }
 
@@ -158,4 +151,13 @@ function isNoFile(): ReadResult {
 
 function problem(code: string, message: string): ReadResult {
   return { problem: { code, message } };
+}
+
+/** Line and column of an offset, from 1. */
+export function lineAndColumn(
+  text: string,
+  offset: number,
+): { readonly line: number; readonly column: number } {
+  const lines = text.slice(0, offset).split('\n');
+  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 }

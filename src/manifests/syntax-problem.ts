@@ -1,5 +1,6 @@
 import type { YAMLError } from 'yaml';
-import { lineAndColumn, type Token, tokensOf } from './tokens.ts';
+import { lineAndColumn } from './read-file.ts';
+import { type Token, tokensOf } from './tokens.ts';
 
 export interface SyntaxProblem {
   readonly message: string;

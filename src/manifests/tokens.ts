@@ -24,12 +24,3 @@ export function* tokensOf(text: string): Generator<Token> {
     offset += source.length;
   }
 }
-
-/** Line and column of an offset, from 1. */
-export function lineAndColumn(
-  text: string,
-  offset: number,
-): { readonly line: number; readonly column: number } {
-  const lines = text.slice(0, offset).split('\n');
-  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
-}

@@ -1,5 +1,5 @@
 import { didYouMean } from '../problems/suggest.ts';
-import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import type { Json, JsonObject } from '../values/json.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import type { Inputs } from './inputs.ts';
@@ -59,34 +59,19 @@ class Evaluator {
     this.#context = context;
   }
 
+  /** A copy is made of what has a form in it, and of nothing else. */
   value(raw: Json): Value {
     if (typeof raw !== 'object' || raw === null) return raw;
-    if (Array.isArray(raw)) return this.#array(raw);
-    return isObject(raw) ? this.#object(raw) : raw;
-  }
-
-  #array(raw: readonly Json[]): Value {
-    let copy: Value[] | undefined;
-    for (const [index, item] of raw.entries()) {
-      const value = this.#under(index, item);
-      if (value !== item) {
-        copy ??= [...raw];
-        copy[index] = value;
-      }
-    }
-    return copy ?? raw;
-  }
-
-  #object(raw: JsonObject): Value {
+    const isList = Array.isArray(raw);
+    const items = raw as { readonly [key: string]: Json };
     let copy: Record<string, Value> | undefined;
     for (const key of Object.keys(raw)) {
-      if (key.startsWith('$')) return this.#form(raw);
-      const item = raw[key] as Json;
-      const value = this.#under(key, item);
-      if (value !== item) {
-        copy ??= { ...raw };
-        copy[key] = value;
-      }
+      if (!isList && key.startsWith('$')) return this.#form(items);
+      const item = items[key] as Json;
+      const value = this.#under(isList ? Number(key) : key, item);
+      if (value === item) continue;
+      copy ??= (isList ? [...raw] : { ...raw }) as Record<string, Value>;
+      copy[key] = value;
     }
     return copy ?? raw;
   }

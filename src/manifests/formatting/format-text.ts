@@ -1,9 +1,9 @@
-import { parseAllDocuments, parseDocument } from 'yaml';
+import { parseDocument } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
 import { type ParseProblem, parseDocuments } from '../parse-documents.ts';
 import { tokensOf } from '../tokens.ts';
 import { CannotEdit } from '../write-back/change.ts';
-import { isJson } from '../write-back/edit-text.ts';
+import { isJson, slicesOf } from '../write-back/edit-text.ts';
 import { TextSource } from '../write-back/text-source.ts';
 import { yamlOptions } from '../yaml-options.ts';
 import { inOrder, type KeyOrder } from './key-order.ts';
@@ -48,17 +48,9 @@ function formatJson(text: string, orderOf: OrderOf): string {
 }
 
 function formatYaml(text: string, orderOf: OrderOf): string {
-  const documents = parseAllDocuments(text, yamlOptions);
-  if ('empty' in documents) return text;
-  const parts: string[] = [];
-  let start = 0;
-  for (const [index, { range }] of documents.entries()) {
-    const end = index === documents.length - 1 ? text.length : range[2];
-    const lines = formatDocument(text.slice(start, end), orderOf);
-    if (lines.length > 0) parts.push(`${lines.join('\n')}\n`);
-    start = end;
-  }
-  return parts.join('---\n');
+  const documents = slicesOf(text).map((slice) => formatDocument(slice, orderOf));
+  const parts = documents.filter((lines) => lines.length > 0).map((lines) => `${lines.join('\n')}\n`);
+  return parts.length === 0 ? text : parts.join('---\n');
 }
 
 function formatDocument(slice: string, orderOf: OrderOf): string[] {

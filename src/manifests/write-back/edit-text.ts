@@ -65,7 +65,7 @@ export function editText<Edit extends TextEdit>(
 }
 
 /** The text of each document, with the marks and comments before it. */
-function slicesOf(text: string): string[] {
+export function slicesOf(text: string): string[] {
   const documents = parseAllDocuments(text, yamlOptions);
   if ('empty' in documents) return [];
   const slices: string[] = [];

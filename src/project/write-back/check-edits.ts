@@ -6,9 +6,9 @@ import type { Resource } from '../../manifests/resource.ts';
 import { schemaAt } from '../../manifests/schema-fields.ts';
 import { UNSAFE } from '../../manifests/write-back/change.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
-import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
+import { canonicalJson, type Json, jsonEqual } from '../../values/json.ts';
 import { flatten, unflatten } from '../../values/path.ts';
-import { Join, Reference, type Value, withReferences } from '../../values/value.ts';
+import { mapSpecials, Reference, type Value, withReferences } from '../../values/value.ts';
 import { realPath } from '../file-uses.ts';
 import { InvalidProject } from '../invalid-project.ts';
 import { loadDesired } from '../load-desired.ts';
@@ -124,12 +124,8 @@ function sameForRule(rule: FieldRule, a: unknown, b: unknown): boolean {
 /** A value as plain data in which stand-ins are told from texts. */
 function shape(value: Value | undefined): unknown {
   if (value === undefined) return undefined;
-  if (value instanceof Reference) return [STAND_IN, value.address];
-  if (value instanceof Join) return [STAND_IN, value.separator, value.parts.map(shape)];
-  if (Array.isArray(value)) return value.map(shape);
-  if (!isObject(value)) return value;
-  if ('name' in value && value.constructor !== Object) return [STAND_IN, value.constructor.name, value.name];
-  return Object.fromEntries(Object.keys(value).map((key) => [key, shape(value[key] as Value)]));
+  return mapSpecials(value, (special) => {
+    const name = special instanceof Reference ? special.address : special.name;
+    return `\u0000${special.constructor.name} ${name}\u0000`;
+  });
 }
-
-const STAND_IN = '\u0000';
