@@ -3,9 +3,9 @@ import { type Address, kindOf, type Resource } from '../../manifests/resource.ts
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { editText, isJson } from '../../manifests/write-back/edit-text.ts';
 import { UserError } from '../../problems/user-error.ts';
+import type { ReadDeclarations } from '../../project/read-declarations.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import { editableFile } from '../../project/write-back/editable-file.ts';
-import type { ReadDeclarations } from '../../project/read-declarations.ts';
 import type { State } from '../../state/state.ts';
 
 type Ids = Pick<State, 'resources'>;

@@ -4,10 +4,10 @@ import type { Address } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { editText } from '../../manifests/write-back/edit-text.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { FileEdit } from '../../project/write-back/edit-plan.ts';
-import { editableFile } from '../../project/write-back/editable-file.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
+import type { FileEdit } from '../../project/write-back/edit-plan.ts';
+import { editableFile } from '../../project/write-back/editable-file.ts';
 import type { JsonObject } from '../../values/json.ts';
 
 /** The project file with these patches added to those of the workspace. Reads it, writes nothing. */
