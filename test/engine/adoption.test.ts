@@ -1,66 +1,83 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
+import { actionsIn, at, Bench, besidesResends, outcomes } from './bench.ts';
 import { agent, number, ref, secret, user, webhook } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
-const hiding = { shows: { read: ['llm_config'], update: ['llm_config'] } } as const;
-const config = { llm_config: { model: 'm' }, tts_config: { speed: 'slow' }, stt_config: { model: 's' } };
+const hiding = { shows: { read: ['llm_config'], update: ['llm_config'] }, put: 'replace' } as const;
+const config = { llm_config: { model: 'm' }, stt_config: { model: 's', provider: 'p' } };
 
 describe('a record that metadata.id names', () => {
-  it('is adopted without a write where it was published as the manifest has it', async () => {
-    const w = await Workspace.open(hiding);
-    const { id } = await w.client.agents.create({ name: 'a', ...config });
-    w.emulator.dashboard.publishAgent(id);
-    w.emulator.clearRequests();
-    const desired = [agent('a', config, { id })];
-    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({
+  it.each([
+    { reason: 'all is shown and equal', spec: {}, published: 'no', action: 'adopt', reads: 1 },
+    { reason: 'a shown field differs', spec: { name: 'b' }, published: 'no', action: 'update', reads: 1 },
+    {
+      reason: 'a hidden field was never published',
+      spec: { stt_config: { model: 's' } },
+      published: 'no',
+      action: 'update',
+      reads: 1,
+    },
+    {
+      reason: 'the published version has it',
+      spec: { stt_config: { model: 's' } },
+      published: 'yes',
       action: 'adopt',
-      id,
-      adopted: true,
-      unverified: ['stt_config.model', 'tts_config.speed'],
-    });
+      reads: 2,
+    },
+    {
+      reason: 'the published version has another value',
+      spec: { stt_config: { model: 'ours' } },
+      published: 'yes',
+      action: 'update',
+      reads: 2,
+    },
+    {
+      reason: 'the draft is newer than the version that has it',
+      spec: { stt_config: { model: 's' } },
+      published: 'and edited since',
+      action: 'adopt',
+      reads: 2,
+    },
+  ])('is $action when $reason', async ({ spec, published, action, reads }) => {
+    const w = await Bench.open(hiding);
+    const { id } = await w.client.agents.create({ name: 'a', ...config });
+    if (published !== 'no') w.emulator.dashboard.publishAgent(id);
+    if (published === 'and edited since') w.emulator.dashboard.edit('agents', id, { name: 'a' });
+
+    const desired = [agent('a', spec, { id })];
+    w.requests();
+    const plan = await w.plan(desired);
+    expect(w.requests()).toHaveLength(reads);
+    const planned = at(plan, 'Agent/a');
+    expect(planned).toMatchObject({ action, id, adopted: true });
+    if (action === 'adopt' && reads === 2) expect(planned.unverified).toEqual(['stt_config.model']);
+    if (action === 'update' && reads === 2)
+      expect(planned.changes).toMatchObject([
+        { path: 'stt_config.model', before: 's', after: 'ours', verified: false },
+      ]);
+    const isAhead = published === 'and edited since';
+    expect(besidesResends(plan).map(({ message }) => message.includes('the draft is newer'))).toEqual(
+      isAhead ? [true] : [],
+    );
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done' });
-    expect(w.writes).toEqual([]);
-    w.emulator.clearRequests();
+    expect(w.writes).toEqual(action === 'adopt' ? [] : [`PUT /api/v1/agents/${id}`]);
+    w.requests();
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     expect(w.emulator.requests, 'the version is read for an adoption only').toHaveLength(1);
-  });
-
-  it('is compared with its version, with a warning, where the draft is newer', async () => {
-    const w = await Workspace.open(hiding);
-    const { id } = await w.client.agents.create({ name: 'a', ...config });
-    w.emulator.dashboard.publishAgent(id);
-    await w.client.agents.update(id, { tts_config: { speed: 'fast' } });
-    const plan = await w.plan([agent('a', config, { id })]);
-    expect(at(plan, 'Agent/a').action).toBe('adopt');
-    expect(plan.warnings.map(({ message }) => message)).toEqual([
-      expect.stringContaining('the draft is newer'),
-    ]);
-  });
-
-  it('keeps what its version shows and the manifest does not name, when it is brought in line', async () => {
-    for (const put of ['merge', 'replace'] as const) {
-      const w = await Workspace.open({ ...hiding, put });
-      const { id } = await w.client.agents.create({ name: 'a', ...config });
-      await w.client.agents.update(id, { tts_config: { speed: 'slow', voice_id: 'v' } });
-      w.emulator.dashboard.publishAgent(id);
-      const desired = [agent('a', { tts_config: { speed: 'fast' } }, { id })];
-      expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({
-        action: 'update',
-        adopted: true,
-        changes: [{ path: 'tts_config.speed', before: 'slow', after: 'fast', verified: false }],
-      });
-      await w.apply(desired);
-      expect(w.emulator.world.agents.get(id)?.tts_config).toEqual({ speed: 'fast', voice_id: 'v' });
-      expect(actionsIn(await w.plan(desired))).toEqual([]);
-    }
+    const stored = w.emulator.world.agents.get(id);
+    expect(stored?.llm_config).toEqual({ model: 'm' });
+    // What the published version shows beside the managed field goes out with its object.
+    if (published === 'yes') expect(stored?.stt_config.provider).toBe('p');
   });
 
   it('is updated where what it hides was never published', async () => {
-    const w = await Workspace.open(hiding);
+    const w = await Bench.open(hiding);
     const { id } = await w.client.agents.create({ name: 'a', ...config });
-    const desired = [agent('a', { ...config, llm_config: { model: 'm', api_key: secret() } }, { id })];
+    const llm_config = { model: 'm', api_key: secret() };
+    const desired = [
+      agent('a', { llm_config, stt_config: { model: 's' }, tts_config: { speed: 'slow' } }, { id }),
+    ];
     const planned = at(await w.plan(desired), 'Agent/a');
     expect(planned).toMatchObject({ action: 'update', adopted: true });
     expect(planned.changes.map(({ path }) => path)).toEqual([
@@ -74,17 +91,17 @@ describe('a record that metadata.id names', () => {
   });
 
   it('leaves alone what others may move', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const { id } = await w.client.agents.create({ name: 'a', llm_config: { model: 'x' } });
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply([agent('a', { llm_config: { model: 'm' } }, { id, ignoreDrift: ['llm_config'] })]);
     expect(w.writes).toEqual([]);
   });
 
   it('is blocked where another manifest has it, and both are named', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a')]);
-    const id = (await w.state()).resources.get('Agent/a')?.id ?? '';
+    const id = await w.idOf('Agent/a');
     const planned = at(await w.plan([agent('a'), agent('b', {}, { id })]), 'Agent/b');
     expect(planned).toMatchObject({
       action: 'blocked',
@@ -93,20 +110,20 @@ describe('a record that metadata.id names', () => {
   });
 
   it('is not taken over silently where the state has another record', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a')]);
     const { id } = await w.client.agents.create({ name: 'a' });
     const plan = await w.plan([agent('a', {}, { id })]);
-    expect(at(plan, 'Agent/a').id).toBe((await w.state()).resources.get('Agent/a')?.id);
+    expect(at(plan, 'Agent/a').id).toBe(await w.idOf('Agent/a'));
     expect(plan.warnings).toEqual([
       { address: 'Agent/a', message: expect.stringContaining(`metadata.id names ${id}`) },
     ]);
   });
 
   it('is renamed by it, where no manifest has its old address', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a', { llm_config: { api_key: secret() } })]);
-    const id = (await w.state()).resources.get('Agent/a')?.id ?? '';
+    const id = await w.idOf('Agent/a');
     const desired = [agent('b', { name: 'a', llm_config: { api_key: secret() } }, { id })];
     expect(at(await w.plan(desired), 'Agent/b')).toMatchObject({
       action: 'noop',
@@ -132,11 +149,11 @@ describe('a rename', () => {
   ];
 
   it('keeps the record, its memory and what refers to it', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open({ shows: { read: [], update: [] } });
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     await w.apply(declared());
-    const id = (await w.state()).resources.get('Agent/a')?.id;
-    w.emulator.clearRequests();
+    const id = await w.idOf('Agent/a');
+    w.requests();
     const plan = await w.plan(renamed());
     expect(actionsIn(plan)).toEqual([]);
     expect(at(plan, 'Agent/b')).toMatchObject({ id, previous_address: 'Agent/a' });
@@ -145,10 +162,11 @@ describe('a rename', () => {
     const { resources, orphans } = await w.state();
     expect([resources.get('Agent/b')?.id, resources.has('Agent/a'), orphans]).toEqual([id, false, []]);
     expect(at(await w.plan(renamed()), 'Agent/b').previous_address).toBeUndefined();
+    expect(actionsIn(await w.plan(renamed().map((each) => ({ ...each, previousNames: [] }))))).toEqual([]);
   });
 
   it('comes with an update', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     await w.apply(declared());
     expect(actionsIn(await w.plan(renamed('n')))).toEqual(['update Agent/b']);
@@ -157,26 +175,33 @@ describe('a rename', () => {
     expect(actionsIn(await w.plan(renamed('n')))).toEqual([]);
   });
 
-  it('of a number is seen by its digits, whatever its names', async () => {
-    const w = await Workspace.open();
-    await w.apply([number('n', { number: '+49301' })]);
-    const desired = [number('m', { number: '+49301' })];
+  it.each([true, false])('of a number is seen by its digits (numeric: %s)', async (numericNumbers) => {
+    const w = await Bench.open({ numericNumbers, uniqueNumbers: true });
+    await w.apply([number('n', { number: '(49)30-12345' })]);
+    const renamed = { action: 'noop', previous_address: 'PhoneNumber/n' };
+    expect(at(await w.plan([number('m', { number: '+49 30 12345' })]), 'PhoneNumber/m')).toMatchObject(
+      renamed,
+    );
+    const desired = [number('m', { number: '+49 30 12345', nickname: 'Front desk' })];
     expect(at(await w.plan(desired), 'PhoneNumber/m')).toMatchObject({
-      action: 'noop',
-      previous_address: 'PhoneNumber/n',
+      ...renamed,
+      action: 'manual',
+      steps: [expect.stringContaining('"Front desk"')],
     });
+    w.requests();
     await w.apply(desired);
+    expect(w.writes).toEqual([]);
     expect([...(await w.state()).resources.keys()]).toEqual(['PhoneNumber/m']);
     expect((await w.state()).orphans).toEqual([]);
   });
 
   it('keeps the record also where an apply between the two commits released it', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const stood = agent('s');
     await w.apply([stood, agent('a'), webhook('h', { url: 'https://example.com/h' })]);
     const { resources } = await w.state();
     await w.apply([stood]);
-    w.emulator.clearRequests();
+    w.requests();
     const desired = [
       stood,
       agent('b', { name: 'a' }, { previousNames: ['x', 'a'] }),
@@ -201,7 +226,7 @@ describe('a rename', () => {
   });
 
   it('takes an unknown create along', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await w.apply([agent('a')]);
     const desired = [agent('b', {}, { previousNames: ['a'] })];
@@ -212,8 +237,22 @@ describe('a rename', () => {
 });
 
 describe('an import', () => {
+  const everyKind = [
+    agent('a'),
+    number('n', { number: '+49301' }),
+    webhook('h'),
+    user('ada', { role: 'member' }),
+  ];
+
+  async function everyKindApplied(): Promise<Bench> {
+    const w = await Bench.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    await w.apply(everyKind);
+    return w;
+  }
+
   it('takes a record in, and the next apply brings it in line', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const { id } = await w.client.agents.create({ name: 'other', llm_config: { model: 'm' } });
     expect(await w.import('Agent/a', id)).toBe('taken');
     expect(await w.import('Agent/a', id)).toBe('already');
@@ -227,48 +266,48 @@ describe('an import', () => {
     expect(w.emulator.world.agents.size).toBe(1);
   });
 
-  it('of a webhook that is as declared needs no write, and is remembered', async () => {
-    const w = await Workspace.open();
-    const { id } = await w.client.webhooks.create({ url: 'https://example.com/h' });
-    await w.import('Webhook/h', id);
-    w.emulator.clearRequests();
-    expect(actionsIn(await w.plan([webhook('h')]))).toEqual([]);
-    await w.apply([webhook('h')]);
+  it.each(everyKind)('of $address that is as declared needs no write', async ({ address }) => {
+    const w = await everyKindApplied();
+    const id = await w.idOf(address);
+    expect(await w.import(address, id)).toBe('already');
+    await w.record({ type: 'forgotten', address });
+    w.requests();
+    expect(await w.import(address, id)).toBe('taken');
+    expect(actionsIn(await w.plan(everyKind))).toEqual([]);
+    await w.apply(everyKind);
     expect(w.writes).toEqual([]);
-    expect((await w.state()).resources.get('Webhook/h')?.recorded).toEqual({ url: 'https://example.com/h' });
+    const { recorded } = (await w.state()).resources.get(address) ?? {};
+    if (address === 'Agent/a') expect(recorded).toMatchObject({ name: 'a' });
+    if (address === 'Webhook/h') expect(recorded).toEqual({ url: 'https://example.com/h' });
   });
 
-  it.each([
-    ['PhoneNumber/n', 'NONE', /has no PhoneNumber with the id NONE/],
-    ['Agent/b', 'NONE', /has no Agent with the id NONE/],
-    ['Agent/a', 'NONE', /Agent\/a is already managed as /],
-  ])('of %s from %s is refused', async (address, id, message) => {
-    const w = await Workspace.open();
-    await w.apply([agent('a')]);
-    const error = await failureOf(w.import(address, id));
+  it.each<[string, string, string, RegExp]>([
+    ['no agent has the id', 'Agent/x', 'NONE', /has no Agent with the id NONE/],
+    ['no number has the id', 'PhoneNumber/x', 'NONE', /has no PhoneNumber with the id NONE/],
+    ['no user has the id', 'WorkspaceUser/x', 'NONE', /no WorkspaceUser/],
+    ['the address has a record', 'Agent/a', 'OTHER', /Agent\/a is already managed as /],
+    [
+      'another address has it',
+      'PhoneNumber/x',
+      'PhoneNumber/n',
+      /^\S+ is already managed as PhoneNumber\/n$/,
+    ],
+    ['it is of another kind', 'Webhook/x', 'Agent/a', /no Webhook with the id/],
+  ])('is refused when %s', async (_, address, from, message) => {
+    const w = await everyKindApplied();
+    const before = await w.store.read();
+    const error = await failureOf(w.import(address, (await w.idOf(from)) || from));
     expect(error).toBeInstanceOf(UserError);
     expect(error.message).toMatch(message);
-  });
-
-  it('of a record that another address has is refused, and so is one of another workspace', async () => {
-    const w = await Workspace.open();
-    await w.apply([agent('a')]);
-    const id = (await w.state()).resources.get('Agent/a')?.id ?? '';
-    expect((await failureOf(w.import('Agent/b', id))).message).toBe(`${id} is already managed as Agent/a`);
-    const other = await w.client.agents.create({ name: 'x' });
-    w.emulator.dashboard.edit('agents', other.id, { workspace_id: 'ANOTHER' });
-    expect((await failureOf(w.import('Agent/b', other.id))).message).toContain(
-      'belongs to workspace ANOTHER',
-    );
-    expect([...(await w.state()).resources.keys()]).toEqual(['Agent/a']);
+    expect((await w.store.read()).document).toEqual(before.document);
   });
 });
 
 describe('what is left out of a run', () => {
   it('is neither read, written nor forgotten', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a'), agent('b'), webhook('h')]);
-    w.emulator.clearRequests();
+    w.requests();
     const next = [agent('a', { llm_config: { model: 'm' } }), agent('b', { llm_config: { model: 'm' } })];
     const selection = { targets: ['Agent/a'], labels: {} };
     expect(actionsIn(await w.plan(next, { selection }))).toEqual(['update Agent/a']);
@@ -279,7 +318,7 @@ describe('what is left out of a run', () => {
   });
 
   it('is not what a target refers to', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     const desired = [agent('a'), agent('b'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
     const selection = { targets: ['WorkspaceUser/ada'], labels: {} };
@@ -290,7 +329,7 @@ describe('what is left out of a run', () => {
   });
 
   it('can be named by labels, and a name that nothing has is refused with the nearest', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = [
       agent('a', {}, { labels: { team: 'x', tier: '1' } }),
       agent('b', {}, { labels: { team: 'x' } }),

@@ -1,29 +1,40 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 describe('what only a person can do', () => {
   it('asks for an invitation, and takes the user in once invited', async () => {
-    const w = await Workspace.open();
-    const desired = [user('ada', { role: 'admin', modules: ['agents'] })];
+    const w = await Bench.open();
+    const desired = [user('ada', { email: 'Ada@example.com', role: 'admin', modules: ['agents'] })];
     expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({
       action: 'manual',
       id: null,
-      steps: ['In the dashboard, invite ada@example.com to the workspace.'],
+      steps: ['In the dashboard, invite Ada@example.com to the workspace.'],
     });
     expect(outcomes(await w.apply(desired))).toEqual({});
     expect(w.writes).toEqual([]);
 
-    w.emulator.dashboard.inviteUser({ email: 'Ada@Example.com' });
-    expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({ action: 'update', adopted: true });
+    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@Example.com' });
+    const planned = at(await w.plan(desired), 'WorkspaceUser/ada');
+    expect(planned).toMatchObject({ action: 'update', id, adopted: true });
     expect(outcomes(await w.apply(desired))).toEqual({ 'WorkspaceUser/ada': 'done' });
+    expect(w.emulator.world.users.get(id)).toMatchObject({ role: 'admin', modules: ['agents'] });
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
+  it('adopts a user who is as the manifest says without a write', async () => {
+    const w = await Bench.open();
+    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    const desired = [user('ada', { role: 'member' })];
+    expect(actionsIn(await w.plan(desired))).toEqual(['adopt WorkspaceUser/ada']);
+    await w.apply(desired);
+    expect([w.writes, await w.idOf('WorkspaceUser/ada')]).toEqual([[], id]);
+  });
+
   it('finds a user who was removed and invited again, under another id', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = [user('ada', { role: 'admin' })];
     const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
     await w.apply(desired);
@@ -41,7 +52,7 @@ describe('what only a person can do', () => {
   });
 
   it('waits for what a run leaves out, and knows it by the state once it is there', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     const desired = [agent('a'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
     const selection = { targets: ['WorkspaceUser/ada'], labels: {}, alone: true };
@@ -56,7 +67,7 @@ describe('what only a person can do', () => {
   });
 
   it('waits for a knowledge base and whatever refers to the agent waits with it', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     w.emulator.dashboard.addKnowledgeBase({ name: 'FAQs' });
     const desired = [
@@ -70,13 +81,33 @@ describe('what only a person can do', () => {
       'In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?',
     ]);
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/b': 'done' });
-    w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    expect(actionsIn(await w.plan(desired))).toEqual(['manual Agent/a', 'manual WorkspaceUser/ada']);
+    const base = w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    expect(actionsIn(await w.plan(desired))).toEqual(['create Agent/a', 'update WorkspaceUser/ada']);
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done', 'WorkspaceUser/ada': 'done' });
+    const made = w.emulator.world.agents.get(await w.idOf('Agent/a'));
+    expect(made?.llm_config.knowledge_base_ids).toEqual([base.id]);
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
+
+  it('waits for a knowledge base also with a missing agent that may be created again', async () => {
+    const w = await Bench.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
+    const ada = user('ada', { role: 'member', agent_ids: [ref('Agent/a')] });
+    await w.apply([agent('a'), ada]);
+    w.emulator.dashboard.remove('agents', await w.idOf('Agent/a'));
+    const desired = [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } }), ada];
+    const allowed = { allowRecreate: ['Agent/a'] };
+    expect(actionsIn(await w.plan(desired, allowed))).toEqual(['manual Agent/a', 'manual WorkspaceUser/ada']);
+    expect(outcomes(await w.apply(desired, allowed))).toEqual({});
+    w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+    expect(actionsIn(await w.plan(desired, allowed))).toEqual(['create Agent/a', 'update WorkspaceUser/ada']);
+    await w.apply(desired, allowed);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
   it('refuses a name that two knowledge bases have, with both ids and the place', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const ids = [1, 2].map(() => w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' }).id);
     const desired = [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })];
     const error = await failureOf(w.plan(desired));
@@ -87,7 +118,7 @@ describe('what only a person can do', () => {
   });
 
   it('asks for a nickname and links, and sees when they are made', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const before = [agent('a'), number('n', { number: '+49301', nickname: 'Desk' })];
     await w.apply(before);
     const desired = [
@@ -99,30 +130,33 @@ describe('what only a person can do', () => {
         outbound_agent_id: null,
       }),
     ];
-    const a = (await w.state()).resources.get('Agent/a')?.id ?? '';
-    const n = (await w.state()).resources.get('PhoneNumber/n')?.id ?? '';
+    const a = await w.idOf('Agent/a');
+    const n = await w.idOf('PhoneNumber/n');
     const planned = at(await w.plan(desired), 'PhoneNumber/n');
     expect(planned.action).toBe('manual');
     expect(planned.steps).toEqual([
       `In the dashboard, set the inbound agent of number +49301 to Agent/a (${a}).`,
       'In the dashboard, rename number +49301 to "Front desk".',
     ]);
-    w.emulator.clearRequests();
-    await w.apply(desired);
+    w.requests();
+    expect(outcomes(await w.apply(desired))).toEqual({});
     expect(w.writes).toEqual([]);
     expect(at(await w.plan(desired), 'PhoneNumber/n').action, 'it is not taken for done').toBe('manual');
 
-    w.emulator.dashboard.linkNumber(n, { inbound_agent_id: a, nickname: 'Front desk' });
+    w.emulator.dashboard.linkNumber(n, { nickname: 'Front desk' });
+    expect(at(await w.plan(desired), 'PhoneNumber/n').steps).toHaveLength(1);
+    w.emulator.dashboard.linkNumber(n, { inbound_agent_id: a });
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     await w.apply(desired);
-    w.emulator.dashboard.linkNumber(n, { inbound_agent_id: null });
+    w.emulator.dashboard.linkNumber(n, { nickname: 'Theirs', inbound_agent_id: null });
     expect(at(await w.drift(desired), 'PhoneNumber/n').changes).toMatchObject([
       { path: 'inbound_agent_id', cause: 'drift', before: null, after: a, manual: true },
+      { path: 'nickname', cause: 'drift', before: 'Theirs', after: 'Front desk', manual: true },
     ]);
   });
 
   it('creates a number with its nickname and says which links are left', async () => {
-    const w = await Workspace.open({ numericNumbers: true, normalise: { trim: true } });
+    const w = await Bench.open({ numericNumbers: true, normalise: { trim: true } });
     const desired = [
       agent('a'),
       number('n', { number: '+49 30-1', nickname: ' Desk ', inbound_agent_id: ref('Agent/a') }),
@@ -136,20 +170,21 @@ describe('what only a person can do', () => {
     const report = await w.apply(desired);
     expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'PhoneNumber/n': 'done' });
     expect(report.warnings).toEqual([]);
+    expect(w.writes).toEqual(['POST /api/v1/agents', 'POST /api/v1/numbers']);
     expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
   });
 
   it('adopts a number that exists under another nickname, and asks for the nickname', async () => {
-    const w = await Workspace.open({ numericNumbers: true });
-    await w.client.numbers.create({ number: '0049301', nickname: 'Old' });
+    const w = await Bench.open({ numericNumbers: true });
+    const { id } = await w.client.numbers.create({ number: '0049301', nickname: 'Old' });
     const desired = [number('n', { number: '+49301', nickname: 'New' })];
-    expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', adopted: true });
+    expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', id, adopted: true });
     expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
     expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
   });
 
   it('refuses two records with the digits of one manifest, with both ids', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const one = await w.client.numbers.create({ number: '+49301' });
     const two = await w.client.numbers.create({ number: '49 301' });
     const error = await failureOf(w.plan([number('n', { number: '+49301' })]));
@@ -160,7 +195,7 @@ describe('what only a person can do', () => {
   });
 
   it('does not update a user without a role', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
     const desired = [user('ada', { modules: ['agents'] })];
     const planned = at(await w.plan(desired), 'WorkspaceUser/ada');

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, webhook } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const CONFLICT = { status: 409, body: { message: 'exists already' } };
 const desired = [number('n', { number: '+49 301', nickname: 'Desk' })];
 const address = 'PhoneNumber/n';
 
 it('a create answered 409 that an earlier copy of it did is found by its natural key', async () => {
-  const w = await Workspace.open();
+  const w = await Bench.open();
   w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
   const reads = () => w.emulator.requests.filter(({ method }) => method === 'GET').length;
   const report = await w.apply(desired);
@@ -29,27 +29,28 @@ it.each([
 ])(
   'a create answered 409 stays unknown %s, until the list shows it',
   async (_, { throttled = false }: { throttled?: boolean }) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     if (throttled) w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 429 } });
     w.emulator.faults.add({ match: { method: 'POST' }, fault: CONFLICT });
     expect(outcomes(await w.apply(desired))[address]).toMatch(/409 exists already.*it may have succeeded/);
     expect(at(await w.plan(desired), address).action).toBe('unknown');
-    await w.client.numbers.create({ number: '+49301', nickname: 'Desk' });
-    expect(at(await w.plan(desired), address).action).toBe('adopt');
+    const { id } = await w.client.numbers.create({ number: '+49301', nickname: 'Desk' });
+    expect(at(await w.plan(desired), address)).toMatchObject({ action: 'adopt', id });
     await w.apply(desired);
+    expect([(await w.state()).pending.size, await w.idOf(address)]).toEqual([0, id]);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     expect(w.emulator.world.numbers.size).toBe(1);
   },
 );
 
 it('a record with the same key and other values is left to the next plan, which compares it', async () => {
-  const w = await Workspace.open();
-  const planned = await w.reconcile(desired);
-  await w.client.numbers.create({ number: '+49301', nickname: "Somebody's" });
-  w.emulator.faults.add({ match: { method: 'POST' }, fault: CONFLICT });
-  const session = await w.session();
-  const report = await w.carryOut(planned, session);
-  await session.close();
+  const w = await Bench.open();
+  const report = await w.apply(desired, {
+    between: async () => {
+      await w.client.numbers.create({ number: '+49301', nickname: "Somebody's" });
+      w.emulator.faults.add({ match: { method: 'POST' }, fault: CONFLICT });
+    },
+  });
   expect(outcomes(report)[address]).toContain('409');
   expect((await w.state()).pending.has(address)).toBe(true);
   expect(at(await w.plan(desired), address)).toMatchObject({
@@ -64,7 +65,7 @@ it.each([
 ] as const)(
   'a create of %s answered 409 is unknown, because nothing lists such records',
   async (at, resources) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
     await w.apply(resources);
     expect([...(await w.state()).pending.keys()]).toEqual([at]);
@@ -72,14 +73,18 @@ it.each([
 );
 
 it.each([400, 422])('a create answered %i was not done', async (status) => {
-  const w = await Workspace.open();
-  w.emulator.faults.add({ match: { method: 'POST' }, fault: { status } });
-  await w.apply(desired);
+  const w = await Bench.open();
+  const all = [agent('a'), ...desired, webhook('h')];
+  w.emulator.faults.add({ match: { method: 'POST' }, times: 3, fault: { status } });
+  await w.apply(all);
   expect((await w.state()).pending.size).toBe(0);
+  expect(actionsIn(await w.plan(all))).toEqual(['create Agent/a', `create ${address}`, 'create Webhook/h']);
+  await w.apply(all);
+  expect(actionsIn(await w.plan(all))).toEqual([]);
 });
 
 it('an update answered 409 was not done', async () => {
-  const w = await Workspace.open();
+  const w = await Bench.open();
   await w.apply([agent('a', { llm_config: { model: 'm' } })]);
   w.emulator.faults.add({ match: { method: 'PUT' }, fault: CONFLICT });
   const report = await w.apply([agent('a', { llm_config: { model: 'n' } })]);

@@ -1,10 +1,8 @@
 import { rename } from 'node:fs/promises';
-import { expect, it, onTestFinished } from 'vitest';
-import { startEmulator } from '../../src/emulator/start.ts';
+import { expect, it } from 'vitest';
 import { type Files, nodeFiles } from '../../src/files/files.ts';
-import { statePath, storeAt } from '../state/temporary-state.ts';
-import { agent } from './resources.ts';
-import { Workspace } from './workspace.ts';
+import { Bench } from './bench.ts';
+import { agent, number, ref, webhook } from './resources.ts';
 
 const AT_ONCE = 8;
 const agents = Array.from({ length: 3 * AT_ONCE }, (_, index) => agent(`a${index}`, { name: `A ${index}` }));
@@ -37,36 +35,50 @@ it('sends one request for each create and each look, and syncs what begins toget
   const { files, syncs, placed } = countedFiles();
   let begun = 0;
   const together = Promise.withResolvers<number>();
-  const emulator = await startEmulator({
-    seed: 1,
-    apiKey: 'the-api-key',
-    async onRequest({ method }) {
-      if (method !== 'POST') return undefined;
-      begun += 1;
-      if (begun === AT_ONCE) together.resolve(syncs());
-      await together.promise;
-      return undefined;
-    },
-  });
-  const path = await statePath();
-  const workspace = new Workspace(emulator, storeAt(path, { files }));
-  onTestFinished(() => workspace.close());
+  async function onRequest({ method }: { readonly method: string }): Promise<undefined> {
+    if (method !== 'POST') return;
+    begun += 1;
+    if (begun === AT_ONCE) together.resolve(syncs());
+    await together.promise;
+  }
+  const w = await Bench.open({}, { files, onRequest });
   const methods = (): Record<string, number> => {
     const counts: Record<string, number> = {};
-    for (const { method } of emulator.requests) counts[method] = (counts[method] ?? 0) + 1;
-    emulator.clearRequests();
+    for (const { method } of w.requests()) counts[method] = (counts[method] ?? 0) + 1;
     return counts;
   };
 
-  await workspace.apply(agents, { concurrency: AT_ONCE });
+  await w.apply(agents, { concurrency: AT_ONCE });
   expect(await together.promise, 'syncs before the first POSTs').toBe(1);
   expect(methods()).toEqual({ POST: agents.length });
   expect(syncs(), 'an intent and an outcome each, at most').toBeLessThanOrEqual(2 * agents.length);
-  const written = placed.filter((each) => each === path);
+  const written = placed.filter((each) => each === w.statePath);
   expect(written, 'once before anything refers to it, once at the end').toHaveLength(2);
 
   const before = syncs();
-  await workspace.apply(agents, { concurrency: AT_ONCE });
+  await w.apply(agents, { concurrency: AT_ONCE });
   expect(methods()).toEqual({ GET: agents.length });
-  expect([syncs(), placed.filter((each) => each === path).length]).toEqual([before, written.length]);
+  expect([syncs(), placed.filter((each) => each === w.statePath).length]).toEqual([before, written.length]);
+});
+
+it('reads each record once, and each page of what manifests use', async () => {
+  const w = await Bench.open();
+  w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
+  const answering = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
+  const desired = [
+    ...agents.slice(0, 5).map(({ name }) => agent(name, answering)),
+    ...Array.from({ length: 101 }, (_, index) => number(`n${index}`, { number: `+4930${1000 + index}` })),
+    webhook('h'),
+  ];
+  await w.plan(desired);
+  const reads = w.requests().length;
+  await w.apply(desired);
+  expect(w.writes).toHaveLength(107);
+  expect(w.requests()).toHaveLength(107 + reads);
+
+  await w.plan(desired);
+  const paths = w.requests().map(({ method, path }) => `${method} ${path}`);
+  expect(paths).toHaveLength(5 + 1 + 2 + 1);
+  expect(new Set(paths).size).toBe(paths.length);
+  expect(paths.join()).not.toContain('/users');
 });

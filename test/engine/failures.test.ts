@@ -1,21 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user, webhook } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const post = (path: string) => ({ method: 'POST', path });
 
 describe('a run whose lock is taken away', () => {
   it('sends nothing more, and says why', async () => {
-    const w = await Workspace.open();
-    const session = await w.session();
-    const planned = await w.reconcile([agent('a'), agent('b')], {}, session.state);
-    const { halted } = await w.carryOut(planned, session, {
+    const w = await Bench.open();
+    const { halted } = await w.apply([agent('a'), agent('b')], {
       concurrency: 1,
       verifyWorkspace: async () => void (await w.store.unlock((await w.store.holder())?.id ?? '')),
     });
-    await session.close();
     expect(halted).toBe('another run or `voxform state unlock` took the state lock');
     expect(w.writes).toEqual([]);
   });
@@ -23,7 +19,7 @@ describe('a run whose lock is taken away', () => {
 
 describe('a create whose answer was lost', () => {
   it('is unknown for an agent until a person settles it, and is not sent again', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { cut: 'after' } });
     const desired = [agent('a')];
     const report = await w.apply(desired);
@@ -41,10 +37,31 @@ describe('a create whose answer was lost', () => {
     await w.apply(desired);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     expect((await w.state()).pending.size).toBe(0);
+    expect([...w.emulator.world.agents.keys()]).toEqual([id]);
   });
 
+  it.each([{ cut: 'before' }, { status: 502 }] as const)(
+    'is unknown for every kind with %o, until a person says that it did not happen',
+    async (fault) => {
+      const w = await Bench.open();
+      const desired = [agent('a'), number('n', { number: '+49301' }), webhook('h')];
+      w.emulator.faults.add({ match: { method: 'POST' }, times: 3, fault });
+      const lost = Object.values(outcomes(await w.apply(desired)));
+      expect(lost.filter((each) => each.startsWith('failed: '))).toHaveLength(3);
+      const unknown = ['unknown Agent/a', 'unknown PhoneNumber/n', 'unknown Webhook/h'];
+      expect(actionsIn(await w.plan(desired))).toEqual(unknown);
+      await w.apply(desired);
+      expect(w.writes).toHaveLength(3);
+      expect(actionsIn(await w.plan(desired))).toEqual(unknown);
+      for (const { address } of desired) await w.record({ type: 'resolved', address });
+      expect(new Set(Object.values(outcomes(await w.apply(desired))))).toEqual(new Set(['done']));
+      expect(actionsIn(await w.plan(desired))).toEqual([]);
+      expect(w.emulator.world.agents.size).toBe(1);
+    },
+  );
+
   it('keeps what refers to it waiting, with the reason', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { cut: 'after' } });
     const desired = [agent('a'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
@@ -59,7 +76,7 @@ describe('a create whose answer was lost', () => {
     ['the answer has no body', { emptyBody: true }],
     ['the answer is cut short', { truncate: 20 }],
   ] as const)('is unknown when %s', async (_, fault) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/webhooks'), fault });
     await w.apply([webhook('h')]);
     expect(at(await w.plan([webhook('h')]), 'Webhook/h')).toMatchObject({
@@ -71,7 +88,7 @@ describe('a create whose answer was lost', () => {
   });
 
   it('finds a number by its digits, and adopts it', async () => {
-    const w = await Workspace.open({ numericNumbers: true });
+    const w = await Bench.open({ numericNumbers: true });
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     const desired = [number('n', { number: '+49 301', nickname: 'Desk' })];
     await w.apply(desired);
@@ -84,22 +101,8 @@ describe('a create whose answer was lost', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('stays unknown for a number that the list does not show', async () => {
-    const w = await Workspace.open();
-    w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { status: 502 } });
-    const desired = [number('n', { number: '+49301' })];
-    await w.apply(desired);
-    expect(at(await w.plan(desired), 'PhoneNumber/n').action).toBe('unknown');
-    await w.apply(desired);
-    expect(w.writes).toEqual(['POST /api/v1/numbers']);
-    const session = await w.session();
-    await session.record({ type: 'resolved', address: 'PhoneNumber/n' });
-    await session.close();
-    expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
-  });
-
   it('is not forgotten when the manifest turns to another number meanwhile', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     await w.apply([number('n', { number: '+49301' })]);
     const [id = ''] = w.emulator.world.numbers.keys();
@@ -115,7 +118,7 @@ describe('a create whose answer was lost', () => {
   it.each(['an agent', 'a number'])(
     'in place of %s that was missing can be settled, and leaves no orphan',
     async (what) => {
-      const w = await Workspace.open();
+      const w = await Bench.open();
       const desired = what === 'an agent' ? [agent('x')] : [number('x', { number: '+49301' })];
       const [address = ''] = desired.map((each) => each.address);
       const records = what === 'an agent' ? w.emulator.world.agents : w.emulator.world.numbers;
@@ -135,26 +138,26 @@ describe('a create whose answer was lost', () => {
   );
 
   it('keeps another manifest from creating the same number', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { status: 502 } });
     await w.apply([number('n', { number: '+49301' })]);
     const desired = [number('m', { number: '0049 301' })];
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
     expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Resolve PhoneNumber/n first, then plan again.']);
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(desired);
     expect(w.writes).toEqual([]);
   });
 
   it('of a replacement loses neither the new record nor the old one', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([number('n', { number: '+49301' })]);
-    const old = (await w.state()).resources.get('PhoneNumber/n')?.id;
+    const old = await w.idOf('PhoneNumber/n');
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
     await w.apply(desired);
-    expect((await w.state()).resources.get('PhoneNumber/n')?.id).toBe(old);
+    expect(await w.idOf('PhoneNumber/n')).toBe(old);
     expect(actionsIn(await w.plan(desired))).toEqual(['adopt PhoneNumber/n']);
     expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
     const state = await w.state();
@@ -164,32 +167,39 @@ describe('a create whose answer was lost', () => {
   });
 
   it('of a webhook that replaces another keeps the old one, and importing the new one releases it', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([webhook('h', { timeout: 5 })]);
-    const old = (await w.state()).resources.get('Webhook/h')?.id;
+    const old = await w.idOf('Webhook/h');
     w.emulator.faults.add({ match: post('/api/v1/webhooks'), fault: { cut: 'after' } });
     const desired = [webhook('h', { timeout: 6 }, { mayReplace: true })];
     await w.apply(desired);
     expect(at(await w.plan(desired), 'Webhook/h')).toMatchObject({ action: 'unknown', id: old });
     expect(actionsIn(await w.plan([]))).toEqual(['unknown Webhook/h']);
     const fresh = [...w.emulator.world.webhooks.keys()].find((id) => id !== old) ?? '';
-    await w.import('Webhook/h', fresh);
+    expect(await w.import('Webhook/h', fresh)).toBe('taken');
     expect((await w.state()).orphans).toMatchObject([{ id: old, reason: 'replaced' }]);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 });
 
 describe('an update whose answer was lost', () => {
-  it('is looked at again, and ends as declared', async () => {
-    const w = await Workspace.open({ shows: { read: ['llm_config'], update: ['llm_config'] } });
+  it.each([
+    { cut: 'after', read: ['llm_config', 'tts_config'], left: [] },
+    { cut: 'after', read: ['llm_config'], left: ['tts_config.speed'] },
+    { cut: 'after', read: [], left: ['llm_config.model', 'tts_config.speed'] },
+    { cut: 'before', read: ['llm_config'], left: ['llm_config.model', 'tts_config.speed'] },
+    { cut: 'before', read: [], left: ['llm_config.model', 'tts_config.speed'] },
+  ] as const)('is looked at again: cut $cut, shown $read', async ({ cut, read, left }) => {
+    const w = await Bench.open({ shows: { read: [...read], update: [] } });
     await w.apply([agent('a', { llm_config: { model: 'm' }, tts_config: { speed: 'slow' } })]);
     const desired = [agent('a', { llm_config: { model: 'n' }, tts_config: { speed: 'fast' } })];
-    w.emulator.faults.add({ match: { method: 'PUT' }, times: 5, fault: { cut: 'after' } });
+    w.emulator.faults.add({ match: { method: 'PUT' }, times: 9, fault: { cut } });
+    expect(outcomes(await w.apply(desired))['Agent/a']).toMatch(/^failed: /);
+    w.emulator.faults.clear();
+    expect(at(await w.plan(desired), 'Agent/a').changes.map(({ path }) => path)).toEqual(left);
     await w.apply(desired);
-    expect(at(await w.plan(desired), 'Agent/a').changes.map(({ path }) => path)).toEqual([
-      'tts_config.speed',
-    ]);
-    await w.apply(desired);
+    const [stored] = w.emulator.world.agents.values();
+    expect(stored).toMatchObject({ llm_config: { model: 'n' }, tts_config: { speed: 'fast' } });
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 });
@@ -202,8 +212,8 @@ describe('a failure', () => {
     user('bob', { role: 'member', agent_ids: [ref('Agent/b')] }),
   ];
 
-  async function withUsers(): Promise<Workspace> {
-    const w = await Workspace.open();
+  async function withUsers(): Promise<Bench> {
+    const w = await Bench.open();
     for (const name of ['ada', 'bob'])
       w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'admin' });
     return w;
@@ -242,63 +252,45 @@ describe('a failure', () => {
 
   it.each([401, 403])('of the key (%i) halts the run', async (status) => {
     const w = await withUsers();
+    w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { delayMs: 0 } });
     w.emulator.faults.add({ match: post('/api/v1/agents'), times: 9, fault: { status } });
-    const result = outcomes(await w.apply(chain(), { concurrency: 1 }));
-    expect(result['Agent/b']).toBe('skipped: the platform refuses the API key');
-    expect(w.writes).toHaveLength(1);
+    const result = outcomes(await w.apply([agent('0'), ...chain()], { concurrency: 1 }));
+    expect(result).toMatchObject({
+      'Agent/0': 'done',
+      'Agent/a': expect.stringMatching(/^failed: /),
+      'Agent/b': 'skipped: the platform refuses the API key',
+    });
+    expect(w.writes).toHaveLength(2);
+    expect(actionsIn(await w.plan([agent('0'), ...chain()])).slice(0, 2)).toEqual([
+      'create Agent/a',
+      'create Agent/b',
+    ]);
   });
 
   it('of a key that is wrong from the start is told before anything is written', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a')]);
-    const client = w.connect('another-key');
+    const client = w.connect({ apiKey: 'another-key' });
     const error = await failureOf(w.plan([agent('a')], { client }));
     expect(error.message).toContain('401');
     await client.close();
   });
 
   it('leaves what an interruption did not reach, and says so', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const stop = new AbortController();
     w.emulator.world.onWrite = () => stop.abort('SIGTERM');
     const report = await w.apply([agent('a'), agent('b')], { concurrency: 1, stop: stop.signal });
     expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'Agent/b': 'skipped: the run was interrupted' });
     expect(report.interrupted).toBe('SIGTERM');
     expect([...(await w.state()).resources.keys()]).toEqual(['Agent/a']);
-  });
-});
-
-describe('a workspace that is not the configured one', () => {
-  it('stops the run before the first write', async () => {
-    const w = await Workspace.open();
-    await w.apply([agent('a')]);
-    const id = (await w.state()).resources.get('Agent/a')?.id ?? '';
-    w.emulator.dashboard.edit('agents', id, { workspace_id: 'ANOTHER' });
-    w.emulator.clearRequests();
-    const error = await failureOf(w.apply([agent('a'), agent('b')]));
-    expect(error).toBeInstanceOf(UserError);
-    expect(error.message).toContain(
-      `${id} belongs to workspace ANOTHER, but this run is for ${w.emulator.workspaceId}; nothing was written`,
-    );
-    expect(w.writes).toEqual([]);
-  });
-
-  it('stops the run at the first answer that shows it, and keeps the id', async () => {
-    const w = await Workspace.open();
-    const workspace = { name: 'test', id: 'ANOTHER', baseUrl: w.emulator.url };
-    const report = await w.apply([agent('a'), agent('b'), agent('c')], { workspace, concurrency: 1 });
-    const result = outcomes(report);
-    expect(result['Agent/a']).toContain(`in workspace ${w.emulator.workspaceId}`);
-    expect(result['Agent/a']).not.toContain('nothing was written');
-    expect(result['Agent/b']).toMatch(/^skipped: /);
-    expect(w.emulator.world.agents.size).toBe(1);
-    expect([...(await w.state()).resources.keys()]).toEqual(['Agent/a']);
+    expect(actionsIn(await w.plan([agent('a'), agent('b')]))).toEqual(['create Agent/b']);
   });
 });
 
 describe('records that are missing', () => {
   it('and named by metadata.id are not created again by guess', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     for (const named of [
       agent('a', {}, { id: 'GONE' }),
       number('n', { number: '+49301' }, { id: 'GONE' }),

@@ -1,26 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import type { Resource } from '../../src/manifests/resource.ts';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user, webhook } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const desired = [agent('a'), agent('b'), agent('c')];
 
-async function idOf(w: Workspace, address: string): Promise<string> {
-  return (await w.state()).resources.get(address)?.id ?? '';
-}
-
 /** What was applied, with one record that somebody deletes. */
 async function without(address: string, resources: readonly Resource[] = desired) {
-  const w = await Workspace.open();
+  const w = await Bench.open();
   await w.apply(resources);
-  const id = await idOf(w, address);
+  const id = await w.idOf(address);
   const collection = address.startsWith('Webhook')
     ? 'webhooks'
     : address.startsWith('Phone')
       ? 'numbers'
       : 'agents';
   w.emulator.dashboard.remove(collection, id);
-  w.emulator.clearRequests();
+  w.requests();
   return { w, id };
 }
 
@@ -64,7 +60,7 @@ describe('a record that is missing', () => {
   });
 
   it.each([1, 3, 7])('because the platform shows it %i reads late is not made twice', async (reads) => {
-    const w = await Workspace.open({ showsNewAfterReads: reads });
+    const w = await Bench.open({ showsNewAfterReads: reads });
     const resources = [agent('a'), webhook('h'), number('n', { number: '+49301' })];
     const stood = [agent('s1')];
     await w.apply(stood);
@@ -78,9 +74,9 @@ describe('a record that is missing', () => {
   it.each([404, 410])(
     'is one that the platform answers with %i, and the others are applied',
     async (status) => {
-      const w = await Workspace.open();
+      const w = await Bench.open();
       await w.apply(desired);
-      const id = await idOf(w, 'Agent/b');
+      const id = await w.idOf('Agent/b');
       const fault = { status, body: { message: 'gone' } };
       w.emulator.faults.add({ match: { method: 'GET', path: `/api/v1/agents/${id}` }, times: 1000, fault });
       expect(actionsIn(await w.plan([...desired, agent('d')]))).toEqual([
@@ -94,10 +90,10 @@ describe('a record that is missing', () => {
     { reason: 'late', how: { showsNewAfterReads: 3 }, allowRecreate: [], at: 'blocked', made: 1 },
     { reason: 'deleted', how: {}, allowRecreate: ['PhoneNumber/m'], at: 'create', made: 2 },
   ])('of a number is known under a new name too, and not made twice: $reason', async (each) => {
-    const w = await Workspace.open(each.how);
+    const w = await Bench.open(each.how);
     const stood = agent('s');
     await w.apply([stood, number('n', { number: '+49 301' })]);
-    const id = await idOf(w, 'PhoneNumber/n');
+    const id = await w.idOf('PhoneNumber/n');
     if (each.reason === 'deleted') w.emulator.dashboard.remove('numbers', id);
     for (let run = 0; run < 3; run += 1) await w.plan([stood], { evenIfAll: true });
     const renamed = [stood, number('m', { number: '0049 301' })];
@@ -119,9 +115,9 @@ describe('a record that is missing', () => {
     { type: 'text/plain', body: 'default backend - 404' },
     { type: 'text/html', body: '<html><title>404</title></html>' },
   ])('only for a gateway ($type) is a failed read, and creates nothing', async ({ type, body }) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply(desired);
-    w.emulator.clearRequests();
+    w.requests();
     const fault = { status: 404, body, headers: { 'content-type': type } };
     w.emulator.faults.add({ match: {}, times: 1000, fault });
     await expect(w.apply(desired, { allowRecreate: ['all'], evenIfAll: true })).rejects.toMatchObject({
@@ -137,7 +133,7 @@ describe('a record that is missing', () => {
 
   it('is created again only where it is named, and only that one', async () => {
     const { w, id } = await without('Agent/b');
-    w.emulator.dashboard.remove('agents', await idOf(w, 'Agent/c'));
+    w.emulator.dashboard.remove('agents', await w.idOf('Agent/c'));
     const plan = await w.plan(desired, { allowRecreate: ['Agent/b'] });
     expect(actionsIn(plan)).toEqual(['create Agent/b', 'blocked Agent/c']);
     expect(at(plan, 'Agent/b')).toMatchObject({ id, recreates: id });
@@ -157,13 +153,17 @@ describe('a record that is missing', () => {
 
   it('stops everything where three were read and none is there', async () => {
     const { w } = await without('Agent/b');
-    for (const name of ['a', 'c']) w.emulator.dashboard.remove('agents', await idOf(w, `Agent/${name}`));
+    for (const name of ['a', 'c']) w.emulator.dashboard.remove('agents', await w.idOf(`Agent/${name}`));
     const targets = desired.map(({ address }) => address);
-    await expect(w.plan(desired, { selection: { targets, labels: {} } })).rejects.toThrow(
-      'none of the 3 managed records exists any more',
-    );
+    const none = 'none of the 3 managed records exists any more';
+    await expect(w.plan(desired, { selection: { targets, labels: {} } })).rejects.toThrow(none);
+    await expect(w.apply(desired)).rejects.toThrow(none);
+    await expect(w.apply(desired, { allowRecreate: ['all'] })).rejects.toThrow(none);
+    expect(w.writes).toEqual([]);
     const two = await w.plan(desired, { selection: { targets: targets.slice(1), labels: {} } });
     expect(actionsIn(two)).toEqual(['blocked Agent/b', 'blocked Agent/c']);
+    await w.apply(desired, { allowRecreate: ['all'], evenIfAll: true });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
   it('is looked for once more before another is created', async () => {
@@ -179,16 +179,16 @@ describe('a record that is missing', () => {
     const many = Array.from({ length: 12 }, (_, index) => agent(`a${index}`));
     const { w } = await without('Agent/a0', many);
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
-      w.emulator.dashboard.remove('agents', await idOf(w, `Agent/${name}`));
+      w.emulator.dashboard.remove('agents', await w.idOf(`Agent/${name}`));
     const { guards } = await w.plan(many, { allowRecreate: ['all'] });
     expect(guards).toMatchObject([{ flag: '--allow-large-change' }]);
     expect((await w.plan(many)).guards).toEqual([]);
   });
 
   it('after it was released blocks too', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply(desired);
-    const id = await idOf(w, 'Agent/b');
+    const id = await w.idOf('Agent/b');
     await w.apply([agent('a'), agent('c')]);
     w.emulator.dashboard.remove('agents', id);
     const plan = await w.plan(desired);
@@ -206,14 +206,14 @@ describe('a record that is missing', () => {
     const stood = agent('s');
     const other = number('m', { number: '0049 301' });
 
-    async function released(): Promise<{ w: Workspace; id: string }> {
-      const w = await Workspace.open();
+    async function released(): Promise<{ w: Bench; id: string }> {
+      const w = await Bench.open();
       const mine = (digits: string) => number('n', { number: digits }, { mayReplace: replace });
       await w.apply([stood, mine('+49 301')]);
-      const id = await idOf(w, 'PhoneNumber/n');
+      const id = await w.idOf('PhoneNumber/n');
       await w.apply(replace ? [stood, mine('+49 302')] : [stood]);
       expect((await w.state()).orphans).toMatchObject([{ id, reason, natural_key: '49301' }]);
-      w.emulator.clearRequests();
+      w.requests();
       return { w, id };
     }
 
@@ -228,7 +228,7 @@ describe('a record that is missing', () => {
         reason: `${id}, a former record of PhoneNumber/n, is missing from the platform`,
       });
       for (let run = 0; run < 3; run += 1) await w.apply(resources);
-      expect(await idOf(w, 'PhoneNumber/m')).toBe(id);
+      expect(await w.idOf('PhoneNumber/m')).toBe(id);
       expect(w.writes).toEqual([]);
     });
 
@@ -243,7 +243,7 @@ describe('a record that is missing', () => {
   });
 
   it('of a released number does not stand in the way of another number with its name', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('s'), number('n', { number: '+49301' })]);
     await w.apply([agent('s')]);
     const plan = await w.plan([agent('s'), number('n', { number: '+49302' })]);
@@ -252,12 +252,12 @@ describe('a record that is missing', () => {
 
   it('keeps what refers to it in sync, and what must be written with it waiting', async () => {
     const ann = (role: string) => user('ann', { role, agent_ids: [ref('Agent/b')] });
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ann@example.com' });
     await w.apply([...desired, ann('member')]);
     // The user still shows its id, as behind a lag.
-    w.emulator.world.agents.delete(await idOf(w, 'Agent/b'));
-    w.emulator.clearRequests();
+    w.emulator.world.agents.delete(await w.idOf('Agent/b'));
+    w.requests();
     expect(actionsIn(await w.plan([...desired, ann('member')]))).toEqual(['blocked Agent/b']);
     const plan = await w.plan([...desired, ann('admin')]);
     expect(at(plan, 'WorkspaceUser/ann')).toMatchObject({
@@ -271,9 +271,9 @@ describe('a record that is missing', () => {
   });
 
   it('has the link of a number to it wait, and no step names its id', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply(desired);
-    const id = await idOf(w, 'Agent/b');
+    const id = await w.idOf('Agent/b');
     w.emulator.dashboard.remove('agents', id);
     const linked = [...desired, number('n', { number: '+49301', inbound_agent_id: ref('Agent/b') })];
     const waits = 'inbound_agent_id waits for Agent/b, whose record is missing.';
@@ -282,7 +282,7 @@ describe('a record that is missing', () => {
     expect(at(await w.plan(linked), 'PhoneNumber/n')).toMatchObject({ action: 'manual', steps: [waits] });
     await w.apply(linked, { allowRecreate: ['Agent/b'] });
     const steps = at(await w.plan(linked), 'PhoneNumber/n').steps?.join() ?? '';
-    expect(steps).toContain(`to Agent/b (${await idOf(w, 'Agent/b')})`);
+    expect(steps).toContain(`to Agent/b (${await w.idOf('Agent/b')})`);
     expect(steps).not.toContain(id);
   });
 
@@ -290,10 +290,10 @@ describe('a record that is missing', () => {
     const { w, id: old } = await without('Agent/b');
     const kept = [...w.emulator.world.agents.values()][0];
     await w.apply(desired, { allowRecreate: ['Agent/b'] });
-    const id = await idOf(w, 'Agent/b');
+    const id = await w.idOf('Agent/b');
     w.emulator.dashboard.remove('agents', id);
     if (kept !== undefined) w.emulator.world.agents.set(old, { ...kept, id: old, name: 'b' });
-    w.emulator.clearRequests();
+    w.requests();
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     expect(at(plan, 'Agent/b').action).toBe('blocked');
     expect(plan.warnings.map(({ message }) => message).join()).toContain(`voxform import Agent/b ${old}`);

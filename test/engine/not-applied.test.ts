@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
-import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { actionsIn, at, Bench, besidesResends } from './bench.ts';
 import { agent } from './resources.ts';
-import { actionsIn, at, Workspace } from './workspace.ts';
 
 const TEMPERATURE = 'llm_config.temperature';
 const STANDS =
@@ -13,19 +12,14 @@ const withTemperature = (temperature: number, model = 'm') => [
 ];
 
 /** An agent with the temperature 0.7, and a platform that answers an update of it with 200 and keeps it. */
-async function refusing(behaviour: BehaviourPatch = {}): Promise<Workspace> {
-  const w = await Workspace.open({ ...behaviour, ignoredByPut: { fields: [TEMPERATURE] } });
+async function refusing(behaviour: BehaviourPatch = {}): Promise<Bench> {
+  const w = await Bench.open({ ...behaviour, ignoredByPut: { fields: [TEMPERATURE] } });
   await w.apply(withTemperature(0.7));
-  w.emulator.clearRequests();
+  w.requests();
   return w;
 }
 
-/** What is said besides what an update may erase. */
-function besidesResends({ warnings }: Pick<PlanDocument, 'warnings'>): PlanDocument['warnings'] {
-  return warnings.filter(({ message }) => !message.startsWith('This resends all of '));
-}
-
-function reads(w: Workspace): number {
+function reads(w: Bench): number {
   return w.emulator.requests.filter(({ method, path }) => method === 'GET' && path.includes('/agents/'))
     .length;
 }
@@ -52,7 +46,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(actionsIn(drift)).toEqual([]);
     expect(drift.warnings).toEqual(plan.warnings);
 
-    w.emulator.clearRequests();
+    w.requests();
     const again = await w.apply(withTemperature(0.2));
     expect(w.writes, 'the state and the platform are left alone').toEqual([]);
     expect(again.warnings).toEqual(plan.warnings);
@@ -134,14 +128,14 @@ describe('a field that the platform keeps as it was', () => {
   });
 
   it('is found out although the answer says that it was taken', async () => {
-    const w = await Workspace.open({ ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
+    const w = await Bench.open({ ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
     await w.apply(withTemperature(0.7));
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([]);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([
       { address: 'Agent/a', message: STANDS },
     ]);
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(withTemperature(0.2));
     expect(w.writes).toEqual([]);
   });
@@ -153,23 +147,23 @@ describe('a field that the platform keeps as it was', () => {
     ];
     await w.apply(free(0.2));
     expect((await w.plan(free(0.2))).warnings).toEqual([]);
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(free(0.2));
     expect(w.writes).toEqual([]);
     await w.apply(free(0.2, 'n'));
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(free(0.2, 'n'));
     expect(w.writes).toEqual([]);
   });
 
   it('is said after an update that adopts, and not sent again', async () => {
-    const w = await Workspace.open({ ignoredByPut: { fields: [TEMPERATURE] } });
+    const w = await Bench.open({ ignoredByPut: { fields: [TEMPERATURE] } });
     const { id } = await w.client.agents.create({
       name: 'a',
       llm_config: { model: 'm', temperature: 0.7 },
     });
     const desired = [agent('a', { llm_config: { model: 'n', temperature: 0.2 } }, { id })];
-    w.emulator.clearRequests();
+    w.requests();
     const report = await w.apply(desired);
     expect(report.warnings).toContainEqual({ address: 'Agent/a', message: STANDS });
     expect(w.writes).toEqual([`PUT /api/v1/agents/${id}`]);
@@ -182,7 +176,7 @@ describe('a field that the platform keeps as it was', () => {
   });
 
   it('is not what an adopted or a rendered value is', async () => {
-    const w = await Workspace.open({ normalise: { trim: true } });
+    const w = await Bench.open({ normalise: { trim: true } });
     const desired = (prompt: string) => [agent('a', { name: ' A ', prompt_config: { prompt } })];
     await w.apply(desired('x'));
     await w.apply(desired('y'));
@@ -196,9 +190,9 @@ describe('right after an update', () => {
   ];
 
   it('reads once more what the answer hides and reads show, so that a later change is drift', async () => {
-    const w = await Workspace.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
+    const w = await Bench.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
     await w.apply(everything(60_000));
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(everything(90_000));
     expect(reads(w)).toBe(2);
     const [id = ''] = w.emulator.world.agents.keys();
@@ -209,7 +203,7 @@ describe('right after an update', () => {
   });
 
   it('reads nothing more where the answer shows what was sent, nor after a create', async () => {
-    const w = await Workspace.open({
+    const w = await Bench.open({
       shows: { read: ['call_config', 'prompt_config'], update: ['prompt_config'] },
     });
     await w.apply(everything(60_000));
@@ -219,28 +213,24 @@ describe('right after an update', () => {
   });
 
   it('does not take what somebody does to a field that was not sent for how the platform shows it', async () => {
-    const w = await Workspace.open({ shows: { update: ['call_config', 'prompt_config'] } });
+    const w = await Bench.open({ shows: { update: ['call_config', 'prompt_config'] } });
     await w.apply(everything(60_000));
     const [id = ''] = w.emulator.world.agents.keys();
-    const session = await w.session();
-    const planned = await w.reconcile(everything(60_000, 'q'), {}, session.state);
-    w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } });
-    await w.carryOut(planned, session);
-    await session.close();
+    await w.apply(everything(60_000, 'q'), {
+      between: () =>
+        void w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } }),
+    });
     expect(at(await w.plan(everything(60_000, 'q')), 'Agent/a').changes).toMatchObject([
       { path: 'call_config.max_call_duration_ms', cause: 'drift', before: 1_000 },
     ]);
   });
 
   it('counts as done where that read fails, and the next plan says that it cannot tell', async () => {
-    const w = await Workspace.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
+    const w = await Bench.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
     await w.apply(everything(60_000));
-    const session = await w.session();
-    const planned = await w.reconcile(everything(90_000), {}, session.state);
-    w.emulator.faults.add({ match: { method: 'GET' }, times: 99, fault: { status: 500 } });
-    const report = await w.carryOut(planned, session);
+    const fault = { match: { method: 'GET' }, times: 99, fault: { status: 500 } };
+    const report = await w.apply(everything(90_000), { between: () => void w.emulator.faults.add(fault) });
     expect([...report.results.values()]).toMatchObject([{ status: 'done' }]);
-    await session.close();
     w.emulator.faults.clear();
 
     expect((await w.plan(everything(90_000))).warnings).toEqual([]);

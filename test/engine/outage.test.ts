@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { verifyWorkspace } from '../../src/kinds/workspace-check.ts';
 import { PlatformError } from '../../src/platform/errors.ts';
 import { failureOf } from '../state/temporary-state.ts';
+import { type ApplyOptions, Bench, outcomes } from './bench.ts';
 import { agent, number, user, webhook } from './resources.ts';
-import { outcomes, Workspace } from './workspace.ts';
 
 const GATEWAY = { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>down</h1>' };
 const HALTED = 'skipped: 3 creates in a row are unknown';
 const agents = (count: number) => Array.from({ length: count }, (_, index) => agent(`a${10 + index}`));
 
-function verified(w: Workspace, client = w.client) {
-  return { client, verifyWorkspace: () => verifyWorkspace(client, w.emulator.workspaceId) };
+function verified(w: Bench): ApplyOptions {
+  return { verifyWorkspace: (client) => verifyWorkspace(client, w.emulator.workspaceId) };
 }
 
 describe('a platform that is down', () => {
@@ -20,7 +20,7 @@ describe('a platform that is down', () => {
     ['sends elsewhere', { status: 308, headers: { location: 'https://elsewhere.example.com/' } }],
     ['answers with a page', { status: 200, body: 'welcome' }],
   ] as const)('and %s from the start makes no unknowns', async (_, fault) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ times: 1_000, fault });
     const error = await failureOf(w.apply([...agents(5), webhook('h')], verified(w)));
     expect(error).toBeInstanceOf(PlatformError);
@@ -35,9 +35,9 @@ describe('a platform that is down', () => {
   });
 
   it('also where a plan that read nothing would replace', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([webhook('h', { timeout: 5 })]);
-    w.emulator.clearRequests();
+    w.requests();
     w.emulator.faults.add({ times: 1_000, fault: GATEWAY });
     const desired = [webhook('h', { timeout: 6 }, { mayReplace: true })];
     await failureOf(w.apply(desired, { ...verified(w), refresh: false }));
@@ -46,7 +46,7 @@ describe('a platform that is down', () => {
   });
 
   it('from the tenth create on makes three unknowns, and the rest is skipped because of it', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = agents(40);
     await w.apply(desired.slice(0, 10));
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault: GATEWAY });
@@ -60,7 +60,7 @@ describe('a platform that is down', () => {
   });
 
   it('has what is in flight ended, and nothing else begun, however many go at once', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault: GATEWAY });
     await w.apply(agents(60), { ...verified(w), concurrency: 8 });
     expect((await w.state()).pending.size).toBeLessThanOrEqual(3 + 7);
@@ -72,18 +72,18 @@ describe('a key that may not list users', () => {
   const USERS = '/api/v1/workspaces';
   const NUMBERS = '/api/v1/numbers';
   const KNOWLEDGE = '/api/v1/knowledge-bases';
-  const reads = (w: Workspace) =>
+  const reads = (w: Bench) =>
     w.emulator.requests.filter(({ method }) => method === 'GET').map(({ path }) => path.split('?')[0]);
 
-  async function refusing(paths: readonly string[], status: 403 | 404 = 403): Promise<Workspace> {
-    const w = await Workspace.open();
+  async function refusing(paths: readonly string[], status: 403 | 404 = 403): Promise<Bench> {
+    const w = await Bench.open();
     for (const path of paths)
       w.emulator.faults.add({ match: { path }, times: 99, fault: { ...refused, status } });
     return w;
   }
 
   it('applies after one read where it may', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply(agents(1), verified(w));
     expect(reads(w)).toEqual([`${USERS}/${w.emulator.workspaceId}/users`]);
   });
@@ -110,7 +110,7 @@ describe('a key that may not list users', () => {
     const w = await refusing([USERS]);
     const { id } = await w.client.numbers.create({ number: '+49301' });
     w.emulator.dashboard.edit('numbers', id, { workspace_id: 'ANOTHER' });
-    w.emulator.clearRequests();
+    w.requests();
     await expect(w.apply(agents(2), verified(w))).rejects.toThrow('belongs to workspace ANOTHER');
     expect(w.writes).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe('a key that may not list users', () => {
 
 describe('lost creates in a row', () => {
   it('are counted across kinds, and stop updates too', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
     w.emulator.faults.add({ match: { method: 'POST' }, times: 3, fault: { cut: 'after' } });
     const desired = [
@@ -152,7 +152,7 @@ describe('lost creates in a row', () => {
     ['done', { delayMs: 0 }],
     ['refused', { status: 422, body: { message: 'no' } }],
   ] as const)('are no row where one between them was %s', async (_, between) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     for (const [times, fault] of [
       [2, { cut: 'after' }],
       [1, between],
@@ -168,9 +168,9 @@ describe('lost creates in a row', () => {
 
 describe('what waits for its turn to be sent when the run halts', () => {
   /** One request at a time goes out: the next one only once what became of the last is settled. */
-  function slowly(w: Workspace) {
+  function slowly(w: Bench) {
     let release = (): void => undefined;
-    const client = w.connect('the-api-key', w.emulator.workspaceId, {
+    const client = w.connect({
       requestsPerSecond: 1,
       wait: () =>
         new Promise<void>((resolve) => {
@@ -195,7 +195,7 @@ describe('what waits for its turn to be sent when the run halts', () => {
     },
     { reason: 'the run was interrupted', fault: { delayMs: 0 }, sent: 1, pending: 0 },
   ] as const)('is not sent, and leaves no question: $reason', async ({ reason, fault, sent, pending }) => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
     const stop = new AbortController();
     const { next, ...options } = slowly(w);
@@ -221,11 +221,11 @@ describe('what waits for its turn to be sent when the run halts', () => {
   });
 
   it('is not sent after a pause that the platform asked for', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const fault = { status: 429, headers: { 'retry-after': '60' } };
     w.emulator.faults.add({ match: { method: 'POST' }, times: 1_000, fault });
     const stop = new AbortController();
-    const client = w.connect('the-api-key', w.emulator.workspaceId, {
+    const client = w.connect({
       wait: () => {
         stop.abort('SIGINT');
         return new Promise(() => undefined);

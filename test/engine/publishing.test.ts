@@ -4,8 +4,8 @@ import { renderApply } from '../../src/output/apply-text.ts';
 import { applyHtml } from '../../src/output/html/reports.ts';
 import { applyMarkdown } from '../../src/output/plan-markdown.ts';
 import { plainStyle } from '../output/sample-styles.ts';
+import { actionsIn, at, Bench } from './bench.ts';
 import { agent } from './resources.ts';
-import { actionsIn, at, Workspace } from './workspace.ts';
 
 const AGAIN = 'In the dashboard, publish it: callers may hear the published version until then.';
 const FIRST = 'In the dashboard, publish it when it is ready.';
@@ -14,31 +14,34 @@ const desired = (prompt: string) => [agent('a', { prompt_config: { prompt } })];
 
 /** An agent that was applied and published. */
 async function published() {
-  const w = await Workspace.open();
+  const w = await Bench.open();
   await w.apply(desired('one'));
   const [id = ''] = w.emulator.world.agents.keys();
   w.emulator.dashboard.publishAgent(id);
   return { w, id };
 }
 
-function touch(w: Workspace, id: string): void {
+function touch(w: Bench, id: string): void {
   const stored = w.emulator.world.agents.get(id);
   if (stored === undefined) throw new Error('no agent');
   const updated = new Date(Date.parse(stored.updated_at) + 1000).toISOString();
   w.emulator.world.agents.set(id, { ...stored, updated_at: updated });
 }
 
-const versionReads = (w: Workspace) =>
+const versionReads = (w: Bench) =>
   w.emulator.requests.filter(({ path }) => path.endsWith('/versions/latest')).length;
 
 describe('publishing', () => {
   it('is a step after an apply that made or changed an agent, in every form', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const made = await w.apply(desired('one'));
     expect(at(made.plan, 'Agent/a').steps).toEqual([FIRST]);
+    const notices = async (prompt: string) => at(await w.plan(desired(prompt)), 'Agent/a').notices;
+    expect(await notices('one')).toEqual([expect.stringContaining('never published')]);
     const [id = ''] = w.emulator.world.agents.keys();
     w.emulator.dashboard.publishAgent(id);
     expect(at(await w.plan(desired('one')), 'Agent/a')).not.toHaveProperty('steps');
+    expect(await notices('one')).toBeUndefined();
 
     const report = await w.apply(desired('two'));
     const forms = [
@@ -49,6 +52,7 @@ describe('publishing', () => {
     ];
     for (const form of forms) expect(form).toContain(AGAIN);
     expect(forms[0]).toContain('Left to do');
+    expect(await notices('two')).toEqual([expect.stringContaining('edited since it was published')]);
     expect(actionsIn(await w.plan(desired('two')))).toEqual([]);
   });
 
@@ -76,7 +80,7 @@ describe('a record that changed a second after its publication', () => {
   it('is compared with its latest version: one read where asked for all, none for a plan without changes', async () => {
     const { w, id } = await published();
     touch(w, id);
-    w.emulator.clearRequests();
+    w.requests();
     const plan = await w.plan(desired('one'), { publications: 'changes' });
     expect(versionReads(w)).toBe(0);
     expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since it was published')]);
@@ -91,7 +95,7 @@ describe('a record that changed a second after its publication', () => {
   });
 
   it('is compared by what was recorded where reads hide it', async () => {
-    const w = await Workspace.open({ shows: { read: [], update: [] } });
+    const w = await Bench.open({ shows: { read: [], update: [] } });
     const voice = (voice_id: string) => [agent('a', { tts_config: { voice_id } })];
     await w.apply(voice('one'));
     const [id = ''] = w.emulator.world.agents.keys();

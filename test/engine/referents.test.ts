@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { acceptable } from '../../src/runs/accept.ts';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const NUMBER = '+49301234';
 const desired = () => [
@@ -12,7 +12,7 @@ const desired = () => [
 
 /** A number and a user that refer to an agent, all in sync. */
 async function referring() {
-  const w = await Workspace.open();
+  const w = await Bench.open();
   const { id: userId } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
   await w.apply(desired());
   const [old = ''] = w.emulator.world.agents.keys();
@@ -32,11 +32,11 @@ describe('an agent that was deleted behind a reference', () => {
   it.each([
     {
       how: 'and its ids with it',
-      delete: (w: Workspace, id: string) => w.emulator.dashboard.remove('agents', id),
+      delete: (w: Bench, id: string) => w.emulator.dashboard.remove('agents', id),
     },
     {
       how: 'and its ids were kept',
-      delete: (w: Workspace, id: string) => w.emulator.world.agents.delete(id),
+      delete: (w: Bench, id: string) => w.emulator.world.agents.delete(id),
     },
   ])('is no change of the manifest: $how', async ({ delete: remove }) => {
     const { w, old, userId } = await referring();

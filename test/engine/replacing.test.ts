@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, user, webhook } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 describe('a change that no update reaches', () => {
   it('is blocked for a webhook, with the way out', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([webhook('h', { timeout: 5 })]);
-    const id = (await w.state()).resources.get('Webhook/h')?.id;
+    const id = await w.idOf('Webhook/h');
     const planned = at(await w.plan([webhook('h', { timeout: 6 })]), 'Webhook/h');
     expect(planned).toMatchObject({ action: 'blocked', id });
     expect(planned.steps?.[0]).toContain('--allow-replace Webhook/h');
-    w.emulator.clearRequests();
-    await w.apply([webhook('h', { timeout: 6 })]);
+    w.requests();
+    expect(outcomes(await w.apply([webhook('h', { timeout: 6 })]))).toEqual({});
     expect(w.writes).toEqual([]);
     expect(at(await w.plan([webhook('h', { timeout: 6 })]), 'Webhook/h').action).toBe('blocked');
   });
@@ -19,15 +19,18 @@ describe('a change that no update reaches', () => {
   it.each(['metadata.replace', '--allow-replace'])(
     'replaces a webhook with %s and remembers the old one',
     async (how) => {
-      const w = await Workspace.open();
+      const w = await Bench.open();
       await w.apply([webhook('h', { timeout: 5 })]);
-      const old = (await w.state()).resources.get('Webhook/h')?.id;
+      const old = await w.idOf('Webhook/h');
       const desired = [webhook('h', { timeout: 6 }, { mayReplace: how === 'metadata.replace' })];
       const allowReplace = how === 'metadata.replace' ? [] : ['Webhook/h'];
       const plan = await w.plan(desired, { allowReplace });
       expect(at(plan, 'Webhook/h')).toMatchObject({ action: 'replace', id: old });
       expect(plan.warnings.map(({ message }) => message).join()).toContain(`${old} stays active`);
-      expect(outcomes(await w.apply(desired, { allowReplace }))).toEqual({ 'Webhook/h': 'done' });
+      const report = await w.apply(desired, { allowReplace });
+      expect(outcomes(report)).toEqual({ 'Webhook/h': 'done' });
+      expect(report.warnings.map(({ message }) => message).join()).toContain(old);
+      expect([...w.emulator.world.webhooks.values()].map(({ timeout }) => timeout)).toEqual([5, 6]);
       const state = await w.state();
       expect(state.orphans).toMatchObject([
         { kind: 'Webhook', id: old, address: 'Webhook/h', reason: 'replaced' },
@@ -38,10 +41,10 @@ describe('a change that no update reaches', () => {
   );
 
   it('sees a webhook that was changed behind its back, and is blocked from putting it right', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = [webhook('h', { timeout: 5 })];
     await w.apply(desired);
-    const id = (await w.state()).resources.get('Webhook/h')?.id ?? '';
+    const id = await w.idOf('Webhook/h');
     w.emulator.dashboard.edit('webhooks', id, { timeout: 9 });
     expect(at(await w.drift(desired), 'Webhook/h').changes).toMatchObject([
       { path: 'timeout', cause: 'drift', before: 9, after: 5 },
@@ -50,9 +53,9 @@ describe('a change that no update reaches', () => {
   });
 
   it('creates the other number, and keeps the first on the orphan list', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([number('n', { number: '+49301' })]);
-    const old = (await w.state()).resources.get('PhoneNumber/n')?.id;
+    const old = await w.idOf('PhoneNumber/n');
     expect(at(await w.plan([number('n', { number: '+49302' })]), 'PhoneNumber/n').action).toBe('blocked');
     const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
     expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
@@ -61,10 +64,10 @@ describe('a change that no update reaches', () => {
   });
 
   it('names the records that it may mean, each with its address where it has one', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const other = number('other', { number: '+49302' });
     await w.apply([number('n', { number: '+49301' }), other]);
-    const known = (await w.state()).resources.get('PhoneNumber/other')?.id ?? '';
+    const known = await w.idOf('PhoneNumber/other');
     const { id: unknown } = await w.client.numbers.create({ number: '+49302' });
     const { reason } = at(
       await w.plan([number('n', { number: '+49302' }, { mayReplace: true })]),
@@ -75,11 +78,11 @@ describe('a change that no update reaches', () => {
   });
 
   it('takes a number that is there already instead of creating it twice', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([number('n', { number: '+49301' })]);
-    const old = (await w.state()).resources.get('PhoneNumber/n')?.id;
+    const old = await w.idOf('PhoneNumber/n');
     const other = await w.client.numbers.create({ number: '+49302' });
-    w.emulator.clearRequests();
+    w.requests();
     const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
     expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
     expect(w.writes).toEqual([]);
@@ -90,7 +93,7 @@ describe('a change that no update reaches', () => {
   });
 
   it('moves to another user, who is updated in the same run', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const ada = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     await w.apply([user('boss', { email: 'ada@example.com', role: 'admin' })]);
     const desired = (mayReplace: boolean) => [
@@ -118,33 +121,41 @@ describe('a change that no update reaches', () => {
 
 describe('a resource that leaves the manifests', () => {
   it('is forgotten, kept as an orphan, and taken back without a write', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([webhook('h'), webhook('i')]);
-    const id = (await w.state()).resources.get('Webhook/h')?.id ?? '';
+    const id = await w.idOf('Webhook/h');
     const plan = await w.plan([webhook('i')]);
     expect(at(plan, 'Webhook/h')).toMatchObject({ action: 'forget', id, source: null });
-    w.emulator.clearRequests();
+    w.requests();
     expect(outcomes(await w.apply([webhook('i')]))).toEqual({ 'Webhook/h': 'done' });
     expect(w.writes).toEqual([]);
     expect((await w.state()).orphans).toMatchObject([{ id, reason: 'forgotten', address: 'Webhook/h' }]);
     expect(w.emulator.world.webhooks.has(id)).toBe(true);
     expect(actionsIn(await w.plan([webhook('i')]))).toEqual([]);
 
-    const again = [webhook('i'), webhook('h', {}, { id })];
-    expect(at(await w.plan(again), 'Webhook/h')).toMatchObject({ action: 'adopt', id });
+    const again = [webhook('i'), webhook('again', { url: 'https://example.com/h' }, { id })];
+    expect(at(await w.plan(again), 'Webhook/again')).toMatchObject({ action: 'adopt', id });
     await w.apply(again);
-    expect((await w.state()).orphans).toEqual([]);
+    expect([(await w.state()).orphans, await w.idOf('Webhook/again')]).toEqual([[], id]);
     expect(w.writes).toEqual([]);
   });
 
   it('has its record again when it comes back, and a new one only where that is missing and it is allowed', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = [agent('a'), webhook('h'), number('n', { number: '+12025550120' })];
     await w.apply(desired);
     const before = (await w.state()).resources;
+    w.requests();
+    expect(actionsIn(await w.plan([]))).toEqual([
+      'forget Agent/a',
+      'forget PhoneNumber/n',
+      'forget Webhook/h',
+    ]);
     await w.apply([]);
-    expect((await w.state()).orphans).toHaveLength(3);
-    w.emulator.clearRequests();
+    expect(w.writes).toEqual([]);
+    const released = await w.state();
+    expect([released.orphans.length, released.resources.size]).toEqual([3, 0]);
+    expect((await w.plan([])).resources).toEqual([]);
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['adopt Agent/a', 'adopt PhoneNumber/n', 'adopt Webhook/h']);
     expect(outcomes(await w.applySaved(plan))).toMatchObject({ 'Agent/a': 'done', 'Webhook/h': 'done' });
@@ -163,7 +174,7 @@ describe('a resource that leaves the manifests', () => {
 
 describe('a number that two records have', () => {
   it('does not take the place of another by chance', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([number('n', { number: '+49301' })]);
     const ids = [];
     for (const text of ['+49302', '49 302']) ids.push((await w.client.numbers.create({ number: text })).id);
@@ -176,7 +187,7 @@ describe('a number that two records have', () => {
 
 describe('a number that passes from one manifest to another', () => {
   it('is managed afterwards and on no orphan list', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([number('a', { number: '+49301' }), number('z', { number: '+49302' })]);
     const before = new Map((await w.state()).resources);
     const desired = [number('a', { number: '+49302' }, { mayReplace: true })];
@@ -194,7 +205,7 @@ describe('a number that passes from one manifest to another', () => {
 
 describe('two numbers that change places', () => {
   it('are blocked, because one record cannot have two addresses', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const declared = (one: string, two: string) => [
       number('a', { number: one }, { mayReplace: true }),
       number('b', { number: two }, { mayReplace: true }),
@@ -204,7 +215,7 @@ describe('two numbers that change places', () => {
     const plan = await w.plan(swapped);
     expect(actionsIn(plan)).toEqual(['blocked PhoneNumber/a', 'blocked PhoneNumber/b']);
     expect(at(plan, 'PhoneNumber/a').reason).toContain('names the record of PhoneNumber/b');
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(swapped);
     expect(w.writes).toEqual([]);
   });

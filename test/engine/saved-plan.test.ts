@@ -4,13 +4,8 @@ import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 import { failureOf } from '../state/temporary-state.ts';
+import { actionsIn, Bench, outcomes, reread, VERSION } from './bench.ts';
 import { agent, number, ref, secret, user, webhook } from './resources.ts';
-import { actionsIn, outcomes, VERSION, Workspace } from './workspace.ts';
-
-/** As it comes back from a file. */
-function reread(plan: PlanDocument): PlanDocument {
-  return parseSavedPlan(JSON.stringify(sealed(plan)), { file: 'p.json', version: VERSION });
-}
 
 const desired = (model = 'm') => [
   agent('a', { llm_config: { model, api_key: secret(), knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } }),
@@ -20,8 +15,8 @@ const desired = (model = 'm') => [
   user('ada', { role: 'member', agent_ids: [ref('Agent/a'), ref('Agent/b')] }),
 ];
 
-async function prepared(): Promise<Workspace> {
-  const w = await Workspace.open({ normalise: { trim: true, reorderSets: true } });
+async function prepared(): Promise<Bench> {
+  const w = await Bench.open({ normalise: { trim: true, reorderSets: true } });
   w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
   w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' });
   return w;
@@ -30,14 +25,15 @@ async function prepared(): Promise<Workspace> {
 describe('a saved plan', () => {
   it('is applied to an empty state exactly as it is, and leaves nothing to do', async () => {
     const w = await prepared();
-    const saved = reread(await w.plan(desired()));
+    const saved = await w.plan(desired());
     const report = await w.applySaved(saved);
     expect(new Set(Object.values(outcomes(report)))).toEqual(new Set(['done']));
-    expect(report.plan).toEqual(saved);
+    expect(report.plan).toEqual(reread(saved));
     expect(actionsIn(await w.plan(desired()))).toEqual(['manual PhoneNumber/n']);
     const [id = ''] = w.emulator.world.agents.keys();
     expect(w.emulator.dashboard.holdsApiKey(id, 'sk-first-secret')).toBe(true);
     expect(JSON.stringify(saved)).not.toContain('sk-first-secret');
+    expect((await failureOf(w.applySaved(saved))).message, 'once only').toContain('the plan is stale');
   });
 
   it('updates, replaces, forgets and adopts what it says, and nothing else', async () => {
@@ -49,7 +45,7 @@ describe('a saved plan', () => {
       webhook('h', { timeout: 9 }, { mayReplace: true }),
       webhook('adopted', {}, { id: adopted.id }),
     ];
-    const saved = reread(await w.plan(next));
+    const saved = await w.plan(next);
     expect(actionsIn(saved)).toEqual([
       'update Agent/a',
       'manual PhoneNumber/n',
@@ -62,12 +58,12 @@ describe('a saved plan', () => {
   });
 
   it('with nothing to do leaves the state as it was', async () => {
-    const w = await Workspace.open({ shows: { read: [], update: [] } });
+    const w = await Bench.open({ shows: { read: [], update: [] } });
     const only = [agent('b', { tts_config: { speed: 'fast' }, llm_config: { api_key: secret() } })];
     await w.apply(only);
     const before = (await w.state()).resources.get('Agent/b');
-    w.emulator.clearRequests();
-    await w.applySaved(reread(await w.plan(only)));
+    w.requests();
+    await w.applySaved(await w.plan(only));
     expect((await w.state()).resources.get('Agent/b')).toEqual(before);
     expect(w.writes).toEqual([]);
     expect(actionsIn(await w.plan(only))).toEqual([]);
@@ -77,111 +73,114 @@ describe('a saved plan', () => {
     const w = await prepared();
     await w.apply(desired());
     const before = (await w.state()).resources;
-    const memory = new Map(before);
-    await w.applySaved(reread(await w.plan(desired('n'))));
+    await w.applySaved(await w.plan(desired('n')));
     const after = (await w.state()).resources;
     for (const address of ['Agent/b', 'PhoneNumber/n', 'Webhook/h', 'WorkspaceUser/ada']) {
-      expect(after.get(address), address).toEqual(memory.get(address));
+      expect(after.get(address), address).toEqual(before.get(address));
     }
   });
 
-  it('takes a rename along', async () => {
-    const w = await Workspace.open();
-    await w.apply([agent('a'), agent('b', { llm_config: { model: 'm' } })]);
-    const renamed = [
-      resourceNamed('c', 'a', { previousNames: ['a'] }),
-      agent('d', { name: 'b', llm_config: { model: 'n' } }, { previousNames: ['b'] }),
+  it.each([true, false])('takes a rename along with everything else (refresh: %s)', async (refresh) => {
+    const w = await Bench.open();
+    w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
+    await w.apply([agent('a'), agent('b', { llm_config: { model: 'm' } }), agent('c'), agent('gone')]);
+    const next = [
+      agent('x', { name: 'a' }, { previousNames: ['a'] }),
+      agent('y', { name: 'b', llm_config: { model: 'n' } }, { previousNames: ['b'] }),
+      agent('c', { llm_config: { model: 'n' } }),
+      user('ada', { role: 'member', agent_ids: [ref('Agent/c')] }),
     ];
-    const saved = reread(await w.plan(renamed));
-    expect(actionsIn(saved)).toEqual(['update Agent/d']);
-    expect(outcomes(await w.applySaved(saved))).toEqual({ 'Agent/d': 'done' });
-    expect([...(await w.state()).resources.keys()].sort()).toEqual(['Agent/c', 'Agent/d']);
-    expect(w.emulator.world.agents.size).toBe(2);
-    expect(actionsIn(await w.plan(renamed))).toEqual([]);
-  });
-
-  it('made without a refresh is applied to what is there by then', async () => {
-    const w = await Workspace.open();
-    await w.apply([agent('a', { llm_config: { model: 'm' } })]);
-    const next = [agent('a', { llm_config: { model: 'n' } })];
-    const saved = reread(await w.plan(next, { refresh: false }));
-    expect(outcomes(await w.applySaved(saved))).toEqual({ 'Agent/a': 'done' });
+    const saved = await w.plan(next, { refresh });
+    expect(actionsIn(saved)).toEqual([
+      'update Agent/c',
+      'forget Agent/gone',
+      'update Agent/y',
+      'update WorkspaceUser/ada',
+    ]);
+    expect(outcomes(await w.applySaved(saved))).toEqual({
+      'Agent/c': 'done',
+      'Agent/gone': 'done',
+      'Agent/y': 'done',
+      'WorkspaceUser/ada': 'done',
+    });
+    expect([...(await w.state()).resources.keys()].sort()).toEqual(next.map(({ address }) => address).sort());
+    expect(w.emulator.world.agents.size).toBe(4);
     expect(actionsIn(await w.plan(next))).toEqual([]);
   });
 });
 
-function resourceNamed(name: string, spoken: string, options: Parameters<typeof agent>[2]) {
-  return agent(name, { name: spoken }, options);
-}
-
 describe('a saved plan is refused before the first write', () => {
-  async function refused(spoil: (w: Workspace, plan: PlanDocument) => Promise<unknown>): Promise<string> {
-    const w = await prepared();
-    await w.apply(desired());
-    const saved = reread(await w.plan(desired('n')));
-    const other = await spoil(w, saved);
-    const writesBefore = w.writes.length;
-    const error = await failureOf(w.applySaved(saved, isOptions(other) ? other : {}));
-    expect(error).toBeInstanceOf(UserError);
-    expect(error.hint).toBeTruthy();
-    expect(w.writes).toHaveLength(writesBefore);
-    return error.message;
+  interface Refusal {
+    readonly reason: string;
+    /** What happens between the plan and its apply. */
+    readonly happens?: (w: Bench) => unknown;
+    /** How the plan differs from the one that was made. */
+    readonly edit?: Partial<PlanDocument>;
+    readonly message: RegExp;
   }
 
-  const agentId = (w: Workspace) => [...w.emulator.world.agents.keys()][0] ?? '';
+  const agentId = (w: Bench) => [...w.emulator.world.agents.keys()][0] ?? '';
 
-  it.each<[string, RegExp, (w: Workspace, plan: PlanDocument) => Promise<unknown>]>([
-    [
-      'the state moved on',
-      /^the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
-      (w) => w.apply([...desired(), agent('c')]),
-    ],
-    [
-      'the plan is for another workspace',
-      /^the plan is for workspace/,
-      async (w) => ({ workspace: { name: 'other', id: 'OTHER', baseUrl: w.emulator.url } }),
-    ],
-    [
-      'the plan is for another address',
-      /^the plan is for workspace .* at http/,
-      async (w) => ({
-        workspace: { name: 'test', id: w.emulator.workspaceId, baseUrl: 'https://x.example' },
-      }),
-    ],
-    [
-      'a secret is another one',
-      /^KEY changed since the plan was made/,
-      async (w) => {
+  it.each<Refusal>([
+    {
+      reason: 'the plan is stale',
+      happens: (w) => w.apply([...desired(), agent('c')]),
+      message: /^the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
+    },
+    {
+      reason: 'it is for another workspace',
+      edit: { workspace_id: 'OTHER' },
+      message: /^the plan is for workspace OTHER/,
+    },
+    {
+      reason: 'it is for another address',
+      edit: { base_url: 'https://x.example' },
+      message: /^the plan is for workspace .* at https:\/\/x\.example/,
+    },
+    {
+      reason: 'it is of another state',
+      edit: { state: { lineage: 'L2', salt: 'S1', serial: 1 } },
+      message: /another state/,
+    },
+    {
+      reason: 'a newer version made it',
+      edit: { voxform_version: '1.2.4' },
+      message: /was made by voxform 1\.2\.4; this is voxform 1\.2\.3/,
+    },
+    {
+      reason: 'a secret is another one',
+      happens: (w) => {
         w.secrets = { KEY: 'sk-next-secret' };
       },
-    ],
-    [
-      'a record looks different, in a field that nobody manages',
-      /stale: Agent\/a changed on the platform/,
-      async (w) => void w.emulator.dashboard.edit('agents', agentId(w), { llm_config: { max_tokens: 7 } }),
-    ],
-    [
-      'a record is gone',
-      /stale: Agent\/a changed on the platform/,
-      async (w) => void w.emulator.dashboard.remove('agents', agentId(w)),
-    ],
-  ])('when %s', async (_, message, spoil) => {
-    expect(await refused(spoil)).toMatch(message);
-  });
-
-  it('when the state is another one', async () => {
+      message: /^KEY changed since the plan was made/,
+    },
+    {
+      reason: 'a record looks different, in a field that nobody manages',
+      happens: (w) => w.emulator.dashboard.edit('agents', agentId(w), { llm_config: { max_tokens: 7 } }),
+      message: /stale: Agent\/a changed on the platform/,
+    },
+    {
+      reason: 'a record is gone',
+      happens: (w) => w.emulator.dashboard.remove('agents', agentId(w)),
+      message: /stale: Agent\/a changed on the platform/,
+    },
+  ])('when $reason', async ({ happens, edit, message }) => {
     const w = await prepared();
-    const saved = reread(await w.plan(desired()));
-    const other = await prepared();
-    await other.apply([agent('z')]);
-    const foreign = { ...saved, workspace_id: other.emulator.workspaceId, base_url: other.emulator.url };
-    const lineage = { ...foreign, state: { ...foreign.state, lineage: 'L2' } };
-    expect((await failureOf(other.applySaved(reread(lineage)))).message).toMatch(/another state/);
+    await w.apply(desired());
+    const saved = await w.plan(desired('n'));
+    await happens?.(w);
+    w.requests();
+    const error = await failureOf(w.applySaved({ ...saved, ...edit }));
+    expect(error).toBeInstanceOf(UserError);
+    expect(error.message).toMatch(message);
+    expect(error.hint).toBeTruthy();
+    expect(error.message).not.toContain('-secret');
+    expect(w.writes).toEqual([]);
   });
 
   it('when a number was registered meanwhile', async () => {
     const w = await prepared();
-    const saved = reread(await w.plan(desired()));
+    const saved = await w.plan(desired());
     await w.client.numbers.create({ number: '49 301' });
     expect((await failureOf(w.applySaved(saved))).message).toMatch(/PhoneNumber\/n changed on the platform/);
     expect(w.emulator.world.agents.size).toBe(0);
@@ -234,7 +233,3 @@ describe('the file of a saved plan', () => {
     expect(read(JSON.stringify(older))).not.toThrow();
   });
 });
-
-function isOptions(value: unknown): value is { workspace: { name: string; id: string; baseUrl: string } } {
-  return typeof value === 'object' && value !== null && 'workspace' in value;
-}

@@ -1,42 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import type { Resource } from '../../src/manifests/resource.ts';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, user } from './resources.ts';
-import { actionsIn, outcomes, type PlanOptions, Workspace } from './workspace.ts';
 
 /** Applies a plan that has waited for its approval, with something done meanwhile. */
 async function applyLate(
-  w: Workspace,
+  w: Bench,
   desired: readonly Resource[],
-  {
-    seconds,
-    meanwhile,
-    ...options
-  }: PlanOptions & { seconds: number; meanwhile?: () => void | Promise<void> },
+  { seconds, meanwhile }: { seconds: number; meanwhile?: () => unknown },
 ): Promise<Record<string, string>> {
-  const session = await w.session();
-  try {
-    const planned = await w.reconcile(desired, options, session.state);
-    w.time += seconds * 1000;
-    w.emulator.clearRequests();
-    await meanwhile?.();
-    return outcomes(await w.carryOut(planned, session));
-  } finally {
-    await session.close();
-  }
+  const report = await w.apply(desired, {
+    async between() {
+      w.time += seconds * 1000;
+      w.requests();
+      await meanwhile?.();
+    },
+  });
+  return outcomes(report);
 }
 
-const methods = (w: Workspace) => w.emulator.requests.map(({ method }) => method).join(' ');
+const methods = (w: Bench) => w.emulator.requests.map(({ method }) => method).join(' ');
 
 describe('a plan that waited', () => {
   it('up to a minute is carried out without another look', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a')]);
     const result = await applyLate(w, [agent('a', { name: 'b' })], { seconds: 60 });
     expect([result['Agent/a'], methods(w)]).toEqual(['done', 'PUT']);
   });
 
   it('longer looks again before each PUT', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     await w.apply([agent('a'), agent('b')]);
     const desired = [agent('a', { name: 'x' }), agent('b', { name: 'y' })];
     const result = await applyLate(w, desired, { seconds: 61 });
@@ -45,7 +39,7 @@ describe('a plan that waited', () => {
   });
 
   it('lists users once for all that it updates', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const names = ['ada', 'bob', 'cyd'];
     for (const name of names)
       w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'member' });
@@ -56,28 +50,34 @@ describe('a plan that waited', () => {
   });
 
   it('writes nothing over a record that was changed or removed meanwhile', async () => {
-    const w = await Workspace.open();
-    await w.apply([agent('a'), agent('b'), agent('c')]);
+    const w = await Bench.open();
+    await w.apply(['a', 'b', 'c', 'd'].map((name) => agent(name)));
     const id = async (name: string) => (await w.state()).resources.get(`Agent/${name}`)?.id ?? '';
     const [a, b] = [await id('a'), await id('b')];
-    const desired = ['a', 'b', 'c'].map((name) => agent(name, { name: `${name}2` }));
+    const d = await w.idOf('Agent/d');
+    const desired = ['a', 'b', 'c', 'd'].map((name) => agent(name, { name: `${name}2` }));
     const result = await applyLate(w, desired, {
       seconds: 61,
       meanwhile: () => {
         w.emulator.dashboard.edit('agents', a, { llm_config: { max_tokens: 9 } });
         w.emulator.dashboard.remove('agents', b);
+        w.emulator.dashboard.edit('agents', d, { name: 'theirs' });
       },
     });
     expect(result).toEqual({
       'Agent/a': 'failed: Agent/a changed since the plan was made',
       'Agent/b': 'failed: Agent/b changed since the plan was made',
       'Agent/c': 'done',
+      'Agent/d': 'failed: Agent/d changed since the plan was made',
     });
     expect(w.writes).toHaveLength(1);
+    expect(w.emulator.world.agents.get(d)?.name).toBe('theirs');
+    const [change] = at(await w.plan(desired), 'Agent/d').changes;
+    expect(change).toMatchObject({ path: 'name', cause: 'both', before: 'theirs' });
   });
 
   it('still knows the published version that stands in for what the record hides', async () => {
-    const w = await Workspace.open({ put: 'replace', shows: { read: [], update: [] } });
+    const w = await Bench.open({ put: 'replace', shows: { read: [], update: [] } });
     const { id } = await w.client.agents.create({ name: 'a', tts_config: { speed: 'slow', voice_id: 'v' } });
     w.emulator.dashboard.publishAgent(id);
     const desired = [agent('a', { tts_config: { speed: 'fast' } }, { id })];
@@ -86,7 +86,7 @@ describe('a plan that waited', () => {
   });
 
   it('creates what it said', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = [number('n', { number: '+49301' }), agent('a')];
     expect(await applyLate(w, desired, { seconds: 600 })).toEqual({
       'Agent/a': 'done',
@@ -95,14 +95,14 @@ describe('a plan that waited', () => {
   });
 
   it('creates nothing that somebody created meanwhile, and lists once for all', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const desired = [number('a', { number: '+12025550120' }), number('b', { number: '+12025550121' })];
     const created = Promise.withResolvers<void>();
     const result = await applyLate(w, desired, {
       seconds: 61,
       meanwhile: async () => {
         await w.client.numbers.create({ number: '12025550120' });
-        w.emulator.clearRequests();
+        w.requests();
         created.resolve();
       },
     });

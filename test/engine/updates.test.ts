@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { actionsIn, at, Bench, manifest, outcomes } from './bench.ts';
 import { agent, number, ref, secret, user } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 const everything = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
 
 /** What the API got in the latest write. */
-function lastBody(w: Workspace): unknown {
+function lastBody(w: Bench): unknown {
   return w.emulator.requests.findLast(({ method }) => method === 'PUT')?.body;
 }
 
@@ -13,7 +13,7 @@ describe('an update of a config object', () => {
   it('ends the same whether the platform merges or replaces', async () => {
     const ends = [];
     for (const put of ['merge', 'replace'] as const) {
-      const w = await Workspace.open({ put, shows: { read: ['llm_config'], update: [] } });
+      const w = await Bench.open({ put, shows: { read: ['llm_config'], update: [] } });
       await w.apply([agent('a', { llm_config: { model: 'm', temperature: 0.1, api_key: secret() } })]);
       const [id = ''] = w.emulator.world.agents.keys();
       w.emulator.dashboard.edit('agents', id, { llm_config: { max_tokens: 77 } });
@@ -22,20 +22,24 @@ describe('an update of a config object', () => {
       expect(actionsIn(await w.plan(desired))).toEqual([]);
       expect(w.emulator.dashboard.holdsApiKey(id, 'sk-first-secret')).toBe(true);
       ends.push(w.emulator.world.agents.get(id)?.llm_config);
+      w.emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
+      await w.apply(desired);
+      expect(w.emulator.world.agents.get(id)?.llm_config).toEqual(ends[0]);
+      expect(w.emulator.dashboard.holdsApiKey(id, 'sk-first-secret')).toBe(true);
     }
     expect(ends[0]).toEqual({ model: 'n', temperature: 0.1, max_tokens: 77 });
     expect(ends[1]).toEqual(ends[0]);
   });
 
   it('sends the objects that changed, and no others', async () => {
-    const w = await Workspace.open({ shows: { read: [...everything] } });
+    const w = await Bench.open({ shows: { read: [...everything] } });
     await w.apply([agent('a', { stt_config: { model: 's' }, tts_config: { speed: 'slow', emotion: null } })]);
     await w.apply([agent('a', { stt_config: { model: 's' }, tts_config: { speed: 'fast', emotion: null } })]);
     expect(lastBody(w)).toEqual({ tts_config: { speed: 'fast', emotion: null } });
   });
 
   it('does not send a released field that nobody shows again, and the plan that releases it says so', async () => {
-    const w = await Workspace.open({ shows: { read: [], update: [] } });
+    const w = await Bench.open({ shows: { read: [], update: [] } });
     await w.apply([agent('a', { tts_config: { speed: 'slow', emotion: 'calm' } })]);
     const desired = [agent('a', { tts_config: { speed: 'slow' } })];
     const plan = await w.plan(desired);
@@ -43,14 +47,31 @@ describe('an update of a config object', () => {
     expect(plan.warnings.map(({ message }) => message)).toEqual([
       expect.stringContaining('tts_config.emotion left the manifest'),
     ]);
+    w.requests();
     await w.apply(desired);
+    expect(w.writes).toEqual([]);
     expect((await w.plan(desired)).warnings).toEqual([]);
     await w.apply([agent('a', { tts_config: { speed: 'fast' } })]);
     expect(lastBody(w)).toEqual({ tts_config: { speed: 'fast' } });
   });
 
+  it('releases a field together with a change of its object', async () => {
+    const w = await Bench.open({ shows: { read: [], update: [] }, put: 'replace' });
+    await w.apply([agent('a', { llm_config: { model: 'm', region: 'here' } })]);
+    const desired = [agent('a', { llm_config: { model: 'n' } })];
+    const plan = await w.plan(desired);
+    expect(at(plan, 'Agent/a').released).toEqual(['llm_config.region']);
+    expect(plan.warnings.map(({ message }) => message).join()).toContain(
+      'llm_config.region left the manifest',
+    );
+    await w.apply(desired);
+    expect([...w.emulator.world.agents.values()]).toMatchObject([{ llm_config: { model: 'n' } }]);
+    expect(lastBody(w)).toEqual({ llm_config: { model: 'n' } });
+    expect(at(await w.plan(desired), 'Agent/a').released).toBeUndefined();
+  });
+
   it('warns by name of what the platform dropped or changed, and of nothing that was not sent', async () => {
-    const w = await Workspace.open({
+    const w = await Bench.open({
       normalise: { trim: true },
       shows: { read: [...everything], update: [...everything] },
     });
@@ -68,7 +89,7 @@ describe('an update of a config object', () => {
   });
 
   it('compares what the platform hides with what was sent, and marks it', async () => {
-    const w = await Workspace.open({ shows: { read: ['llm_config'], update: [] } });
+    const w = await Bench.open({ shows: { read: ['llm_config'], update: [] } });
     const desired = (chunks: number) => [
       agent('a', {
         llm_config: { model: 'm' },
@@ -96,15 +117,18 @@ describe('an update of a config object', () => {
 
 describe('the key of a model provider', () => {
   it('is compared by fingerprint, and stands in no plan, state or report', async () => {
-    const w = await Workspace.open({ shows: { read: [...everything] } });
-    const desired = () => [
+    const w = await Bench.open({ shows: { read: [...everything] }, put: 'replace' });
+    const desired = (name = 'a') => [
       agent('a', {
+        name,
         llm_config: { model: 'm', api_key: secret('KEY', w.secrets.KEY) },
         prompt_config: { prompt: 'x' },
       }),
     ];
     const texts: unknown[] = [await w.plan(desired()), await w.apply(desired()), await w.plan(desired())];
     expect(actionsIn(await w.plan(desired()))).toEqual([]);
+    const [id = ''] = w.emulator.world.agents.keys();
+    expect(w.emulator.dashboard.holdsApiKey(id, 'sk-first-secret')).toBe(true);
 
     w.secrets = { KEY: 'sk-next-secret' };
     const plan = await w.plan(desired());
@@ -117,11 +141,35 @@ describe('the key of a model provider', () => {
         fingerprints: { before: expect.any(String), after: expect.any(String) },
       },
     ]);
+    const { before, after } = at(plan, 'Agent/a').changes[0]?.fingerprints ?? {};
+    expect(before).not.toBe(after);
     texts.push(plan, await w.drift(desired()), await w.apply(desired()), await w.store.read());
-    const [id = ''] = w.emulator.world.agents.keys();
     expect(w.emulator.dashboard.holdsApiKey(id, 'sk-next-secret')).toBe(true);
+    expect(w.emulator.world.agents.get(id)?.llm_config).toEqual({ model: 'm' });
     expect(actionsIn(await w.plan(desired()))).toEqual([]);
     expect(JSON.stringify(texts)).not.toMatch(/sk-(first|next)-secret/);
+
+    await w.apply(desired('b'));
+    expect(lastBody(w), 'it goes with its object alone').toEqual({ name: 'b' });
+  });
+
+  it('inside a prompt is kept out of everything too, and its drift is seen', async () => {
+    const w = await Bench.open();
+    const prompt = { $join: ['Say ', { $secret: 'KEY' }], separator: '' };
+    const desired = [manifest('Agent/a', { prompt_config: { prompt } })];
+    const texts: unknown[] = [await w.plan(desired), await w.apply(desired)];
+    const [id = ''] = w.emulator.world.agents.keys();
+    const stored = () => w.emulator.world.agents.get(id)?.prompt_config.prompt;
+    expect(stored()).toBe('Say sk-first-secret');
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+    w.emulator.dashboard.edit('agents', id, { prompt_config: { prompt: 'Say sk-first-secret!' } });
+    const drift = await w.drift(desired);
+    expect(at(drift, 'Agent/a').changes).toMatchObject([
+      { path: 'prompt_config.prompt', cause: 'drift', sensitive: true },
+    ]);
+    expect(JSON.stringify([...texts, drift, await w.store.read()])).not.toContain('sk-first-secret');
+    await w.apply(desired);
+    expect(stored()).toBe('Say sk-first-secret');
   });
 });
 
@@ -132,7 +180,7 @@ describe('fields that others may move', () => {
   ) => [agent('a', { tts_config: spec ?? {} }, { ignoreDrift })];
 
   it('go out as they are when another field of their object changes', async () => {
-    const w = await Workspace.open({ shows: { read: [...everything], update: [...everything] } });
+    const w = await Bench.open({ shows: { read: [...everything], update: [...everything] } });
     await w.apply(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v1' }));
     const [id = ''] = w.emulator.world.agents.keys();
     const stored = w.emulator.world.agents.get(id);
@@ -157,21 +205,65 @@ describe('fields that others may move', () => {
     ]);
   });
 
-  it('go out from the manifest when the manifest changes them', async () => {
-    const w = await Workspace.open({ shows: { read: [...everything] } });
-    await w.apply(desired({ speed: 'slow' }));
+  it.each([
+    { read: ['tts_config' as const], kept: 'fast', reason: 'as they are, where they are shown' },
+    { read: [], kept: 'slow', reason: 'as recorded, where they are not' },
+  ])('are no drift, and go out with their object $reason', async ({ read, kept }) => {
+    const w = await Bench.open({ shows: { read, update: read }, put: 'replace' });
+    const first = desired({ speed: 'slow', voice_id: 'v1' });
+    await w.apply(first);
     const [id = ''] = w.emulator.world.agents.keys();
+    const stored = () => w.emulator.world.agents.get(id)?.tts_config;
+    expect(stored()?.speed).toBe('slow');
     w.emulator.dashboard.edit('agents', id, { tts_config: { speed: 'fast' } });
-    await w.apply(desired({ speed: 'normal' }));
-    expect(lastBody(w)).toEqual({ tts_config: { speed: 'normal' } });
-    expect(actionsIn(await w.plan(desired({ speed: 'normal' })))).toEqual([]);
+    expect(actionsIn(await w.plan(first))).toEqual([]);
+    expect(actionsIn(await w.drift(first))).toEqual([]);
+
+    const other = desired({ speed: 'slow', voice_id: 'v2' });
+    expect(at(await w.plan(other), 'Agent/a').changes.map(({ path }) => path)).toEqual([
+      'tts_config.voice_id',
+    ]);
+    await w.apply(other);
+    expect(stored()).toEqual({ speed: kept, voice_id: 'v2' });
+    expect(actionsIn(await w.plan(other))).toEqual([]);
+
+    const declared = desired({ speed: 'normal', voice_id: 'v2' });
+    await w.apply(declared);
+    expect(stored()).toEqual({ speed: 'normal', voice_id: 'v2' });
+    expect(actionsIn(await w.plan(declared))).toEqual([]);
   });
 
-  it('go out as recorded where nobody shows them', async () => {
-    const w = await Workspace.open({ shows: { read: [], update: [] } });
-    await w.apply(desired({ speed: 'slow', voice_id: 'v1' }));
-    await w.apply(desired({ speed: 'slow', voice_id: 'v2' }));
-    expect(lastBody(w)).toEqual({ tts_config: { speed: 'slow', voice_id: 'v2' } });
+  it('may be a whole config object', async () => {
+    const w = await Bench.open({ shows: { read: [...everything] } });
+    const free = desired({ speed: 'slow' }, ['tts_config']);
+    await w.apply(free);
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.edit('agents', id, { tts_config: { speed: 'fast' } });
+    expect(actionsIn(await w.plan(free))).toEqual([]);
+    expect(actionsIn(await w.plan(desired({ speed: 'slow' }, [])))).toEqual(['update Agent/a']);
+  });
+});
+
+describe('keys with a dollar', () => {
+  const tools = [
+    { name: 'transfer', parameters: { $type: 'object', inner: { $ref: '#/a', deep: { $x: 1 } } } },
+  ];
+  const desired = (model: string, ignoreDrift: readonly string[] = []) => [
+    manifest('Agent/a', { llm_config: { model, tools: { $literal: tools } } }, { ignoreDrift }),
+  ];
+
+  it('are taken from memory as they are, where the platform is not read', async () => {
+    const w = await Bench.open();
+    await w.apply(desired('m'));
+    expect(actionsIn(await w.plan(desired('m'), { refresh: false }))).toEqual([]);
+  });
+
+  it('are sent from memory as they are, where others may move a hidden field', async () => {
+    const w = await Bench.open({ shows: { read: [], update: [] }, put: 'replace' });
+    await w.apply(desired('m', ['llm_config.tools']));
+    await w.apply(desired('n', ['llm_config.tools']));
+    const stored = [...w.emulator.world.agents.values()].map((each) => each.llm_config);
+    expect(stored).toEqual([{ model: 'n', tools }]);
   });
 });
 
@@ -179,12 +271,24 @@ describe('an update of a user', () => {
   it.each(['merge', 'replace'] as const)(
     'carries what the manifest leaves out, where a PUT would %s',
     async (put) => {
-      const w = await Workspace.open({ put });
+      const w = await Bench.open({ put });
       const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
+      const { id: other } = w.emulator.dashboard.inviteUser({ email: 'bob@example.com', role: 'developer' });
+      const { id: theirs } = await w.client.agents.create({ name: 'theirs' });
       w.emulator.dashboard.edit('users', id, { modules: ['agents', 'analytics'] });
-      const desired = [agent('a'), user('ada', { agent_ids: [ref('Agent/a')] })];
+      w.emulator.dashboard.edit('users', other, { agent_ids: [theirs] });
+      const desired = [
+        agent('a'),
+        user('ada', { agent_ids: [ref('Agent/a')] }),
+        user('bob', { modules: ['agents'] }),
+      ];
       await w.apply(desired);
-      const [agentId] = w.emulator.world.agents.keys();
+      expect(w.emulator.world.users.get(other)).toMatchObject({
+        role: 'developer',
+        modules: ['agents'],
+        agent_ids: [theirs],
+      });
+      const agentId = await w.idOf('Agent/a');
       expect(w.emulator.world.users.get(id)).toMatchObject({
         role: 'admin',
         modules: ['agents', 'analytics'],
@@ -193,24 +297,38 @@ describe('an update of a user', () => {
       expect(actionsIn(await w.plan(desired))).toEqual([]);
     },
   );
+
+  it('is none for another order of a set, in the manifest or on the platform', async () => {
+    const w = await Bench.open();
+    const ada = (modules: string[]) => [user('ada', { role: 'member', modules })];
+    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
+    await w.apply(ada(['agents', 'analytics', 'call_history']));
+    const reordered = ada(['call_history', 'agents', 'analytics']);
+    expect(actionsIn(await w.plan(reordered))).toEqual([]);
+    w.emulator.dashboard.edit('users', id, { modules: ['analytics', 'call_history', 'agents'] });
+    expect(actionsIn(await w.plan(reordered))).toEqual([]);
+    w.emulator.dashboard.edit('users', id, { modules: ['analytics', 'agents'] });
+    expect(actionsIn(await w.plan(reordered))).toEqual(['update WorkspaceUser/ada']);
+  });
 });
 
 describe('without a refresh', () => {
   it('reads no recorded record, and looks again before it writes', async () => {
-    const w = await Workspace.open({ shows: { read: ['llm_config'] } });
+    const w = await Bench.open({ shows: { read: ['llm_config'] } });
     await w.apply([agent('a', { llm_config: { model: 'm' } })]);
     const [id = ''] = w.emulator.world.agents.keys();
     w.emulator.dashboard.edit('agents', id, { llm_config: { max_tokens: 5 } });
-    w.emulator.clearRequests();
+    w.requests();
     const desired = [agent('a', { llm_config: { model: 'n' } })];
     expect(actionsIn(await w.plan(desired, { refresh: false }))).toEqual(['update Agent/a']);
     expect(w.emulator.requests).toEqual([]);
     await w.apply(desired, { refresh: false });
+    expect(w.emulator.requests.map(({ method }) => method)).toEqual(['GET', 'PUT']);
     expect(lastBody(w)).toEqual({ llm_config: { model: 'n', max_tokens: 5 } });
   });
 
   it('takes a new role for one that may be an owner’s', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'owner' });
     await w.apply([user('ada', { role: 'owner' })]);
     const desired = [user('ada', { role: 'member' })];
@@ -225,11 +343,11 @@ describe('without a refresh', () => {
 
 describe('a run over a user whose role only the platform knows', () => {
   it('does not send an update that has none', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
     await w.apply([user('ada', { modules: ['agents'] })]);
     w.emulator.world.users.set(id, { ...w.emulator.world.users.get(id), role: null } as never);
-    w.emulator.clearRequests();
+    w.requests();
     const report = await w.apply([user('ada', { modules: ['analytics'] })], { refresh: false });
     expect(outcomes(report)['WorkspaceUser/ada']).toContain('set spec.role');
     expect(w.writes).toEqual([]);
@@ -238,7 +356,7 @@ describe('a run over a user whose role only the platform knows', () => {
 
 describe('the answer to a create', () => {
   it('is compared with all that was sent, the nickname of a number included', async () => {
-    const w = await Workspace.open();
+    const w = await Bench.open();
     const answer = { data: { id: 'N1', number: 49301, nickname: 'Other', inbound_agent_id: null } };
     w.emulator.faults.add({
       match: { method: 'POST' },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, user } from './resources.ts';
-import { actionsIn, at, outcomes, Workspace } from './workspace.ts';
 
 /** A user of the workspace with two agents, the second of which nobody manages. */
 async function withAgents() {
-  const w = await Workspace.open();
+  const w = await Bench.open();
   await w.apply([agent('a'), agent('b')]);
   const { id } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
   const agents = [...w.emulator.world.agents.keys()];
@@ -12,7 +12,7 @@ async function withAgents() {
   return { w, id, agents };
 }
 
-const stored = (w: Workspace, id: string) => w.emulator.world.users.get(id);
+const stored = (w: Bench, id: string) => w.emulator.world.users.get(id);
 
 describe('an update of a user', () => {
   it('is blocked where the role that it would send back cannot be sent', async () => {
@@ -24,7 +24,7 @@ describe('an update of a user', () => {
       action: 'blocked',
       reason: expect.stringContaining('role "billing"'),
     });
-    w.emulator.clearRequests();
+    w.requests();
     await w.apply(desired);
     expect(w.writes).toEqual([]);
     const withRole = [agent('a'), agent('b'), user('ann', { modules: ['analytics'], role: 'admin' })];

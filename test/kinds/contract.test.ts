@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
-import { actionsIn, at, Workspace } from '../engine/workspace.ts';
+import { actionsIn, at, Bench } from '../engine/bench.ts';
 import { lineOf, manifest, TemporaryProject } from '../project/temporary-project.ts';
 import { rememberSlowHashes } from '../slow-hashes.ts';
 
@@ -16,9 +16,9 @@ interface Sample {
   /** The same with one field changed that an update carries. */
   readonly edited?: string;
   /** What the dashboard must have before the API can do its part. */
-  prepare?(w: Workspace): void;
+  prepare?(w: Bench): void;
   /** What the dashboard must do afterwards. */
-  finish?(w: Workspace): void;
+  finish?(w: Bench): void;
   /** Texts of the sample that are secret. */
   readonly secrets: readonly string[];
 }
@@ -102,12 +102,10 @@ async function load(kind: string, spec: string): Promise<readonly Resource[]> {
   return resources;
 }
 
-async function applied(
-  kind: string,
-): Promise<{ w: Workspace; desired: readonly Resource[]; sample: Sample }> {
+async function applied(kind: string): Promise<{ w: Bench; desired: readonly Resource[]; sample: Sample }> {
   const sample = samples[kind];
   if (sample === undefined) throw new Error(`add a sample of ${kind}`);
-  const w = await Workspace.open({
+  const w = await Bench.open({
     shows: { read: ['llm_config', 'prompt_config'], update: ['tts_config'] },
     numericNumbers: true,
     normalise: { reorderSets: true },
@@ -127,7 +125,7 @@ it('has a sample of every kind', () => {
 describe.each([...kinds.values()])('the kind $name', (kind) => {
   it('has nothing to do once applied, and sends nothing again', async () => {
     const { w, desired } = await applied(kind.name);
-    w.emulator.clearRequests();
+    w.requests();
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     expect(actionsIn(await w.drift(desired))).toEqual([]);
     await w.apply(desired);
@@ -138,10 +136,8 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     const { w, desired } = await applied(kind.name);
     const id = at(await w.plan(desired), `${kind.name}/x`).id ?? '';
     const named = desired.map((resource) => ({ ...resource, id }));
-    const session = await w.session();
-    await session.record({ type: 'forgotten', address: `${kind.name}/x` });
-    await session.close();
-    w.emulator.clearRequests();
+    await w.record({ type: 'forgotten', address: `${kind.name}/x` });
+    w.requests();
     const plan = await w.plan(named);
     expect(at(plan, `${kind.name}/x`)).toMatchObject({ adopted: true, id });
     await w.apply(named);
@@ -166,7 +162,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     const hasFixed = Object.values(kind.fields).some((rule) => rule.immutable);
     expect(sample.fixed !== undefined).toBe(hasFixed);
     if (sample.fixed === undefined) return;
-    w.emulator.clearRequests();
+    w.requests();
     const desired = await load(kind.name, sample.fixed);
     // Where the API creates none, the other record that is meant is made by hand.
     const action = kind.create === undefined ? 'manual' : 'blocked';

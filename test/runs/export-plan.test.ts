@@ -11,7 +11,7 @@ import { manifestFiles, projectFile } from '../../src/runs/export/project-files.
 import { Spool } from '../../src/runs/export/spool.ts';
 import { writeFolder } from '../../src/runs/export/write-folder.ts';
 import type { Json, JsonObject } from '../../src/values/json.ts';
-import { behaviours } from '../engine/whole/workspaces.ts';
+import { behaviours } from '../engine/properties/workspaces.ts';
 import { type ByHand, byHand, known } from './by-hand.ts';
 import { draftsOf } from './drafts-of.ts';
 

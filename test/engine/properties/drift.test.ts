@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { rememberSlowHashes } from '../../slow-hashes.ts';
-import { actionsOf, type Bench, manifest, plannedAt, testBench, writesIn } from './bench.ts';
+import { actionsOf, at, Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 import { agentSpecs, behaviours, prepare, SECRETS, withoutKey, workspaces } from './workspaces.ts';
 
@@ -18,10 +18,10 @@ interface Field {
 }
 
 /** The managed fields that reads show and that can be put to another value in the dashboard. */
-async function movable(bench: Bench): Promise<Field[]> {
+async function movable(bench: Bench, manifests: readonly Manifest[]): Promise<Field[]> {
   const { resources } = await bench.state();
   const shown: readonly string[] = ['name', ...bench.emulator.behaviour.shows.read];
-  return bench.manifests.flatMap(({ address, spec }): Field[] => {
+  return manifests.flatMap(({ address, spec }): Field[] => {
     const id = resources.get(address)?.id;
     if (id === undefined) return [];
     if (address.startsWith('WorkspaceUser/')) {
@@ -58,11 +58,12 @@ describe('a change behind the tool’s back', () => {
     await fc.assert(
       fc.asyncProperty(workspaces, behaviours, fc.nat(), async (workspace, behaviour, choice) => {
         const { manifests } = workspace;
-        await using bench = await testBench({ manifests, behaviour, secrets: SECRETS });
+        await using bench = await Bench.start(behaviour);
+        bench.secrets = SECRETS;
         prepare(bench, workspace);
-        await bench.apply();
-        const before = actionsOf(await bench.plan());
-        const fields = await movable(bench);
+        await bench.apply(manifests);
+        const before = actionsOf(await bench.plan(manifests));
+        const fields = await movable(bench, manifests);
         const field = fields[choice % Math.max(1, fields.length)];
         fc.pre(field !== undefined);
         if (field === undefined) return;
@@ -70,17 +71,17 @@ describe('a change behind the tool’s back', () => {
         bench.emulator.dashboard.edit(collection, id, edit);
         bench.requests();
 
-        const drift = await bench.drift();
+        const drift = await bench.drift(manifests);
         expect(drift.resources.filter(({ action }) => action !== 'noop').map((each) => each.address)).toEqual(
           [address],
         );
-        expect(plannedAt(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([
+        expect(at(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([
           [path, 'drift'],
         ]);
-        expect(writesIn(bench.requests())).toEqual([]);
-        const report = await bench.apply();
+        expect(bench.writes).toEqual([]);
+        const report = await bench.apply(manifests);
         expect([...report.results]).toEqual([[address, { status: 'done', id }]]);
-        expect(actionsOf(await bench.plan())).toEqual(before);
+        expect(actionsOf(await bench.plan(manifests))).toEqual(before);
         const state = await bench.state();
         const moved = manifests.find((each) => each.address === address);
         expect(moved && unlike(moved, bench, state)).toEqual([]);
@@ -104,17 +105,15 @@ describe('a change behind the tool’s back', () => {
     });
     await fc.assert(
       fc.asyncProperty(ours, ours, behaviours, async (before, after, behaviour) => {
-        await using bench = await testBench({
-          manifests: [manifest('Agent/a', before)],
-          behaviour: { ...behaviour, shows: { read: Object.keys(theirs) as never, update: [] } },
-        });
-        await bench.apply();
+        const shows = { read: Object.keys(theirs) as never, update: [] };
+        await using bench = await Bench.start({ ...behaviour, shows });
+        const desired = [manifest('Agent/a', after)];
+        await bench.apply([manifest('Agent/a', before)]);
         const [id = ''] = bench.emulator.world.agents.keys();
         bench.emulator.dashboard.edit('agents', id, theirs);
-        bench.manifests = [manifest('Agent/a', after)];
-        await bench.apply();
+        await bench.apply(desired);
         expect(bench.emulator.world.agents.get(id)).toMatchObject(theirs);
-        expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop' });
+        expect(actionsOf(await bench.plan(desired))).toEqual({ 'Agent/a': 'noop' });
       }),
       { numRuns: 20 },
     );

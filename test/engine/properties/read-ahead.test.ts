@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Bench, testBench } from './bench.ts';
+import { Bench } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, SECRETS } from './workspaces.ts';
 
 /** Requests as a set: they are sent side by side, so that their order says nothing. */
@@ -18,16 +18,16 @@ it('makes the same plan of the same requests, whether or not reading was begun b
       behaviours,
       fc.infiniteStream(fc.nat({ max: 6 })),
       async ({ before, after }, behaviour, turns) => {
-        await using bench = await testBench({ manifests: before.manifests, behaviour, secrets: SECRETS });
+        await using bench = await Bench.start(behaviour);
+        bench.secrets = SECRETS;
         prepare(bench, before);
         for (const manifests of [before.manifests, after]) {
-          bench.manifests = manifests;
           bench.requests();
-          const plain = JSON.stringify(await bench.plan());
+          const plain = JSON.stringify(await bench.plan(manifests));
           const requests = asked(bench);
-          expect(JSON.stringify(await bench.planAhead(turns))).toBe(plain);
+          expect(JSON.stringify(await bench.planAhead(manifests, turns))).toBe(plain);
           expect(asked(bench)).toEqual(requests);
-          await bench.apply();
+          await bench.apply(manifests);
         }
       },
     ),

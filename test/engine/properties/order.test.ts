@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { RequestHook } from '../../../src/emulator/front-door.ts';
 import { showNumber } from '../../../src/emulator/views.ts';
-import { testBench } from './bench.ts';
+import { Bench } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, SECRETS } from './workspaces.ts';
 
 const LISTS = { '/numbers': 'numbers', '/knowledge-bases': 'knowledgeBases', '/users': 'users' } as const;
@@ -15,12 +15,8 @@ it('makes the same plan whatever the order of manifests, of answers and of lists
       fc.infiniteStream(fc.nat({ max: 4 })),
       async ({ before, after }, behaviour, delays) => {
         let hook: RequestHook = () => undefined;
-        await using bench = await testBench({
-          manifests: before.manifests,
-          behaviour,
-          secrets: SECRETS,
-          onRequest: (request) => hook(request),
-        });
+        await using bench = await Bench.start(behaviour, { onRequest: (request) => hook(request) });
+        bench.secrets = SECRETS;
         prepare(bench, before);
         const { world } = bench.emulator;
         const mixed: RequestHook = ({ path }) => {
@@ -35,13 +31,11 @@ it('makes the same plan whatever the order of manifests, of answers and of lists
         };
         for (const manifests of [before.manifests, after]) {
           hook = () => undefined;
-          bench.manifests = manifests;
-          const plan = JSON.stringify(await bench.plan());
+          const plan = JSON.stringify(await bench.plan(manifests));
           hook = mixed;
-          bench.manifests = [...manifests].reverse();
-          expect(JSON.stringify(await bench.plan())).toBe(plan);
+          expect(JSON.stringify(await bench.plan(manifests.toReversed()))).toBe(plan);
           hook = () => undefined;
-          await bench.apply();
+          await bench.apply(manifests);
         }
       },
     ),

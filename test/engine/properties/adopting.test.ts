@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { actionsOf, type Manifest, manifest, testBench, writesIn } from './bench.ts';
+import { actionsOf, Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 import { agentSpecs, behaviours, withoutKey, workspaces } from './workspaces.ts';
 
@@ -13,20 +13,19 @@ const specs = agentSpecs.map((spec) => {
 it('brings an existing agent in line, whatever it holds and whatever of it is shown', async () => {
   await fc.assert(
     fc.asyncProperty(specs, specs, behaviours, fc.boolean(), async (theirs, ours, behaviour, isPublished) => {
-      await using bench = await testBench({ manifests: [manifest('Agent/maker', theirs)], behaviour });
-      await bench.apply();
+      await using bench = await Bench.start(behaviour);
+      await bench.apply([manifest('Agent/maker', theirs)]);
       await bench.record({ type: 'forgotten', address: 'Agent/maker' });
       const [id = ''] = bench.emulator.world.agents.keys();
       if (isPublished) bench.emulator.dashboard.publishAgent(id);
 
       const adopted = manifest('Agent/a', ours, { id });
-      bench.manifests = [adopted];
-      const { results } = await bench.apply();
+      const { results } = await bench.apply([adopted]);
       expect([...results]).toEqual([['Agent/a', { status: 'done', id }]]);
       bench.requests();
-      expect(actionsOf(await bench.plan())).toEqual({ 'Agent/a': 'noop' });
-      expect((await bench.apply()).results.size).toBe(0);
-      expect(writesIn(bench.requests())).toEqual([]);
+      expect(actionsOf(await bench.plan([adopted]))).toEqual({ 'Agent/a': 'noop' });
+      expect((await bench.apply([adopted])).results.size).toBe(0);
+      expect(bench.writes).toEqual([]);
       expect(unlike(adopted, bench, await bench.state())).toEqual([]);
       expect(bench.emulator.world.agents.size).toBe(1);
     }),
@@ -42,24 +41,24 @@ it('takes over a whole workspace whose state was lost, numbers and users by them
         const { inbound_agent_id, outbound_agent_id, agent_ids, ...spec } = each.spec;
         return { ...each, spec: spec.email === undefined ? spec : { ...spec, role: 'member' } };
       });
-      await using bench = await testBench({ manifests: loose, behaviour });
+      await using bench = await Bench.start(behaviour);
       for (const { spec } of loose) {
         if (spec.email !== undefined)
           bench.emulator.dashboard.inviteUser({ email: String(spec.email).toLowerCase() });
       }
-      await bench.apply();
+      await bench.apply(loose);
       const before = (await bench.state()).resources;
       for (const { address } of loose) await bench.record({ type: 'forgotten', address });
       bench.requests();
-      const plan = await bench.plan();
+      const plan = await bench.plan(loose);
       expect(new Set(Object.values(actionsOf(plan)))).toEqual(new Set(loose.length > 0 ? ['adopt'] : []));
-      await bench.apply();
-      expect(writesIn(bench.requests())).toEqual([]);
+      await bench.apply(loose);
+      expect(bench.writes).toEqual([]);
       const after = (await bench.state()).resources;
       const ids = (resources: typeof before) =>
         Object.fromEntries([...resources].map(([address, { id }]) => [address, id]));
       expect(ids(after)).toEqual(ids(before));
-      expect(new Set(Object.values(actionsOf(await bench.plan())))).toEqual(
+      expect(new Set(Object.values(actionsOf(await bench.plan(loose))))).toEqual(
         new Set(loose.length > 0 ? ['noop'] : []),
       );
     }),

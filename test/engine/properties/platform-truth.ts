@@ -1,6 +1,6 @@
 import type { State } from '../../../src/state/state.ts';
 import { isObject, type Json, type JsonObject, jsonEqual } from '../../../src/values/json.ts';
-import type { Bench, Manifest } from './bench.ts';
+import type { Bench, Manifest } from '../bench.ts';
 
 /**
  * The managed fields of a manifest that the platform itself, hidden fields included, holds otherwise; undefined where it has

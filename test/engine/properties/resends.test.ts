@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { shownConfigs } from '../../../src/emulator/behaviour.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
-import { manifest, testBench } from './bench.ts';
+import { Bench, manifest } from '../bench.ts';
 
 type Config = Readonly<Record<string, string>>;
 const ROOTS = { llm_config: ['provider', 'model', 'region'], tts_config: ['voice_id', 'speaker', 'speed'] };
@@ -26,11 +26,8 @@ describe('an update on a platform that replaces config objects', () => {
             llm_config: { ...declared.llm_config, api_version: voice },
             tts_config: { ...declared.tts_config, emotion: voice },
           });
-          await using bench = await testBench({
-            manifests: [manifest('Agent/a', spec('calm'))],
-            behaviour: { put: 'replace', shows: { read, update: [] } },
-          });
-          await bench.apply();
+          await using bench = await Bench.start({ put: 'replace', shows: { read, update: [] } });
+          await bench.apply([manifest('Agent/a', spec('calm'))]);
           const [id = ''] = bench.emulator.world.agents.keys();
           // Only what nobody declares: anything else would be drift.
           const theirs = Object.fromEntries(
@@ -46,9 +43,9 @@ describe('an update on a platform that replaces config objects', () => {
           const llm = { ...theirs.llm_config, ...(hasKey && { api_key: 'sk-of-the-dashboard' }) };
           bench.emulator.dashboard.edit('agents', id, { ...theirs, llm_config: llm });
 
-          bench.manifests = [manifest('Agent/a', spec('wild'))];
-          const warned = (await bench.plan()).warnings.map(({ message }) => message).join();
-          await bench.apply();
+          const desired = [manifest('Agent/a', spec('wild'))];
+          const warned = (await bench.plan(desired)).warnings.map(({ message }) => message).join();
+          await bench.apply(desired);
 
           const stored = bench.emulator.world.agents.get(id);
           for (const root of ['llm_config', 'tts_config'] as const) {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/emulator/faults.ts';
 import { PlatformError } from '../../../src/platform/errors.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
-import { actionsOf, type Bench, type Manifest, testBench, writesIn } from './bench.ts';
+import { actionsOf, Bench, type Manifest } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, restOf, SECRETS, type Workspace } from './workspaces.ts';
 
 type Method = 'POST' | 'PUT' | 'GET';
@@ -73,7 +73,9 @@ function renamed(manifests: readonly Manifest[]): Manifest[] {
       ...each,
       address: `${each.address}-new`,
       spec: JSON.parse(spec),
-      ...(/^(Agent|Webhook)/.test(each.address) && { previousNames: [each.address.slice(slash + 1)] }),
+      metadata: /^(Agent|Webhook)/.test(each.address)
+        ? { previousNames: [each.address.slice(slash + 1)] }
+        : {},
     };
   });
 }
@@ -82,9 +84,11 @@ interface Project {
   readonly bench: Bench;
   readonly before: Workspace;
   readonly after: readonly Manifest[];
+  desired: readonly Manifest[];
 }
 
-async function take(each: Step, { bench, before, after }: Project): Promise<void> {
+async function take(each: Step, project: Project): Promise<void> {
+  const { bench, before, after, desired } = project;
   const { dashboard, faults, world } = bench.emulator;
   // What the platform does not show yet would be made twice, as whoever allows it is told.
   const allowRecreate = bench.emulator.behaviour.showsNewAfterReads > 0 ? [] : ['all'];
@@ -92,7 +96,7 @@ async function take(each: Step, { bench, before, after }: Project): Promise<void
   switch (each.do) {
     case 'declare': {
       const choices = { before: before.manifests, after, nothing: [], renamed: renamed(after) };
-      bench.manifests = choices[each.which];
+      project.desired = choices[each.which];
       return;
     }
     case 'fault':
@@ -114,13 +118,15 @@ async function take(each: Step, { bench, before, after }: Project): Promise<void
       bench.emulator.setBehaviour({ ignoredByPut: { fields: [...each.fields], answer: each.answer } });
       return;
     case 'apply':
-      await attempt(() => bench.apply({ allowRecreate, evenIfAll: true, concurrency: each.concurrency }));
+      await attempt(() =>
+        bench.apply(desired, { allowRecreate, evenIfAll: true, concurrency: each.concurrency }),
+      );
       faults.clear();
       return;
     case 'apply a saved plan':
       await attempt(async () => {
-        const saved = await bench.plan({ allowRecreate, evenIfAll: true, refresh: each.refresh });
-        return bench.apply({ saved });
+        const saved = await bench.plan(desired, { allowRecreate, evenIfAll: true, refresh: each.refresh });
+        return bench.applySaved(saved);
       });
       faults.clear();
       return;
@@ -194,7 +200,7 @@ async function settle(bench: Bench): Promise<void> {
     for (const address of await pendingOf(bench, kind)) {
       const [id] = await unaccounted(bench, kind);
       if (id === undefined) await bench.record({ type: 'resolved', address });
-      else await bench.takeIn(address, id);
+      else await bench.import(address, id);
     }
   }
 }
@@ -211,14 +217,12 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
           ...before,
           invited: before.invited.map((each) => ({ role: 'member' as const, ...each })),
         };
-        await using bench = await testBench({
-          manifests: workspace.manifests,
-          behaviour: { ...behaviour, showsNewAfterReads },
-          secrets: SECRETS,
-        });
+        await using bench = await Bench.start({ ...behaviour, showsNewAfterReads });
+        bench.secrets = SECRETS;
         prepare(bench, workspace);
+        const project: Project = { bench, before: workspace, after, desired: workspace.manifests };
         for (const each of taken) {
-          await take(each, { bench, before: workspace, after });
+          await take(each, project);
           for (const kind of KINDS) {
             const lost = await unaccounted(bench, kind);
             expect(lost.length, kind).toBeLessThanOrEqual((await pendingOf(bench, kind)).length);
@@ -227,17 +231,16 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
         }
         bench.emulator.faults.clear();
         showAll(bench);
-        bench.manifests = after;
         await settle(bench);
         const options = { allowRecreate: ['all'], evenIfAll: true };
-        for (let run = 0; run < 3; run += 1) await bench.apply(options);
+        for (let run = 0; run < 3; run += 1) await bench.apply(after, options);
         const facts = { bench, workspace: { ...workspace, manifests: after }, state: await bench.state() };
         const left = Object.fromEntries(after.map((each) => [each.address, restOf(each, facts)]));
-        expect(actionsOf(await bench.plan(options))).toEqual(left);
+        expect(actionsOf(await bench.plan(after, options))).toEqual(left);
         for (const kind of KINDS) expect(await unaccounted(bench, kind), kind).toEqual([]);
         bench.requests();
-        await bench.apply(options);
-        expect(writesIn(bench.requests())).toEqual([]);
+        await bench.apply(after, options);
+        expect(bench.writes).toEqual([]);
       },
     ),
     { numRuns: 15 },

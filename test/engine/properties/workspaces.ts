@@ -3,7 +3,7 @@ import { type BehaviourPatch, shownConfigs } from '../../../src/emulator/behavio
 import { userModules, userRoles } from '../../../src/platform/records.ts';
 import type { State } from '../../../src/state/state.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
-import { type Bench, type Manifest, manifest } from './bench.ts';
+import { type Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 
 /** A workspace to be brought about, and what people had done in its dashboard before. */
@@ -230,7 +230,7 @@ export const editedWorkspaces: fc.Arbitrary<{ before: Workspace; after: readonly
       after: all.map((each) => ({
         ...each,
         spec: withoutDangling(each.spec, has),
-        mayReplace: each.address.startsWith('Webhook/'),
+        metadata: { mayReplace: each.address.startsWith('Webhook/') },
       })),
     };
   });

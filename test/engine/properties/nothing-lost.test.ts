@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { PlannedFault } from '../../src/emulator/faults.ts';
-import { startEmulator } from '../../src/emulator/start.ts';
-import type { Resource } from '../../src/manifests/resource.ts';
-import type { State } from '../../src/state/state.ts';
-import { statePath, storeAt } from '../state/temporary-state.ts';
-import { agent, number, ref, user, webhook } from './resources.ts';
-import { Workspace } from './workspace.ts';
+import type { PlannedFault } from '../../../src/emulator/faults.ts';
+import type { Resource } from '../../../src/manifests/resource.ts';
+import type { State } from '../../../src/state/state.ts';
+import { Bench } from '../bench.ts';
+import { agent, number, ref, user, webhook } from '../resources.ts';
 
 /*
  * Whatever goes wrong between voxform and the platform, whatever the manifests turn to meanwhile: no record that was created
@@ -102,7 +100,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 /** Ids of records of a kind that neither the state nor `others` account for. */
 function strays(
-  w: Workspace,
+  w: Bench,
   state: State,
   { kind, others }: { kind: Kind; others: ReadonlySet<string> },
 ): string[] {
@@ -113,7 +111,7 @@ function strays(
   );
 }
 
-async function checkNothingIsLost(w: Workspace, others: ReadonlySet<string>): Promise<void> {
+async function checkNothingIsLost(w: Bench, others: ReadonlySet<string>): Promise<void> {
   const state = await w.state();
   for (const kind of Object.keys(collections) as Kind[]) {
     const open = [...state.pending.keys()].filter((address) => address.startsWith(`${kind}/`));
@@ -129,7 +127,7 @@ async function checkNothingIsLost(w: Workspace, others: ReadonlySet<string>): Pr
 }
 
 /** Does for every unknown what a person would who looks in the dashboard. */
-async function settle(w: Workspace, others: ReadonlySet<string>): Promise<void> {
+async function settle(w: Bench, others: ReadonlySet<string>): Promise<void> {
   for (const [address, pending] of (await w.state()).pending) {
     const kind = address.split('/')[0] as Kind;
     const records: ReadonlyMap<string, { readonly id: string }> = w.emulator.world.records[collections[kind]];
@@ -137,11 +135,7 @@ async function settle(w: Workspace, others: ReadonlySet<string>): Promise<void> 
       isOf(pending.recorded, records.get(id)),
     );
     if (found !== undefined) await w.import(address, found);
-    else {
-      const session = await w.session();
-      await session.record({ type: 'resolved', address });
-      await session.close();
-    }
+    else await w.record({ type: 'resolved', address });
   }
 }
 
@@ -152,7 +146,7 @@ function isOf(recorded: Readonly<Record<string, unknown>>, record: object | unde
   );
 }
 
-async function run(w: Workspace, steps: readonly Step[]): Promise<void> {
+async function run(w: Bench, steps: readonly Step[]): Promise<void> {
   w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
   const others = new Set<string>();
   for (const { desired, faults, interruptAfter, settles, adds, removes } of steps) {
@@ -164,7 +158,7 @@ async function run(w: Workspace, steps: readonly Step[]): Promise<void> {
       const [id] = [...w.emulator.world.agents.keys()].slice(index);
       if (id !== undefined) w.emulator.dashboard.remove('agents', id);
     }
-    w.emulator.clearRequests();
+    w.requests();
     const plan = await w.plan(desired, { allowRecreate: ['all'], evenIfAll: true });
     expect(await w.plan(desired, { allowRecreate: ['all'], evenIfAll: true })).toEqual(plan);
     expect(w.writes).toEqual([]);
@@ -193,7 +187,7 @@ async function run(w: Workspace, steps: readonly Step[]): Promise<void> {
   await checkNothingIsLost(w, others);
   const rest = (await w.plan(last)).resources.filter(({ action }) => action !== 'noop');
   expect(rest.filter(({ action }) => action !== 'blocked')).toEqual([]);
-  w.emulator.clearRequests();
+  w.requests();
   await w.apply(last);
   expect(w.writes).toEqual([]);
   const texts = [...w.emulator.world.numbers.values()].map((each) => each.number);
@@ -206,17 +200,8 @@ it('loses no record and creates none twice, whatever fails and whatever changes'
       fc.array(step, { minLength: 1, maxLength: 4 }),
       fc.constantFrom('merge', 'replace'),
       async (steps, put) => {
-        const emulator = await startEmulator({
-          seed: 1,
-          behaviour: { put: put as 'merge' },
-          apiKey: 'the-api-key',
-        });
-        const w = new Workspace(emulator, storeAt(await statePath()));
-        try {
-          await run(w, steps);
-        } finally {
-          await w.close();
-        }
+        await using w = await Bench.start({ put: put as 'merge' });
+        await run(w, steps);
       },
     ),
     { numRuns: 20, endOnFailure: true },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { testBench, writesIn } from './bench.ts';
+import { Bench } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, SECRETS } from './workspaces.ts';
 
 const ignored = fc.record({
@@ -22,17 +22,17 @@ describe('a platform that leaves fields as they were', () => {
         behaviours,
         ignored,
         async ({ before, after }, behaviour, ignoredByPut) => {
-          await using bench = await testBench({ manifests: before.manifests, behaviour, secrets: SECRETS });
+          await using bench = await Bench.start(behaviour);
+          bench.secrets = SECRETS;
           prepare(bench, before);
-          await bench.apply();
+          await bench.apply(before.manifests);
           bench.emulator.setBehaviour({ ignoredByPut });
-          bench.manifests = after;
-          await bench.apply();
+          await bench.apply(after);
           // What an answer claimed and reads deny is repaired once.
-          if (ignoredByPut.answer === 'sent') await bench.apply();
+          if (ignoredByPut.answer === 'sent') await bench.apply(after);
           bench.requests();
-          expect((await bench.apply()).results.size).toBe(0);
-          expect(writesIn(bench.requests())).toEqual([]);
+          expect((await bench.apply(after)).results.size).toBe(0);
+          expect(bench.writes).toEqual([]);
         },
       ),
       { numRuns: 20 },
