@@ -35,6 +35,12 @@ export function droppedBy(after: Content, before: Content): Dropped {
   };
 }
 
+/** What the document lacks of another memory of its workspace: addresses, with their ids where there are any. */
+export function missingFrom(document: Content, other: Content): string[] {
+  const { ids, pending } = droppedBy(document, other);
+  return [...ids.map(({ address, id }) => `${address} (${id})`), ...pending];
+}
+
 /** An id that two addresses of one kind share: each would undo what the other applies. */
 export function sharedId({
   resources,

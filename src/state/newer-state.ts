@@ -1,7 +1,5 @@
 import { UserError } from '../problems/user-error.ts';
 import type { StateDocument } from './document.ts';
-import { fold } from './fold.ts';
-import type { State } from './state.ts';
 
 /** What tells that a state was put back to an older one, or that another one was written from the same. */
 export interface NewerState {
@@ -31,27 +29,4 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
     `the state ${location} (serial ${serial}) ${compared}${lacks}. Applying it may create duplicates`,
     { hint: `${back}. To use this one: --allow-older-state` },
   );
-}
-
-/** What another memory of the same workspace knows and the document does not. */
-export function missingFrom(
-  document: StateDocument,
-  known: Pick<State, 'resources' | 'pending' | 'orphans'>,
-): string[] {
-  const managed = Object.values(document.resources).map((entry) => entry.id);
-  const ids = new Set([...managed, ...document.orphans.map((orphan) => orphan.id)]);
-  return [
-    ...[...known.resources]
-      .filter(([, { id }]) => !ids.has(id))
-      .map(([address, { id }]) => `${address} (${id})`),
-    ...known.orphans.filter(({ id }) => !ids.has(id)).map(({ address, id }) => `${address} (${id})`),
-    ...[...known.pending.keys()].filter(
-      (address) => !Object.hasOwn(document.pending, address) && !Object.hasOwn(document.resources, address),
-    ),
-  ];
-}
-
-/** The same of another document. */
-export function missingFromDocument(document: StateDocument, other: StateDocument): string[] {
-  return missingFrom(document, fold(other, []));
 }

@@ -12,8 +12,19 @@ export async function readIfThere(files: Files, path: string): Promise<Buffer | 
   }
 }
 
+/** Does work on the files of a state; what fails there is told as `fileProblem` has it. */
+export async function onFiles<T>(verb: Verb, location: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fileProblem(error, verb, location);
+  }
+}
+
+type Verb = 'read' | 'write' | 'lock';
+
 /** The error in words a person can act on, where it is one of the file system's; else the error itself. */
-export function fileProblem(error: unknown, verb: 'read' | 'write' | 'lock', path: string): unknown {
+export function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   const code = errorCode(error);
   if (error instanceof UserError || code === undefined) return error;
   const known = problems[code];

@@ -5,17 +5,16 @@ import type { JournalEntry } from '../../journal.ts';
 import { LostLock } from '../../lost-lock.ts';
 import type { Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
-import type { NewerState } from '../../newer-state.ts';
 import type { LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { FailPoint } from '../backend.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';
-import { fileProblem } from './file-problem.ts';
+import { onFiles } from './file-problem.ts';
 import { JournalWriter } from './journal-file.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 import { keepAlive, lockTiming } from './lock-life.ts';
-import { newerThan } from './newer-copies.ts';
-import { journalPathOf, type ReadResult, readStored, unknownTo } from './read-stored.ts';
+import { readWithNewer } from './newer-copies.ts';
+import { journalPathOf, readStored, unknownTo } from './read-stored.ts';
 import { setAside } from './remains.ts';
 
 export interface LocalLeaseParts {
@@ -49,16 +48,7 @@ export class LocalLease implements StateLease {
   async read(): Promise<StoredState> {
     this.#assertOpen();
     await this.#whenReady();
-    const { stored, journalFile } = await this.#reading();
-    return { ...stored, newer: await this.#newer(stored, journalFile.size > 0) };
-  }
-
-  async #newer({ document }: StoredState, hasJournal: boolean): Promise<NewerState | undefined> {
-    try {
-      return document && (await newerThan(document, { ...this.#parts, hasJournal }));
-    } catch (error) {
-      throw fileProblem(error, 'read', this.#parts.location);
-    }
+    return onFiles('read', this.#parts.location, () => readWithNewer(this.#parts));
   }
 
   async append(entry: JournalEntry): Promise<void> {
@@ -76,41 +66,32 @@ export class LocalLease implements StateLease {
     this.#assertOpen();
     const done = this.#whenReady().then(() => this.#commit(document, expectedSerial));
     this.#ready = done.catch(() => undefined);
-    try {
-      await done;
-    } catch (error) {
-      throw fileProblem(error, 'write', this.#parts.location);
-    }
+    await onFiles('write', this.#parts.location, () => done);
   }
 
   async setAside(): Promise<string | undefined> {
     this.#assertOpen();
     const { files, path, location, info } = this.#parts;
-    try {
+    return onFiles('write', location, async () => {
       await this.#assertHeld();
-      return await setAside(files, path, info.id);
-    } catch (error) {
-      throw fileProblem(error, 'write', location);
-    }
+      return setAside(files, path, info.id);
+    });
   }
 
   async leaveMark(mark: MovedMark): Promise<void> {
     this.#assertOpen();
     await this.#whenReady();
     const { files, path, location, failPoint } = this.#parts;
-    try {
+    await onFiles('write', location, async () => {
       await this.#assertHeld();
-      const { stored } = await readStored(files, path);
-      const { document, journal } = stored;
+      const { document, journal } = (await readStored(files, path)).stored;
       if (document?.serial !== mark.serial || journal.length > 0)
         throw movedOn(location, document?.serial, mark.serial);
       await keepCurrent(files, path, document);
       failPoint('before-mark');
       await writeMark(files, path, mark);
       failPoint('after-mark');
-    } catch (error) {
-      throw fileProblem(error, 'write', location);
-    }
+    });
   }
 
   release(): Promise<void> {
@@ -149,9 +130,8 @@ export class LocalLease implements StateLease {
       await this.#writer?.close();
     } finally {
       await this.#endHeartbeat();
-      await releaseLock(this.#parts.lock, this.info.id).catch((error: unknown) => {
-        throw fileProblem(error, 'lock', this.#parts.location);
-      });
+      const { lock, location } = this.#parts;
+      await onFiles('lock', location, () => releaseLock(lock, this.info.id));
     }
   }
 
@@ -168,40 +148,29 @@ export class LocalLease implements StateLease {
 
   /** Cuts off a line that was never finished, and removes entries that the document already has. */
   async #clearLeftovers(): Promise<void> {
-    const read = await this.#reading().catch((error: unknown) => {
+    const { files, path, location, request, info } = this.#parts;
+    const read = await onFiles('read', location, () => readStored(files, path)).catch((error: unknown) => {
       if (error instanceof MovedState) return undefined;
       throw error;
     });
-    if (read === undefined) return;
+    if (read === undefined || read.journalFile.size === 0) return;
     const { stored, journalFile } = read;
-    const { files, path, location, request, info } = this.#parts;
     const journalPath = journalPathOf(path);
-    if (journalFile.size === 0) return;
-    try {
+    await onFiles('write', location, async () => {
       if (stored.journal.length > 0) {
         if (journalFile.goodLength < journalFile.size)
           await cutOff(files, journalPath, journalFile.goodLength);
         return;
       }
       const unknown = stored.document === undefined ? [] : unknownTo(stored.document, journalFile.leftover);
-      if (unknown.length === 0) return await unlinkIfThere(files, journalPath);
+      if (unknown.length === 0) return unlinkIfThere(files, journalPath);
       const aside = `${journalPath}.aside-${info.id}`;
       await files.rename(journalPath, aside);
       await syncFolderOf(files, path);
       request.notice(
         `the journal of ${location} belonged to another state; it is now in quarantine as ${aside} and names records missing from this state: ${unknown.join(', ')}`,
       );
-    } catch (error) {
-      throw fileProblem(error, 'write', location);
-    }
-  }
-
-  async #reading(): Promise<ReadResult> {
-    try {
-      return await readStored(this.#parts.files, this.#parts.path);
-    } catch (error) {
-      throw fileProblem(error, 'read', this.#parts.location);
-    }
+    });
   }
 
   async #assertHeld(): Promise<void> {

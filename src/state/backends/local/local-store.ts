@@ -5,12 +5,11 @@ import { makeFolders } from '../../../files/make-folders.ts';
 import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { targetOf } from './document-file.ts';
-import { fileProblem } from './file-problem.ts';
+import { onFiles } from './file-problem.ts';
 import { LocalLease } from './lease.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
 import type { LockTiming } from './lock-life.ts';
-import { newerThan } from './newer-copies.ts';
-import { readStored } from './read-stored.ts';
+import { readWithNewer } from './newer-copies.ts';
 import { readRemains } from './remains.ts';
 
 export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
@@ -28,84 +27,43 @@ export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
 
 /** A state in files of this machine. */
 export function createLocalStore(options: LocalStoreOptions): StateStore {
-  const files = options.files ?? nodeFiles;
-  const { marks } = options;
-  const location = options.location ?? options.path;
-  const failPoint = options.failPoint ?? (() => undefined);
+  const { files = nodeFiles, location = options.path, failPoint = () => undefined, marks } = options;
 
-  const place = async (verb: 'read' | 'write' | 'lock'): Promise<string> => {
-    try {
-      return await targetOf(files, options.path);
-    } catch (error) {
-      throw fileProblem(error, verb, location);
-    }
-  };
-  const lockSettings = (path: string): LockSettings => ({
-    ...options,
-    files,
-    location,
-    path: `${path}.lock`,
-  });
+  const at = <T>(verb: 'read' | 'lock', work: (path: string, lock: LockSettings) => Promise<T>): Promise<T> =>
+    onFiles(verb, location, async () => {
+      const path = await targetOf(files, options.path);
+      return work(path, { ...options, files, location, path: `${path}.lock` });
+    });
 
   return {
     location,
     setting: 'state.path',
 
-    async read() {
-      const path = await place('read');
-      for (let attempt = 1; ; attempt++) {
-        try {
-          const { stored, journalFile } = await readStored(files, path);
-          const hasJournal = journalFile.size > 0;
-          const newer =
-            stored.document && (await newerThan(stored.document, { files, path, marks, hasJournal }));
-          // Or what has been read is already the state before someone else's commit.
-          if (newer === undefined || attempt === 3) return { ...stored, newer };
-        } catch (error) {
-          // Without the lock, what looks damaged may be the middle of someone else's commit.
-          if (attempt === 3) throw fileProblem(error, 'read', location);
+    read: () =>
+      at('read', async (path) => {
+        for (let attempt = 1; ; attempt++) {
+          try {
+            const stored = await readWithNewer({ files, path, marks });
+            // Or what has been read is already the state before someone else's commit.
+            if (stored.newer === undefined || attempt === 3) return stored;
+          } catch (error) {
+            // Without the lock, what looks damaged may be the middle of someone else's commit.
+            if (attempt === 3) throw error;
+          }
+          await delay(20);
         }
-        await delay(20);
-      }
-    },
+      }),
 
-    async remains() {
-      const path = await place('read');
-      try {
-        return await readRemains(files, path);
-      } catch (error) {
-        throw fileProblem(error, 'read', location);
-      }
-    },
+    remains: () => at('read', (path) => readRemains(files, path)),
 
-    async lock(request) {
-      const path = await place('lock');
-      try {
+    lock: (request) =>
+      at('lock', async (path, lock) => {
         await makeFolders(dirname(path), { files, mode: 0o700 });
-        const settings = lockSettings(path);
-        const info = await takeLock(settings, request);
-        return new LocalLease({ files, path, location, info, lock: settings, request, marks, failPoint });
-      } catch (error) {
-        throw fileProblem(error, 'lock', location);
-      }
-    },
+        const info = await takeLock(lock, request);
+        return new LocalLease({ files, path, location, info, lock, request, marks, failPoint });
+      }),
 
-    async holder() {
-      const path = await place('read');
-      try {
-        return await lockHolder(lockSettings(path));
-      } catch (error) {
-        throw fileProblem(error, 'read', location);
-      }
-    },
-
-    async unlock(id) {
-      const path = await place('lock');
-      try {
-        return await breakLock(lockSettings(path), id);
-      } catch (error) {
-        throw fileProblem(error, 'lock', location);
-      }
-    },
+    holder: () => at('read', (_, lock) => lockHolder(lock)),
+    unlock: (id) => at('lock', (_, lock) => breakLock(lock, id)),
   };
 }

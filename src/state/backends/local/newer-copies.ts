@@ -2,23 +2,34 @@ import type { Files } from '../../../files/files.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import type { StateDocument } from '../../document.ts';
 import { parseState } from '../../document-text.ts';
+import { missingFrom } from '../../held-ids.ts';
 import type { Mark, Marks } from '../../marks.ts';
-import { missingFromDocument, type NewerState } from '../../newer-state.ts';
+import type { NewerState } from '../../newer-state.ts';
+import type { StoredState } from '../../store.ts';
 import { newerBackups } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
+import { readStored } from './read-stored.ts';
 
-export interface Around {
+interface Surroundings {
   readonly files: Files;
   /** Of the document. */
   readonly path: string;
   readonly marks: Marks | undefined;
-  /** A run that died in a commit leaves a newer backup, and its journal: then the document is not older than it should be. */
-  readonly hasJournal: boolean;
 }
 
-/** What the backups beside the document and the mark of this machine know of a write that the document does not have. */
-export async function newerThan(document: StateDocument, around: Around): Promise<NewerState | undefined> {
-  const { files, path, marks, hasJournal } = around;
+/** The state, and what the backups beside it and the mark of this machine know of a write that it does not have. */
+export async function readWithNewer(around: Surroundings): Promise<StoredState> {
+  const { stored, journalFile } = await readStored(around.files, around.path);
+  const { document } = stored;
+  const hasJournal = journalFile.size > 0;
+  return { ...stored, newer: document && (await newerThan(document, { ...around, hasJournal })) };
+}
+
+/** @param around tells of a journal too: a run that died in a commit leaves one with a newer backup, and then nothing is amiss. */
+async function newerThan(
+  document: StateDocument,
+  { files, path, marks, hasJournal }: Surroundings & { readonly hasJournal: boolean },
+): Promise<NewerState | undefined> {
   const mark = await marks?.read(document);
   const passed = mark !== undefined && isPassed(document, mark) ? mark : undefined;
   const places = hasJournal ? [] : await newerBackups(files, path, document.serial);
@@ -34,7 +45,7 @@ export async function newerThan(document: StateDocument, around: Around): Promis
   return {
     serial: Math.max(copy.serial, passed?.serial ?? 0),
     copy: shellWord(place),
-    missing: missingFromDocument(document, copy),
+    missing: missingFrom(document, copy),
   };
 }
 
@@ -47,11 +58,11 @@ function isLater(copy: StateDocument, document: StateDocument): boolean {
   return isSame && isPassed(document, { ...copy, path: '' });
 }
 
-/** Undefined where it cannot be read: then it is no copy that anybody could push. */
-async function documentIn(files: Files, place: string): Promise<StateDocument | undefined> {
+/** The document in a file; undefined where it cannot be read: then it is no copy that anybody could push. */
+export async function documentIn(files: Files, file: string): Promise<StateDocument | undefined> {
   try {
-    const bytes = await readIfThere(files, place);
-    return bytes && parseState(bytes, place, '');
+    const bytes = await readIfThere(files, file);
+    return bytes && parseState(bytes, file, '');
   } catch {
     return undefined;
   }

@@ -1,9 +1,9 @@
 import type { Files } from '../../../files/files.ts';
 import type { StateDocument } from '../../document.ts';
 import { fold } from '../../fold.ts';
+import { missingFrom } from '../../held-ids.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
-import { missingFrom } from '../../newer-state.ts';
 import type { StoredState } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
@@ -57,7 +57,8 @@ export async function readStored(files: Files, path: string): Promise<ReadResult
 
 /** What the entries tell of and the document does not know: addresses, with their ids where there are any. */
 export function unknownTo(document: StateDocument, entries: readonly JournalEntry[]): string[] {
-  return missingFrom(document, fold({ ...document, resources: {}, pending: {}, orphans: [] }, entries));
+  const none = { ...document, resources: {}, pending: {}, orphans: [] };
+  return missingFrom(document, fold(none, entries).toDocument(document));
 }
 
 /** An older entry is in the document already: a commit was cut short after it had replaced the document. */

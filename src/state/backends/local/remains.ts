@@ -3,7 +3,6 @@ import { type Files, syncFolderOf } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import type { StateDocument } from '../../document.ts';
-import { parseState } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostState } from '../../lost-state.ts';
@@ -11,18 +10,18 @@ import type { Remains } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 import { wholeEntries } from './journal-file.ts';
+import { documentIn } from './newer-copies.ts';
 import { journalPathOf } from './read-stored.ts';
 
-interface Found {
-  readonly path: string;
+interface Source {
+  readonly source: string;
   readonly modified: number;
 }
 
-interface Dated extends Remains {
+interface Dated extends Remains, Source {
   readonly lineage: string;
   /** Serials of documents; a journal comes half a step after the document that it continues. */
   readonly step: number;
-  readonly modified: number;
 }
 
 /**
@@ -30,54 +29,29 @@ interface Dated extends Remains {
  * compared, because a file may have been copied at any time. Files that cannot be read are passed over.
  */
 export async function readRemains(files: Files, path: string): Promise<Remains[]> {
-  const documents: { readonly file: Found; readonly document: StateDocument }[] = [];
-  const journals: { readonly file: Found; readonly entries: readonly JournalEntry[] }[] = [];
-  for (const file of await filesOf(files, path)) {
-    const bytes = await readIfThere(files, file.path).catch(() => undefined);
-    if (bytes === undefined) continue;
-    if (basename(file.path).includes('.journal')) journals.push({ file, entries: wholeEntries(bytes) });
-    else {
-      const document = parsed(bytes, file.path);
-      if (document !== undefined) documents.push({ file, document });
+  const documents: { readonly from: Source; readonly document: StateDocument }[] = [];
+  const dated: Dated[] = [];
+  const [journals, others] = await filesOf(files, path);
+  for (const from of others) {
+    const document = await documentIn(files, from.source);
+    if (document === undefined) continue;
+    documents.push({ from, document });
+    const { serial: step, workspace_id: workspaceId } = document;
+    dated.push({ ...contentOf(document), ...from, step, workspaceId, isInForce: from.source === path });
+  }
+  for (const from of journals) {
+    const bytes = (await readIfThere(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
+    const written = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
+    for (const entries of written.values()) {
+      const { lineage = '', serial = 0 } = entries[0] ?? {};
+      const base = documents.find(
+        (each) => each.document.lineage === lineage && each.document.serial === serial,
+      );
+      const content = contentOf(base?.document ?? emptyDocument({ lineage, salt: '' }, '', ''), entries);
+      const workspaceId = base?.document.workspace_id;
+      dated.push({ ...content, ...from, step: serial + 0.5, workspaceId, isInForce: false });
     }
   }
-  const dated = [
-    ...documents.map(({ file, document }): Dated => {
-      const { lineage, serial, workspace_id: workspaceId } = document;
-      const isInForce = file.path === path;
-      return {
-        ...contentOf(document, []),
-        ...sourceOf(file),
-        lineage,
-        step: serial,
-        workspaceId,
-        isInForce,
-      };
-    }),
-    ...journals.flatMap(({ file, entries }) =>
-      [...Map.groupBy(entries, ({ lineage, serial }) => `${serial} ${lineage}`).values()].flatMap(
-        (members): Dated[] => {
-          const [first] = members;
-          if (first === undefined) return [];
-          const { lineage, serial } = first;
-          const base = documents.find(
-            ({ document }) => document.lineage === lineage && document.serial === serial,
-          )?.document;
-          const start = base ?? emptyDocument({ lineage, salt: '' }, '', '');
-          return [
-            {
-              ...contentOf(start, members),
-              ...sourceOf(file),
-              lineage,
-              step: serial + 0.5,
-              workspaceId: base?.workspace_id,
-              isInForce: false,
-            },
-          ];
-        },
-      ),
-    ),
-  ];
   const latest = new Map<string, number>();
   for (const { lineage, modified } of dated)
     latest.set(lineage, Math.max(modified, latest.get(lineage) ?? 0));
@@ -93,8 +67,12 @@ export async function readRemains(files: Files, path: string): Promise<Remains[]
     .map(({ lineage: _, step: __, modified: ___, ...remains }) => remains);
 }
 
-function sourceOf({ path, modified }: Found): Pick<Dated, 'source' | 'modified'> {
-  return { source: path, modified };
+function contentOf(
+  document: StateDocument,
+  entries: readonly JournalEntry[] = [],
+): Pick<Dated, 'resources' | 'pending' | 'orphans' | 'lineage'> {
+  const { resources, pending, orphans, lineage } = fold(document, entries);
+  return { resources, pending, orphans, lineage };
 }
 
 /**
@@ -137,19 +115,21 @@ function isOwn(name: string, document: string): boolean {
     : false;
 }
 
-async function filesOf(files: Files, path: string): Promise<Found[]> {
-  const folder = dirname(path);
-  const document = basename(path);
-  const found: Found[] = [];
-  const add = async (place: string): Promise<void> => {
-    const { mtimeMs } = await files.stat(place);
-    found.push({ path: place, modified: mtimeMs });
-  };
+/** The journals and the documents, those that were set aside too. */
+async function filesOf(files: Files, path: string): Promise<[journals: Source[], documents: Source[]]> {
+  const [folder, document] = [dirname(path), basename(path)];
+  const places: string[] = [];
   for (const name of await namesIn(files, folder)) {
-    if (isOwn(name, document) || name.startsWith(`${document}.journal.aside-`)) await add(join(folder, name));
+    const place = join(folder, name);
+    if (isOwn(name, document) || name.startsWith(`${document}.journal.aside-`)) places.push(place);
     if (!name.startsWith(`${document}.lost-`)) continue;
-    const lost = join(folder, name);
-    for (const inner of await namesIn(files, lost)) if (isOwn(inner, document)) await add(join(lost, inner));
+    const lost = await namesIn(files, place);
+    places.push(...lost.filter((each) => isOwn(each, document)).map((each) => join(place, each)));
+  }
+  const found: [Source[], Source[]] = [[], []];
+  for (const source of places) {
+    const { mtimeMs: modified } = await files.stat(source);
+    found[basename(source).includes('.journal') ? 0 : 1].push({ source, modified });
   }
   return found;
 }
@@ -161,20 +141,4 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
     throw error;
   }
-}
-
-function parsed(bytes: Uint8Array, name: string): StateDocument | undefined {
-  try {
-    return parseState(bytes, name, '');
-  } catch {
-    return undefined;
-  }
-}
-
-function contentOf(
-  document: StateDocument,
-  entries: readonly JournalEntry[],
-): Pick<Remains, 'resources' | 'pending' | 'orphans'> {
-  const { resources, pending, orphans } = fold(document, entries);
-  return { resources, pending, orphans };
 }
