@@ -230,7 +230,7 @@ export const editedWorkspaces: fc.Arbitrary<{ before: Workspace; after: readonly
       after: all.map((each) => ({
         ...each,
         spec: withoutDangling(each.spec, has),
-        metadata: { mayReplace: each.address.startsWith('Webhook/') },
+        metadata: { mayReplace: /^(Webhook|PhoneNumber)/.test(each.address) },
       })),
     };
   });
