@@ -265,7 +265,7 @@ describe('a watch', () => {
     expect(await next()).toMatchObject({ hold: undefined, plan: { summary: { forget: 0 } } });
     await rm(path.join(folder.root, 'manifests/hook.yaml'));
     watch.trigger('request');
-    await next();
+    expect(await next()).toMatchObject({ hold: { why: 'leaving', addresses: ['Webhook/h'] }, applied: [] });
     const run = next();
     await clock.pass(2000);
     expect(await run).toMatchObject({
