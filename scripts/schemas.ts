@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { driftJsonSchema, planJsonSchema } from '../src/engine/plan/plan-json-schema.ts';
 import { kinds } from '../src/kinds/index.ts';
-import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/json-schema.ts';
+import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';
 import { applyJsonSchema } from '../src/output/apply-json.ts';
 import { errorJsonSchema } from '../src/output/error-json-schema.ts';
-import { projectJsonSchema } from '../src/project/json-schema.ts';
+import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffJsonSchema } from '../src/runs/diff/document.ts';
 import { plansJsonSchema } from '../src/runs/plans-document.ts';
 import { stateJsonSchema } from '../src/state/json-schema.ts';

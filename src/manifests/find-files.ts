@@ -44,7 +44,7 @@ export function findFiles(root: string, patterns: readonly string[]): FoundFiles
       problems.push({ index, code: 'outside-project', message });
       continue;
     }
-    const search = new Search(root, pattern);
+    const search = new PatternSearch(root, pattern);
     search.run();
     for (const problem of search.problems) entries.set(problem.file, problem);
     const found = search.found.filter(({ file }) => !isExcluded(file));
@@ -69,7 +69,7 @@ interface FoundFile {
 }
 
 /** One walk for one pattern. Links wait until the real folders are done, so that a file is found under its real name first. */
-class Search {
+class PatternSearch {
   readonly found: FoundFile[] = [];
   readonly problems: EntryProblem[] = [];
   readonly #root: string;

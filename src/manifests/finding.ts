@@ -5,7 +5,7 @@ import { isObject } from '../values/json.ts';
 export type DocumentPath = readonly (string | number)[];
 
 /** A place inside a parsed file, whose line and column are worked out only when somebody wants to see them. */
-export interface Place {
+export interface DocumentPlace {
   /** Index of the document in its file. */
   readonly document: number;
   readonly path: DocumentPath;
@@ -15,7 +15,7 @@ export interface Place {
 
 /** A diagnostic on its way: one with a `place` still lacks its line and column. */
 export interface Finding extends Diagnostic {
-  readonly place?: Place;
+  readonly place?: DocumentPlace;
   /** The address that no manifest declares, where that is what is wrong. */
   readonly absent?: string;
 }

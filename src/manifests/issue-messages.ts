@@ -4,7 +4,7 @@ import { isObject } from '../values/json.ts';
 import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
 import { schemaAt, suggestField } from './schema-fields.ts';
 
-export interface Checked {
+export interface CheckedValue {
   readonly schema: z.ZodType;
   readonly value: unknown;
   /** What a message calls the whole value. */
@@ -15,7 +15,7 @@ export interface Checked {
 const MOST_SUGGESTIONS = 100;
 
 /** What a zod issue means for a person: what is wrong, and what would be right. */
-export function problemsOfIssue(issue: z.core.$ZodIssue, checked: Checked): Problem[] {
+export function problemsOfIssue(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key, index) => ({
@@ -40,13 +40,13 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, checked: Checked): Prob
   ];
 }
 
-interface Field {
+interface JudgedField {
   readonly name: string;
   readonly value: unknown;
   readonly schema: unknown;
 }
 
-function judged(issue: z.core.$ZodIssue, field: Field): { code: string; message: string } {
+function judged(issue: z.core.$ZodIssue, field: JudgedField): { code: string; message: string } {
   const { name, value, schema } = field;
   switch (issue.code) {
     case 'invalid_type':
@@ -79,7 +79,7 @@ function judged(issue: z.core.$ZodIssue, field: Field): { code: string; message:
   }
 }
 
-function wrongType({ name, value, schema }: Field): string {
+function wrongType({ name, value, schema }: JudgedField): string {
   const wanted = `${name} must be ${expectation(schema)}`;
   if (value === null) {
     const isObjectWanted = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;

@@ -23,7 +23,7 @@ const LONGEST_UNUSED = 30 * 24 * 60 * 60 * 1000;
 /** The first line: what another program, or another version of this one, has written is not read. */
 const HEAD = `${JSON.stringify({ format: 3, voxform: VERSION, yaml: yaml.version })}\n`;
 
-type Entry = readonly [key: string, documents: readonly ParsedDocument[]];
+type CacheEntry = readonly [key: string, documents: readonly ParsedDocument[]];
 
 /**
  * Keeps parsed files in one file on the disk, as JSON lines: a head, an entry for each text, and a digest of it all, so that a damaged
@@ -47,7 +47,7 @@ export class ParseCache implements DocumentCache {
     const line = this.#lines.get(key);
     if (line === undefined) return this.#fresh.get(key);
     this.#asked.add(key);
-    return { documents: (JSON.parse(line) as Entry)[1], problems: [] };
+    return { documents: (JSON.parse(line) as CacheEntry)[1], problems: [] };
   }
 
   set(key: string, parsed: ParsedFile): void {
@@ -90,7 +90,7 @@ export class ParseCache implements DocumentCache {
   *#linesAskedFor(): Generator<string> {
     for (const key of this.#asked) yield this.#lines?.get(key) ?? '';
     for (const [key, { documents }] of this.#fresh) {
-      yield `${JSON.stringify([key, documents] satisfies Entry)}\n`;
+      yield `${JSON.stringify([key, documents] satisfies CacheEntry)}\n`;
     }
   }
 }

@@ -10,7 +10,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
-import { type Finding, formatPath, type Place } from './finding.ts';
+import { type DocumentPlace, type Finding, formatPath } from './finding.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { readTextFile } from './read-file.ts';
 
@@ -59,7 +59,7 @@ function oneLine(message: string): string {
 
 type Position = { readonly line: number; readonly column: number };
 
-function positionsOf(file: string): ((place: Place) => Position) | undefined {
+function positionsOf(file: string): ((place: DocumentPlace) => Position) | undefined {
   const read = readTextFile(file);
   if (!('text' in read)) return undefined;
   const lines = new LineCounter();
@@ -74,7 +74,7 @@ function positionsOf(file: string): ((place: Place) => Position) | undefined {
 }
 
 /** Where the place begins; as near as the text goes where a part of the path is not in it. */
-function offsetAt(document: Document.Parsed, place: Place): number {
+function offsetAt(document: Document.Parsed, place: DocumentPlace): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
   for (const [index, part] of place.path.entries()) {

@@ -11,13 +11,13 @@ export interface FileProblem {
   readonly column?: number;
 }
 
-export type ReadResult = { readonly text: string } | { readonly problem: FileProblem };
+export type FileText = { readonly text: string } | { readonly problem: FileProblem };
 
 /**
  * The text of a file as UTF-8, without its byte order mark; or what is wrong with the file.
  * @param inside the real path of the folder that must hold the real file; undefined where it may lie anywhere.
  */
-export function readTextFile(file: string, inside?: string): ReadResult {
+export function readTextFile(file: string, inside?: string): FileText {
   try {
     if (inside !== undefined && !isInside(realpathSync(file), inside)) {
       return problem(
@@ -57,7 +57,7 @@ const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 /** Every file goes through here, so that not each of thousands needs room of its own. */
 let room: Buffer | undefined;
 
-function readOpen(descriptor: number): ReadResult {
+function readOpen(descriptor: number): FileText {
   try {
     const status = fstatSync(descriptor);
     if (status.isDirectory()) return isFolder();
@@ -124,7 +124,7 @@ export function reasonOf(error: unknown): string {
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 const looseUtf8 = new TextDecoder('utf-8');
 
-function decode(bytes: Uint8Array): ReadResult {
+function decode(bytes: Uint8Array): FileText {
   try {
     return { text: strictUtf8.decode(bytes) };
   } catch {
@@ -134,22 +134,22 @@ function decode(bytes: Uint8Array): ReadResult {
   }
 }
 
-function tooLarge(bytes: number): ReadResult {
+function tooLarge(bytes: number): FileText {
   return problem(
     'file-too-large',
     `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`,
   );
 }
 
-function isFolder(): ReadResult {
+function isFolder(): FileText {
   return problem('not-a-file', 'this is a folder, expected a file');
 }
 
-function isNoFile(): ReadResult {
+function isNoFile(): FileText {
   return problem('not-a-file', 'this is not a regular file');
 }
 
-function problem(code: string, message: string): ReadResult {
+function problem(code: string, message: string): FileText {
   return { problem: { code, message } };
 }
 

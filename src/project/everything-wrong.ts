@@ -3,11 +3,11 @@ import { UserError } from '../problems/user-error.ts';
 import { placeOf } from '../state/state-place.ts';
 import { Secret } from '../values/value.ts';
 import type { InvalidProject } from './invalid-project.ts';
-import { type LoadOptions, loadDesired } from './load-desired.ts';
+import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 import { selectWorkspace } from './select-workspace.ts';
 
-export interface FurtherOptions extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env'> {
+export interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env'> {
   /** The workspace, from the command line. */
   readonly name: string | undefined;
 }

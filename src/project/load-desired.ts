@@ -18,7 +18,7 @@ import { type ReadDeclarations, readDeclarations } from './read-declarations.ts'
 import { Turns } from './turns.ts';
 import { withoutConsequences } from './unread-files.ts';
 
-export interface LoadOptions {
+export interface LoadDesiredOptions {
   readonly project: Project;
   readonly workspace: WorkspaceConfig;
   readonly kinds: ReadonlyMap<string, KindSchema>;
@@ -47,7 +47,7 @@ export interface LoadListener {
  * Everything that the manifests declare for one workspace: read, merged with defaults and patches, and checked. What is wrong in what
  * people wrote is a diagnostic, never an exception.
  */
-export async function loadDesired(options: LoadOptions): Promise<Desired> {
+export async function loadDesired(options: LoadDesiredOptions): Promise<Desired> {
   const { project, workspace, lookups, listener } = options;
   const overlays = new Overlays(options);
   const onDeclaration = ({ address, home }: Declaration): void => {
@@ -111,10 +111,13 @@ export function inputsFor({ project, workspace, env, mode, drafts }: InputOption
   return new Inputs({ root: project.root, env, secretsDir, vars, mustBeSet: mode !== 'offline', drafts });
 }
 
-type InputOptions = Pick<LoadOptions, 'project' | 'workspace' | 'env' | 'mode' | 'drafts'>;
+type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode' | 'drafts'>;
 
 /** One set of inputs for the whole load, so that each file and secret is read once. */
-function formsContexts(options: LoadOptions, overlays: Overlays): (declaration: Declaration) => FormsContext {
+function formsContexts(
+  options: LoadDesiredOptions,
+  overlays: Overlays,
+): (declaration: Declaration) => FormsContext {
   const { project, kinds, lookups } = options;
   const { root } = project;
   const inputs = inputsFor(options);

@@ -21,7 +21,7 @@ export interface ReadDeclarations {
   readonly unread: readonly UnreadFile[];
 }
 
-export interface ReadOptions extends KnownNames {
+export interface ReadDeclarationsOptions extends KnownNames {
   /** Told of each declaration as soon as it is read. */
   readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
   /** Texts that files are taken to have instead of their own, by real path. */
@@ -33,7 +33,10 @@ export interface ReadOptions extends KnownNames {
 }
 
 /** Reads every manifest of the project. Never throws over what is in them. @throws UserError where the signal comes. */
-export async function readDeclarations(project: Project, known: ReadOptions): Promise<ReadDeclarations> {
+export async function readDeclarations(
+  project: Project,
+  known: ReadDeclarationsOptions,
+): Promise<ReadDeclarations> {
   const findings: Finding[] = [];
   const files = manifestFiles(project, findings);
   const cache = known.documents ?? project.documents;

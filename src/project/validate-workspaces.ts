@@ -2,13 +2,13 @@ import type { Resource } from '../manifests/resource.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { everythingWrong } from './everything-wrong.ts';
 import { InvalidProject } from './invalid-project.ts';
-import { type LoadOptions, loadDesired } from './load-desired.ts';
+import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import { loadProject } from './load-project.ts';
 import { readDeclarations } from './read-declarations.ts';
 import { selectWorkspaces } from './select-workspaces.ts';
 import { strayManifests } from './stray-manifests.ts';
 
-export interface ValidateWorkspaces extends Pick<LoadOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
+export interface ValidateWorkspaces extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;
   readonly names: readonly string[] | 'all';

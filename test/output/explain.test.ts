@@ -2,13 +2,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { kinds, lookups } from '../../src/kinds/index.ts';
-import { manifestJsonSchema } from '../../src/manifests/json-schema.ts';
+import { manifestJsonSchema } from '../../src/manifests/manifest-json-schema.ts';
 import { schemaPaths } from '../../src/manifests/schema-fields.ts';
 import { explanationText, topicsText } from '../../src/output/explain/explain-text.ts';
 import { explain } from '../../src/output/explain/explanation.ts';
 import { findTopic } from '../../src/output/explain/find-topic.ts';
 import { topicsOf } from '../../src/output/explain/topics.ts';
-import { projectJsonSchema } from '../../src/project/json-schema.ts';
+import { projectJsonSchema } from '../../src/project/project-json-schema.ts';
 import { plainStyle } from './sample-styles.ts';
 
 const topics = topicsOf(kinds.values(), lookups.values());

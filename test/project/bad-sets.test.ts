@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment } from '../../src/manifests/inputs.ts';
-import type { LoadOptions } from '../../src/project/load-desired.ts';
+import type { LoadDesiredOptions } from '../../src/project/load-desired.ts';
 import { type Files, lineOf, loadFiles, manifest, PLAIN_PROJECT } from './temporary-project.ts';
 
 interface Row {
   readonly reason: string;
   readonly files: Files;
   readonly env?: Environment;
-  readonly mode?: LoadOptions['mode'];
+  readonly mode?: LoadDesiredOptions['mode'];
   readonly expected: readonly string[];
 }
 

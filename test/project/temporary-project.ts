@@ -4,7 +4,7 @@ import path from 'node:path';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Environment } from '../../src/manifests/inputs.ts';
 import type { Diagnostic } from '../../src/problems/diagnostic.ts';
-import { type LoadOptions, loadDesired } from '../../src/project/load-desired.ts';
+import { type LoadDesiredOptions, loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import type { Desired } from '../../src/project/project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';
@@ -40,7 +40,7 @@ export class TemporaryProject {
     mode = 'offline',
   }: {
     env?: Environment;
-    mode?: LoadOptions['mode'];
+    mode?: LoadDesiredOptions['mode'];
   } = {}): Promise<Desired> {
     const project = await loadProject({ cwd: this.root, env });
     const workspace = selectWorkspace(project, { name: undefined, env, requireKey: false });
@@ -55,7 +55,7 @@ export class TemporaryProject {
 /** What loading a project with these files gives. */
 export async function loadFiles(
   files: Files,
-  options?: { env?: Environment; mode?: LoadOptions['mode'] },
+  options?: { env?: Environment; mode?: LoadDesiredOptions['mode'] },
 ): Promise<Desired> {
   using project = new TemporaryProject(files);
   return await project.load(options);

@@ -24,7 +24,7 @@ export function flowText(node: Node, source: TextSource, order: KeyOrder | undef
   return spliced(text, splices);
 }
 
-interface Part {
+interface FlowPart {
   readonly key: string;
   readonly start: number;
   readonly end: number;
@@ -32,7 +32,7 @@ interface Part {
   readonly text: string;
 }
 
-function partsOf(node: Node, source: TextSource, order: KeyOrder): Part[] {
+function partsOf(node: Node, source: TextSource, order: KeyOrder): FlowPart[] {
   if (isSeq(node)) {
     return node.items.map((item, index) => {
       const [start, end] = rangeOf(item);

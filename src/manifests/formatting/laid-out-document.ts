@@ -20,7 +20,7 @@ const STEP = 2;
 export class CannotLayOut extends Error {}
 
 /** A pair or an item of a collection in block style. */
-interface Entry {
+interface BlockEntry {
   readonly node: Node | null;
   readonly key: string | undefined;
   readonly start: number;
@@ -39,7 +39,7 @@ interface Gap {
   readonly column: number;
 }
 
-interface Layout {
+interface CollectionLayout {
   readonly source: TextSource;
   readonly indent: number;
   readonly order: KeyOrder | undefined;
@@ -78,7 +78,7 @@ function tidied(lines: readonly string[]): string[] {
   return first === -1 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
 
-function blockLines(node: Collection, layout: Layout): string[] {
+function blockLines(node: Collection, layout: CollectionLayout): string[] {
   const { source, indent } = layout;
   const column = source.column(startOfEntry(node, 0));
   const own = layout.behind.findIndex(
@@ -116,7 +116,7 @@ function withoutLeadingBlanks(lines: readonly string[]): readonly string[] {
   return first === -1 ? [] : lines.slice(first);
 }
 
-function entriesOf(node: Collection, { source, order, from, behind }: Layout): Entry[] {
+function entriesOf(node: Collection, { source, order, from, behind }: CollectionLayout): BlockEntry[] {
   const column = source.column(startOfEntry(node, 0));
   const parts = isMap(node)
     ? node.items.map((pair) => partOfPair(pair))
@@ -153,7 +153,7 @@ interface EntryLayout {
   readonly column: number;
 }
 
-function entryLines(entry: Entry, { source, indent, isItem, column }: EntryLayout): string[] {
+function entryLines(entry: BlockEntry, { source, indent, isItem, column }: EntryLayout): string[] {
   const { node, start, lead, order, behind } = entry;
   const margin = ' '.repeat(indent);
   const name = isItem ? '-' : `${source.text.slice(start, lead - 1).trimEnd()}:`;

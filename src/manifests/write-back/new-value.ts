@@ -75,9 +75,9 @@ export function flowPair(
   return `${scalarText(key, { flow: true, json, style })}: ${flowValue(value, { json })}`;
 }
 
-type Collection = readonly Json[] | JsonObject;
+type JsonCollection = readonly Json[] | JsonObject;
 
-function isCollection(value: Json): value is Collection {
+function isCollection(value: Json): value is JsonCollection {
   return Array.isArray(value) || isObject(value);
 }
 
@@ -85,11 +85,11 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-function isOneLine(value: Collection): boolean {
+function isOneLine(value: JsonCollection): boolean {
   if (!isForm(value)) return isEmpty(value);
   return !Object.hasOwn(value, '$literal') || !isCollection(value.$literal as Json);
 }
 
-function isEmpty(value: Collection): boolean {
+function isEmpty(value: JsonCollection): boolean {
   return Object.keys(value).length === 0;
 }

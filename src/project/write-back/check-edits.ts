@@ -14,10 +14,10 @@ import { InvalidProject } from '../invalid-project.ts';
 import { loadDesired } from '../load-desired.ts';
 import { parseProject } from '../load-project.ts';
 import type { Desired } from '../project.ts';
-import type { EditOptions, WantedValue } from './edit-plan.ts';
+import type { PlanEditsOptions, WantedValue } from './edit-plan.ts';
 
 /** Texts that files are to have, by real path. */
-export type Drafts = ReadonlyMap<string, string>;
+export type DraftTexts = ReadonlyMap<string, string>;
 
 /** Why a field cannot have a value; undefined where it can. */
 export function fieldProblem(kind: KindSchema, leaf: string, value: Json): string | undefined {
@@ -35,8 +35,8 @@ export function fieldProblem(kind: KindSchema, leaf: string, value: Json): strin
  * against everything that is wanted. `before` is the project as it is.
  */
 export async function checkEdits(
-  options: EditOptions,
-  { wanted, drafts, before }: { wanted: readonly WantedValue[]; drafts: Drafts; before: Desired },
+  options: PlanEditsOptions,
+  { wanted, drafts, before }: { wanted: readonly WantedValue[]; drafts: DraftTexts; before: Desired },
 ): Promise<Map<WantedValue, string>> {
   if (drafts.size === 0) return new Map();
   const after = await loadDrafts(options, drafts);
@@ -69,7 +69,7 @@ export async function checkEdits(
 interface Given {
   readonly given: Value | undefined;
   readonly rule: FieldRule;
-  readonly records: EditOptions['records'];
+  readonly records: PlanEditsOptions['records'];
 }
 
 function isFulfilled({ value }: WantedValue, { given, rule, records }: Given): boolean {
@@ -78,7 +78,7 @@ function isFulfilled({ value }: WantedValue, { given, rule, records }: Given): b
   return sameForRule(rule, shape(known), shape(value));
 }
 
-async function loadDrafts(options: EditOptions, drafts: Drafts): Promise<Desired | undefined> {
+async function loadDrafts(options: PlanEditsOptions, drafts: DraftTexts): Promise<Desired | undefined> {
   const { project, workspace, env } = options;
   const draft =
     project.file === undefined ? undefined : drafts.get(realPath(path.join(project.root, project.file)));

@@ -2,7 +2,7 @@ import type { LookupName } from '../../manifests/kind-schema.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
-import type { LoadOptions } from '../load-desired.ts';
+import type { LoadDesiredOptions } from '../load-desired.ts';
 
 /** What a leaf of a resource is to be in the manifests. */
 export interface WantedValue {
@@ -12,7 +12,7 @@ export interface WantedValue {
   readonly value: Json | undefined;
 }
 
-export interface EditOptions extends Omit<LoadOptions, 'mode' | 'drafts'> {
+export interface PlanEditsOptions extends Omit<LoadDesiredOptions, 'mode' | 'drafts'> {
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly wanted: readonly WantedValue[];
   /** Ids of the records that `$ref` can name, by address; without those whose name does not tell them apart. */

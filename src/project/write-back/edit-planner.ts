@@ -11,14 +11,14 @@ import { isSpecial, specials, type Value, withReferences } from '../../values/va
 import { type FileUse, fileUses, realPath, useKey } from '../file-uses.ts';
 import { inputsFor } from '../load-desired.ts';
 import { Overlays } from '../overlays.ts';
-import { type Drafts, fieldProblem } from './check-edits.ts';
-import type { EditOptions, FileEdit, WantedValue } from './edit-plan.ts';
+import { type DraftTexts, fieldProblem } from './check-edits.ts';
+import type { FileEdit, PlanEditsOptions, WantedValue } from './edit-plan.ts';
 import { type EditableFile, editableFile } from './editable-file.ts';
 import { type Owned, ownerOf } from './owning-layer.ts';
 import { writtenValue } from './written-value.ts';
 
 /** How one value could be written. */
-export interface Proposal {
+export interface ProposedEdit {
   readonly wanted: WantedValue;
   /** Absent where the value stands in a text file only. */
   readonly edit: (TextEdit & { readonly file: string }) | undefined;
@@ -34,26 +34,26 @@ interface TextWrite {
 }
 
 /** A file with the text that it is to have. */
-interface Draft extends EditableFile {
+interface ChangedFile extends EditableFile {
   readonly after: string;
 }
 
 interface CarriedOut {
   readonly files: readonly FileEdit[];
-  readonly drafts: Drafts;
+  readonly drafts: DraftTexts;
   readonly problems: ReadonlyMap<WantedValue, string>;
 }
 
 /** Finds how values can be written, and writes them into texts; nothing on the disk is touched. */
 export class EditPlanner {
-  readonly #options: EditOptions;
+  readonly #options: PlanEditsOptions;
   readonly #declarations: ReadonlyMap<Address, Declaration>;
   readonly #overlays: Overlays;
   readonly #inputs: Inputs;
   readonly #uses: ReadonlyMap<string, readonly FileUse[]>;
   readonly #addresses: ReadonlyMap<string, Address>;
 
-  constructor(options: EditOptions, declarations: readonly Declaration[]) {
+  constructor(options: PlanEditsOptions, declarations: readonly Declaration[]) {
     this.#options = options;
     this.#declarations = new Map(declarations.map((each) => [each.address, each]));
     this.#overlays = new Overlays(options);
@@ -65,7 +65,7 @@ export class EditPlanner {
   }
 
   /** @throws CannotEdit */
-  propose(wanted: WantedValue): Proposal {
+  propose(wanted: WantedValue): ProposedEdit {
     const { address, path: leaf, value } = wanted;
     const declaration = this.#declarations.get(address);
     if (declaration === undefined) throw new CannotEdit('no manifest declares it');
@@ -117,7 +117,7 @@ export class EditPlanner {
     return isPlain(known) ? (known as Json) : undefined;
   }
 
-  #removal(owned: Owned, layers: readonly Layer[]): Proposal['edit'] {
+  #removal(owned: Owned, layers: readonly Layer[]): ProposedEdit['edit'] {
     const { layer, path: at, raw, isPatch } = owned;
     if (raw === undefined) return undefined;
     const below = layers.slice(layers.indexOf(layer) + 1);
@@ -127,14 +127,14 @@ export class EditPlanner {
   }
 
   /** The files with everything that is proposed, and what cannot be done together or at all. */
-  carryOut(proposals: readonly Proposal[]): CarriedOut {
+  carryOut(proposals: readonly ProposedEdit[]): CarriedOut {
     const { root } = this.#options.project;
     const problems = new Map<WantedValue, string>();
-    const files = new Map<string, Draft>();
+    const files = new Map<string, ChangedFile>();
     const attempt = (
       absolute: string,
       wanted: readonly WantedValue[],
-      changed: (file: Draft) => string,
+      changed: (file: ChangedFile) => string,
     ): void => {
       try {
         const known = files.get(realPath(absolute));
@@ -180,7 +180,7 @@ export class EditPlanner {
   }
 }
 
-function resultOf(files: readonly Draft[], problems: ReadonlyMap<WantedValue, string>): CarriedOut {
+function resultOf(files: readonly ChangedFile[], problems: ReadonlyMap<WantedValue, string>): CarriedOut {
   const changed = files.filter(({ text, after }) => text !== after);
   return {
     files: changed

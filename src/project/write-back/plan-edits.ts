@@ -2,14 +2,14 @@ import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { loadDesired } from '../load-desired.ts';
 import { readDeclarations } from '../read-declarations.ts';
 import { checkEdits } from './check-edits.ts';
-import type { EditOptions, EditPlan, RefusedEdit, WantedValue } from './edit-plan.ts';
-import { EditPlanner, type Proposal } from './edit-planner.ts';
+import type { EditPlan, PlanEditsOptions, RefusedEdit, WantedValue } from './edit-plan.ts';
+import { EditPlanner, type ProposedEdit } from './edit-planner.ts';
 
 /**
  * What must be written into which files so that the manifests say what is wanted, and nothing else than they do now. Each value is changed in the layer
  * that decides it. What cannot be written without touching anything else is refused by name. Reads files, writes none.
  */
-export async function planEdits(options: EditOptions): Promise<EditPlan> {
+export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   const { declarations } = await readDeclarations(options.project, options);
   const planner = new EditPlanner(options, declarations);
   const refused: RefusedEdit[] = [];
@@ -28,7 +28,10 @@ export async function planEdits(options: EditOptions): Promise<EditPlan> {
   const before = await loadDesired({ ...options, mode: 'offline' });
 
   /** As many of the units as can be carried out beside what is sure. Where all are to blame for what one of them does, halves are tried. */
-  const settle = async (sure: readonly Proposal[], units: readonly Unit[]): Promise<readonly Proposal[]> => {
+  const settle = async (
+    sure: readonly ProposedEdit[],
+    units: readonly Unit[],
+  ): Promise<readonly ProposedEdit[]> => {
     const all = [...sure, ...units.flat()];
     const { drafts, problems } = planner.carryOut(all);
     const wanted = all.map((proposal) => proposal.wanted);
@@ -39,7 +42,7 @@ export async function planEdits(options: EditOptions): Promise<EditPlan> {
       const half = Math.ceil(units.length / 2);
       return settle(await settle(sure, units.slice(0, half)), units.slice(half));
     }
-    const isRight = ({ wanted: each }: Proposal): boolean =>
+    const isRight = ({ wanted: each }: ProposedEdit): boolean =>
       isAnyones ? sure.some((one) => one.wanted === each) : !wrong.has(each);
     for (const proposal of all)
       if (!isRight(proposal)) refuse(proposal.wanted, wrong.get(proposal.wanted) ?? '');
@@ -53,9 +56,9 @@ export async function planEdits(options: EditOptions): Promise<EditPlan> {
 }
 
 /** Values that can be written together only, because they are the text of one file. */
-type Unit = readonly Proposal[];
+type Unit = readonly ProposedEdit[];
 
-function unitsOf(proposals: readonly Proposal[]): Unit[] {
+function unitsOf(proposals: readonly ProposedEdit[]): Unit[] {
   return [...Map.groupBy(proposals, (proposal) => proposal.texts[0]?.absolute ?? proposal).values()];
 }
 

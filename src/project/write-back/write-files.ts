@@ -13,12 +13,12 @@ import type { FileEdit } from './edit-plan.ts';
  * @throws UserError where a file cannot be written, or is no longer as it was read.
  */
 export async function writeFiles(root: string, edits: readonly FileEdit[]): Promise<void> {
-  const drafts: Draft[] = [];
+  const drafts: FileDraft[] = [];
   try {
     for (const edit of edits) drafts.push(await draft(root, edit));
     for (const each of drafts) await refuseMoved(each);
     await removeDrafts(drafts.map(({ target }) => target));
-    const replaced: Draft[] = [];
+    const replaced: FileDraft[] = [];
     for (const each of drafts) {
       try {
         await rename(each.draft, each.target);
@@ -33,7 +33,7 @@ export async function writeFiles(root: string, edits: readonly FileEdit[]): Prom
   }
 }
 
-interface Draft {
+interface FileDraft {
   readonly edit: FileEdit;
   /** Real path of the file. */
   readonly target: string;
@@ -41,7 +41,7 @@ interface Draft {
   readonly mode: number;
 }
 
-async function draft(root: string, edit: FileEdit): Promise<Draft> {
+async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
   let target: string;
   try {
     target = await realpath(path.join(root, edit.file));
@@ -58,7 +58,7 @@ async function draft(root: string, edit: FileEdit): Promise<Draft> {
 }
 
 /** Somebody may have saved the file while a person was asked. */
-async function refuseMoved({ edit, target }: Draft): Promise<void> {
+async function refuseMoved({ edit, target }: FileDraft): Promise<void> {
   const now = await readFile(target, 'utf8').catch((error: unknown) => {
     throw unwritable(edit.file, error);
   });
@@ -68,7 +68,7 @@ async function refuseMoved({ edit, target }: Draft): Promise<void> {
   });
 }
 
-async function restore(replaced: readonly Draft[]): Promise<void> {
+async function restore(replaced: readonly FileDraft[]): Promise<void> {
   for (const { edit, target, mode } of replaced) {
     await replaceFile(target, edit.before, { mode });
   }

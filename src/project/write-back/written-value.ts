@@ -5,7 +5,7 @@ import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
-export interface Writing {
+export interface ValueWriting {
   readonly rule: FieldRule;
   /** The address of the record with an id that a field for ids of this kind holds. */
   addressOf(kind: string, id: string): string | undefined;
@@ -20,7 +20,7 @@ export interface Writing {
  * references, and texts that come from files go there.
  * @throws CannotEdit where a form stands in the way.
  */
-export function writtenValue(raw: Json | undefined, value: Json, writing: Writing): Json {
+export function writtenValue(raw: Json | undefined, value: Json, writing: ValueWriting): Json {
   if (raw === undefined) return fresh(value, writing);
   const given = writing.given(raw);
   if (given !== undefined && jsonEqual(given, value)) return raw;
@@ -37,7 +37,7 @@ export function writtenValue(raw: Json | undefined, value: Json, writing: Writin
   return written;
 }
 
-function inForm(form: JsonObject, value: Json, writing: Writing): Json {
+function inForm(form: JsonObject, value: Json, writing: ValueWriting): Json {
   if (Object.hasOwn(form, '$literal')) return { $literal: value };
   if (Object.hasOwn(form, '$ref')) return fresh(value, writing);
   if (!Object.hasOwn(form, '$file')) throw new CannotEdit(formReason(form));
@@ -47,7 +47,7 @@ function inForm(form: JsonObject, value: Json, writing: Writing): Json {
 }
 
 /** Items that stay keep their order; what came is put behind them. */
-function writtenSet(raw: readonly Json[], value: readonly Json[], writing: Writing): Json[] {
+function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueWriting): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
   const kept = raw.filter((item) => {
     const given = writing.given(item);
@@ -56,7 +56,7 @@ function writtenSet(raw: readonly Json[], value: readonly Json[], writing: Writi
   return [...kept, ...[...wanted.values()].map((item) => fresh(item, writing))];
 }
 
-function writtenList(raw: readonly Json[], value: readonly Json[], writing: Writing): Json[] {
+function writtenList(raw: readonly Json[], value: readonly Json[], writing: ValueWriting): Json[] {
   const given = raw.map((item, index): Json => writing.given(item) ?? { $unknown: index });
   const written: Json[] = [];
   let before = 0;
@@ -72,7 +72,7 @@ function writtenList(raw: readonly Json[], value: readonly Json[], writing: Writ
 }
 
 /** A value that stands nowhere yet. */
-function fresh(value: Json, writing: Writing): Json {
+function fresh(value: Json, writing: ValueWriting): Json {
   const { refersTo } = writing.rule;
   if (typeof value === 'string' && refersTo !== undefined) {
     const address = writing.addressOf(refersTo, value);

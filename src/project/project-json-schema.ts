@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { DRAFT, formDefinitions, formRef } from '../manifests/form-json-schema.ts';
-import { plainSchema, specJsonSchema } from '../manifests/json-schema.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
+import { plainSchema, specJsonSchema } from '../manifests/manifest-json-schema.ts';
 import type { JsonObject } from '../values/json.ts';
 import { projectSchema, settingForms } from './project-schema.ts';
 

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { kinds } from '../../src/kinds/index.ts';
-import { allManifestsJsonSchema, manifestJsonSchema } from '../../src/manifests/json-schema.ts';
+import { allManifestsJsonSchema, manifestJsonSchema } from '../../src/manifests/manifest-json-schema.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 
 function compiled(schema: JsonObject): ValidateFunction {

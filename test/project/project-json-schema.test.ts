@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { kinds } from '../../src/kinds/index.ts';
-import { projectJsonSchema } from '../../src/project/json-schema.ts';
+import { projectJsonSchema } from '../../src/project/project-json-schema.ts';
 import { PLAIN_PROJECT } from './temporary-project.ts';
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true, formats: { uri: true } }).compile(
