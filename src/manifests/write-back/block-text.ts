@@ -2,7 +2,7 @@ import { isShownAsItIs } from './scalar-text.ts';
 
 export interface BlockText {
   /** Without a comment behind it. */
-  readonly header: string;
+  readonly head: string;
   /** Indented; the blank ones that the value ends with included. */
   readonly lines: readonly string[];
 }
@@ -36,7 +36,7 @@ export function blockText(value: string, layout: BlockLayout): BlockText | undef
   const content = layout.folded ? foldedLines(body, layout.previous ?? []) : body.split('\n');
   const margin = ' '.repeat(layout.indent);
   return {
-    header: `${layout.folded ? '>' : '|'}${needsIndent ? indentBy : ''}${chomping}`,
+    head: `${layout.folded ? '>' : '|'}${needsIndent ? indentBy : ''}${chomping}`,
     lines: [
       ...content.map((line) => (line === '' ? '' : margin + line)),
       ...Array.from({ length: blank }, () => ''),

@@ -9,10 +9,10 @@ export type Change =
   /** An item of a list before which the path's last index counts. */
   | { readonly kind: 'insert'; readonly path: DocumentPath; readonly value: Json };
 
-/** A change with the ways in which the text may be made to say it, the best first. */
+/** A change, and how the text may be made to say it. */
 export interface Proposal {
   readonly change: Change;
-  readonly alternatives: readonly (readonly Splice[])[];
+  readonly splices: readonly Splice[];
 }
 
 /** Why a value cannot be written, as a clause for a person. */

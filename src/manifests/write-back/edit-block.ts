@@ -1,7 +1,7 @@
 import { isMap, isSeq, type YAMLMap, type YAMLSeq } from 'yaml';
 import type { Json } from '../../values/json.ts';
 import { CannotEdit } from './change.ts';
-import { blockItem, blockPair, flowPair, flowValue } from './new-value.ts';
+import { blockItem, blockPair, flowValue } from './new-value.ts';
 import { type Collection, endOf, lastOfEntry, type NodePlace, startOfEntry } from './node-place.ts';
 import type { Splice, TextSource } from './text-source.ts';
 
@@ -18,36 +18,27 @@ export interface NewItem {
   readonly value: Json;
 }
 
-type Alternatives = readonly (readonly Splice[])[];
-
-export function addToBlockMap(
-  map: YAMLMap,
-  { key, value, style }: NewPair,
-  { source }: NodePlace,
-): Alternatives {
+export function addToBlockMap(map: YAMLMap, { key, value, style }: NewPair, { source }: NodePlace): Splice[] {
   const at = source.column(startOfEntry(map, 0));
-  const oneLine = `${' '.repeat(at)}${flowPair(key, value, { json: false, style })}`;
-  return [blockPair(key, value, { at, source, style }), [oneLine]].map((lines) => [
-    below(map, source, lines),
-  ]);
+  return [below(map, source, blockPair(key, value, { at, source, style }))];
 }
 
 export function insertIntoBlockList(
   list: YAMLSeq,
   { index, value }: NewItem,
   { source }: NodePlace,
-): Alternatives {
-  const at = source.column(startOfEntry(list, 0));
+): Splice[] {
+  const start = startOfEntry(list, 0);
+  const at = source.column(start);
   const models = list.items.filter((item) => isMap(item) || isSeq(item));
   const isFlow = models.length > 0 && models.every((item) => item.flow === true);
-  const oneLine = [`${' '.repeat(at)}- ${flowValue(value, { json: false })}`];
+  const lines = isFlow
+    ? [`${' '.repeat(at)}- ${flowValue(value, { json: false })}`]
+    : blockItem(value, at, source);
   const previous = list.items[index - 1];
-  const start = startOfEntry(list, 0);
-  return (isFlow ? [oneLine] : [blockItem(value, at, source), oneLine]).map((lines) => {
-    if (previous !== undefined) return [below(previous, source, lines)];
-    const text = `${lines.join(source.eol).slice(at)}${source.eol}${' '.repeat(at)}`;
-    return [{ start, end: start, text }];
-  });
+  if (previous !== undefined) return [below(previous, source, lines)];
+  const text = `${lines.join(source.eol).slice(at)}${source.eol}${' '.repeat(at)}`;
+  return [{ start, end: start, text }];
 }
 
 /** Without a pair or item that has lines of its own, or that shares its first line with the dash of a list around it. */

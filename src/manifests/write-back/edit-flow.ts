@@ -1,4 +1,4 @@
-import { isMap } from 'yaml';
+import { isMap, isPair } from 'yaml';
 import type { NewItem, NewPair } from './edit-block.ts';
 import { flowPair, flowValue } from './new-value.ts';
 import { type Collection, type NodePlace, rangeOf } from './node-place.ts';
@@ -10,11 +10,7 @@ interface Extent {
 }
 
 /** A pair at the end of an object in brackets, or an item at its place in such a list. On a line of its own where the others are. */
-export function addToFlow(
-  node: Collection,
-  added: NewPair | NewItem,
-  { source }: NodePlace,
-): readonly (readonly Splice[])[] {
+export function addToFlow(node: Collection, added: NewPair | NewItem, { source }: NodePlace): Splice[] {
   const extents = extentsOf(node);
   const { json } = source;
   const text =
@@ -29,13 +25,13 @@ export function addToFlow(
     const [start, end] = rangeOf(node);
     const [open, close] = isMap(node) ? ['{', '}'] : ['[', ']'];
     const padding = isMap(node) && !json ? ' ' : '';
-    return [[{ start, end, text: `${open}${padding}${text}${padding}${close}` }]];
+    return [{ start, end, text: `${open}${padding}${text}${padding}${close}` }];
   }
   const between = source.beginsLine(model.start)
     ? `,${source.eol}${source.text.slice(source.lineStart(model.start), model.start)}`
     : ', ';
-  if (previous === undefined) return [[{ start: model.start, end: model.start, text: text + between }]];
-  return [[{ start: previous.end, end: previous.end, text: between + text }]];
+  if (previous === undefined) return [{ start: model.start, end: model.start, text: text + between }];
+  return [{ start: previous.end, end: previous.end, text: between + text }];
 }
 
 export function removeFromFlow(node: Collection, index: number, { source }: NodePlace): Splice[] {
@@ -70,17 +66,9 @@ function hasComma({ text }: TextSource, offset: number): boolean {
 
 /** From where each pair or item begins to where it ends, commas left out. */
 function extentsOf(node: Collection): Extent[] {
-  if (!isMap(node)) return node.items.map(extentOf);
-  return node.items.map(({ key, value }) => {
-    const { start } = extentOf(key);
-    return {
-      start,
-      end: value == null ? extentOf(key).end : Math.max(extentOf(key).end, extentOf(value).end),
-    };
+  return node.items.map((entry) => {
+    const { key, value } = isPair(entry) ? entry : { key: entry, value: null };
+    const [start, end] = rangeOf(key);
+    return { start, end: value == null ? end : Math.max(end, rangeOf(value)[1]) };
   });
-}
-
-function extentOf(node: unknown): Extent {
-  const [start, end] = rangeOf(node);
-  return { start, end };
 }

@@ -4,7 +4,6 @@ import {
   isCollection,
   isNode,
   isScalar,
-  type Node,
   parseAllDocuments,
   parseDocument,
   visit,
@@ -89,6 +88,7 @@ function sameDocuments(text: string, slices: readonly string[]): boolean {
 }
 
 interface ReadDocument {
+  readonly text: string;
   readonly document: Document.Parsed;
   readonly value: Json;
 }
@@ -98,7 +98,7 @@ function read(text: string, json: boolean): ReadDocument | undefined {
   const document = parseDocument(text, { ...yamlOptions, keepSourceTokens: true });
   const value = plainOf(document);
   if (value === undefined || (json && !isJson(text))) return undefined;
-  return { document, value };
+  return { text, document, value };
 }
 
 function plainOf(document: Document.Parsed): Json | undefined {
@@ -121,21 +121,35 @@ export function isJson(text: string): boolean {
 const MOST_STEPS = 10_000;
 
 function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
-  let state = { text, read: read(text, json) };
-  const goal = state.read && goalOf(state.read.value, edit);
+  let state = read(text, json);
+  if (state === undefined) throw new CannotEdit('the file has errors, or is not what its name says');
+  const goal = goalOf(state.value, edit);
   for (let step = 0; step < MOST_STEPS; step++) {
-    if (state.read === undefined || goal === undefined) {
-      throw new CannotEdit('the file has errors, or is not what its name says');
-    }
-    const { document, value: current } = state.read;
-    const source = new TextSource(state.text, { json });
-    const node = document.contents as Node;
-    const proposal = nextChange({ node, source, current, value: goal, path: edit.path });
-    if (proposal === undefined) return state.text;
-    refuseShared(document, proposal);
-    state = carriedOut(proposal, { text: state.text, value: current, json });
+    if (jsonEqual(state.value, goal)) return state.text;
+    const next: ReadDocument | undefined =
+      stepped(state, { goal, path: edit.path, json, compact: false }) ??
+      stepped(state, { goal, path: edit.path, json, compact: true });
+    state = next ?? refuse(UNSAFE);
   }
   return refuse(UNSAFE);
+}
+
+interface Step {
+  readonly goal: Json;
+  readonly path: DocumentPath;
+  readonly json: boolean;
+  readonly compact: boolean;
+}
+
+/** A document with its next change made; undefined where the text would then say something else. */
+function stepped(state: ReadDocument, { goal, path, json, compact }: Step): ReadDocument | undefined {
+  const { text, document, value: current } = state;
+  const source = new TextSource(text, { json, compact });
+  const proposal = nextChange({ node: document.contents, source, current, value: goal, path });
+  if (proposal === undefined) return undefined;
+  refuseShared(document, proposal);
+  const next = read(spliced(text, proposal.splices), json);
+  return next !== undefined && jsonEqual(next.value, changed(current, proposal.change)) ? next : undefined;
 }
 
 /** What a document of this value is to say. */
@@ -143,23 +157,6 @@ function goalOf(current: Json, { path, value }: TextEdit): Json {
   if (value !== undefined) return changed(current, { kind: 'set', path, value });
   const isThere = follow(current, path).depth === path.length;
   return isThere ? changed(current, { kind: 'remove', path }) : current;
-}
-
-interface Before {
-  readonly text: string;
-  readonly value: Json;
-  readonly json: boolean;
-}
-
-/** The first way of making the change that makes this change and no other. */
-function carriedOut(proposal: Proposal, { text, value, json }: Before): { text: string; read: ReadDocument } {
-  const expected = changed(value, proposal.change);
-  for (const splices of proposal.alternatives) {
-    const next = spliced(text, splices);
-    const again = read(next, json);
-    if (again !== undefined && jsonEqual(again.value, expected)) return { text: next, read: again };
-  }
-  return refuse(UNSAFE);
 }
 
 /** A value that other places of the file stand for as well is not changed: they would all change with it. */

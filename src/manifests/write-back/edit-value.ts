@@ -8,45 +8,43 @@ import { type ScalarValue, scalarText } from './scalar-text.ts';
 import type { Splice, TextSource } from './text-source.ts';
 
 /**
- * The ways to put a value in the place of a node, in the node's style as far as the value allows it.
+ * Puts a value in the place of a node, in the node's style as far as the value allows it.
  * @throws CannotEdit
  */
-export function replaceNode(node: Node, value: Json, place: NodePlace): readonly (readonly Splice[])[] {
-  const { source } = place;
+export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[] {
+  const { source, flow } = place;
   const [start, end] = valueRange(node, place);
-  if (!place.flow && isCollection(node) && node.flow !== true) return replaceBlock(node, value, place);
-  if (place.flow || (isCollection(node) && !isMultilineText(value))) {
-    const style = isScalar(node) ? (node.type ?? undefined) : undefined;
+  if (!flow && isCollection(node) && node.flow !== true) return replaceBlock(node, value, place);
+  if (flow || (isCollection(node) && !isMultilineText(value))) {
     const { json } = source;
     const text = isScalarValue(value)
-      ? scalarText(value, { flow: place.flow, json, style })
+      ? scalarText(value, { flow, json, style: styleOf(node) })
       : flowValue(value, { json });
-    return [[inline(source, { start, end, text })]];
+    return [inline(source, { start, end, text })];
   }
   if (isBlockScalar(node)) return replaceBlockScalar(node, value, place);
-  return newTexts(node, value, place).map(({ head, lines }) => {
-    const splice = inline(source, { start, end, text: head });
-    if (lines.length === 0) return [splice];
-    if (!source.endsLine(end)) throw new CannotEdit('the line goes on behind it');
-    return [splice, source.linesAfter(end, lines)];
-  });
+  const { head, lines } = newText(node, value, place);
+  const splice = inline(source, { start, end, text: head });
+  if (lines.length === 0) return [splice];
+  if (!source.endsLine(end)) throw new CannotEdit('the line goes on behind it');
+  return [splice, source.linesAfter(end, lines)];
 }
 
 /** What may take the place of a value that stands on the line of its key or dash, or on one of its own. */
-function newTexts(node: Node, value: Json, { column, source }: NodePlace): NewText[] {
-  const style = isScalar(node) ? (node.type ?? undefined) : undefined;
-  if (!isScalarValue(value)) {
-    const flow = { head: flowValue(value, { json: false }), lines: [] };
-    return [blockValue(value, Math.max(column, 0), source), flow];
-  }
-  const text: NewText = { head: scalarText(value, { flow: false, json: false, style }), lines: [] };
+function newText(node: Node, value: Json, { column, source }: NodePlace): NewText {
+  const style = styleOf(node);
   const wasOneLine = !isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n');
-  const becomesBlock = isMultilineText(value) && (style !== 'QUOTE_DOUBLE' || wasOneLine);
-  return becomesBlock ? [blockValue(value, Math.max(column, 0), source), text] : [text];
+  const becomesBlock = isMultilineText(value) && (style !== 'QUOTE_DOUBLE' || wasOneLine) && !source.compact;
+  if (!isScalarValue(value) || becomesBlock) return blockValue(value, Math.max(column, 0), source);
+  return { head: scalarText(value, { flow: false, json: false, style }), lines: [] };
+}
+
+function styleOf(node: Node): string | undefined {
+  return isScalar(node) ? (node.type ?? undefined) : undefined;
 }
 
 /** A literal or folded text stays one where the value allows that. */
-function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice[][] {
+function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const [start, end] = rangeOf(node);
   const header = /^[|>][-+0-9]*/.exec(source.text.slice(start))?.[0] ?? '|';
@@ -63,18 +61,13 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
     blankAfter: header.includes('+') ? 0 : blankLines(source, end),
     previous: old.map((line) => line.slice(indent)),
   };
-  const texts: NewText[] = [];
-  if (typeof value === 'string') {
-    for (const folded of header.startsWith('>') ? [true, false] : [false]) {
-      const block = blockText(value, { ...layout, folded });
-      if (block !== undefined) texts.push({ head: block.header, lines: block.lines });
-    }
-    texts.push({ head: scalarText(value, { flow: false, json: false, style: 'QUOTE_DOUBLE' }), lines: [] });
-  } else texts.push(...newTexts(node, value, place));
-  return texts.map(({ head, lines }) => [
+  const isText = typeof value === 'string' && !source.compact;
+  const block = isText ? blockText(value, { ...layout, folded: header.startsWith('>') }) : undefined;
+  const { head, lines } = block ?? newText(node, value, place);
+  return [
     { start, end: start + header.length, text: head },
     { start: content, end, text: contentText(lines, { source, content, end }) },
-  ]);
+  ];
 }
 
 interface Region {
@@ -102,30 +95,26 @@ function blankLines(source: TextSource, offset: number): number {
 }
 
 /** An object or list in block style becomes something else: what it held goes with its lines. */
-function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[][] {
+function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const { text } = source;
   const [start, end] = rangeOf(node);
   if (hasProps(node)) throw new CannotEdit('an anchor or a tag stands before it');
   const last = start + text.slice(start, end).trimEnd().length;
   const column = Math.max(place.column, 0);
-  const flow: NewText = { head: flowValue(value, { json: false }), lines: [] };
   if (!source.beginsLine(start) || place.lead === 0 || !source.endsLine(place.lead)) {
-    const item = place.isItem
-      ? [
-          blockItem(value, column, source)
-            .join(source.eol)
-            .slice(column + 2),
-        ]
-      : [];
-    return [...item, flow.head].map((text) => [{ start, end: last, text }]);
+    const text = place.isItem
+      ? blockItem(value, column, source)
+          .join(source.eol)
+          .slice(column + 2)
+      : flowValue(value, { json: false });
+    return [{ start, end: last, text }];
   }
   const from = source.lineEnd(source.lineStart(start) - 1);
-  return [blockValue(value, column, source), flow].map(({ head, lines }) => {
-    const behindLead = head === '' ? [] : [{ start: place.lead, end: place.lead, text: ` ${head}` }];
-    const below = lines.map((line) => source.eol + line).join('');
-    return [...behindLead, { start: from, end: last, text: below }];
-  });
+  const { head, lines } = blockValue(value, column, source);
+  const behindLead = head === '' ? [] : [{ start: place.lead, end: place.lead, text: ` ${head}` }];
+  const below = lines.map((line) => source.eol + line).join('');
+  return [...behindLead, { start: from, end: last, text: below }];
 }
 
 /** Where nothing was written, the value goes right behind the colon or dash, before a comment. */

@@ -12,12 +12,12 @@ export interface NewText {
 
 /** In block style, for a key or dash at `column`. Value forms and what is empty stay on one line. */
 export function blockValue(value: Json, column: number, source: TextSource): NewText {
-  if (typeof value === 'string' && value.includes('\n')) {
+  if (typeof value === 'string' && value.includes('\n') && !source.compact) {
     const block = blockText(value, { folded: false, column, indent: column + source.step });
-    if (block !== undefined) return { head: block.header, lines: block.lines };
+    if (block !== undefined) return block;
   }
-  if (!isCollection(value) || isOneLine(value)) {
-    return { head: flowValue(value, { json: false }), lines: [] };
+  if (source.compact || !isCollection(value) || isOneLine(value)) {
+    return oneLine(value);
   }
   if (isList(value)) {
     const at = column + source.listStep;
@@ -48,14 +48,18 @@ export function blockPair(
 /** The lines of a list's item whose dash stands at the column `at`. */
 export function blockItem(item: Json, at: number, source: TextSource): string[] {
   const margin = ' '.repeat(at);
-  if (isCollection(item) && !isList(item) && !isOneLine(item)) {
+  if (isCollection(item) && !isList(item) && !isOneLine(item) && !source.compact) {
     const keys = Object.keys(item);
     const lines = keys.flatMap((key) => blockPair(key, item[key] as Json, { at: at + 2, source }));
     return [`${margin}- ${(lines[0] ?? '').trimStart()}`, ...lines.slice(1)];
   }
-  if (isList(item) && !isEmpty(item)) return [`${margin}- ${flowValue(item, { json: false })}`];
-  const { head, lines } = blockValue(item, at, source);
+  const isInside = isList(item) && !isEmpty(item);
+  const { head, lines } = isInside ? oneLine(item) : blockValue(item, at, source);
   return [`${margin}- ${head}`, ...lines];
+}
+
+function oneLine(value: Json): NewText {
+  return { head: flowValue(value, { json: false }), lines: [] };
 }
 
 /** On one line, in brackets. */

@@ -10,7 +10,7 @@ import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair } fro
 import type { TextSource } from './text-source.ts';
 
 interface Root {
-  readonly node: Node;
+  readonly node: Node | null;
   readonly source: TextSource;
   /** What the document says. */
   readonly current: Json;
@@ -66,7 +66,7 @@ class Comparison {
     }
     return {
       change: { kind: 'set', path: place.path, value },
-      alternatives: replaceNode(node, value, place),
+      splices: replaceNode(node, value, place),
     };
   }
 
@@ -89,7 +89,7 @@ class Comparison {
     // What is merged in has other parts beside the one that is meant.
     if (changed !== undefined && this.#path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
     const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
-    return { change, alternatives: adding(map, { key, value: change.value, place }) };
+    return { change, splices: adding(map, { key, value: change.value, place }) };
   }
 
   #inList(list: YAMLSeq, { current, value, place }: Differing<readonly Json[]>): Proposal | undefined {
@@ -97,14 +97,11 @@ class Comparison {
     for (const [a, b] of [...alignment(current, value), [current.length, value.length] as const]) {
       if (before < a && after < b) return this.#inItem(list, [before, after], { current, value, place });
       const path = [...place.path, before];
-      if (before < a)
-        return { change: { kind: 'remove', path }, alternatives: removing(list, before, place) };
+      if (before < a) return { change: { kind: 'remove', path }, splices: removing(list, before, place) };
       if (after < b) {
         const item = { index: before, value: value[after] as Json };
-        const alternatives = list.flow
-          ? addToFlow(list, item, place)
-          : insertIntoBlockList(list, item, place);
-        return { change: { kind: 'insert', path, value: item.value }, alternatives };
+        const splices = list.flow ? addToFlow(list, item, place) : insertIntoBlockList(list, item, place);
+        return { change: { kind: 'insert', path, value: item.value }, splices };
       }
       [before, after] = [a + 1, b + 1];
     }
@@ -125,7 +122,7 @@ class Comparison {
 function adding(
   map: YAMLMap,
   { key, value, place }: { key: string; value: Json; place: NodePlace },
-): Proposal['alternatives'] {
+): Proposal['splices'] {
   const first = map.items[0]?.key;
   const style = isScalar(first) && first.type !== 'PLAIN' ? first.type : undefined;
   if (map.flow) return addToFlow(map, { key, value, style }, place);
@@ -135,12 +132,12 @@ function adding(
 function removal(map: YAMLMap, pair: Pair, place: NodePlace): Proposal {
   const key = isScalar(pair.key) ? String(pair.key.value) : '';
   const change = { kind: 'remove', path: [...place.path, key] } as const;
-  if (map.items.length === 1) return { change, alternatives: replaceNode(map, {}, place) };
-  return { change, alternatives: removing(map, map.items.indexOf(pair), place) };
+  if (map.items.length === 1) return { change, splices: replaceNode(map, {}, place) };
+  return { change, splices: removing(map, map.items.indexOf(pair), place) };
 }
 
-function removing(node: Collection, index: number, place: NodePlace): Proposal['alternatives'] {
-  return [node.flow ? removeFromFlow(node, index, place) : removeFromBlock(node, index, place)];
+function removing(node: Collection, index: number, place: NodePlace): Proposal['splices'] {
+  return node.flow ? removeFromFlow(node, index, place) : removeFromBlock(node, index, place);
 }
 
 /** A merge key is none of the object's own. */

@@ -21,6 +21,8 @@ export class TextSource {
   readonly text: string;
   /** True where every value must be written as JSON writes it. */
   readonly json: boolean;
+  /** True where a new value is written on one line: how people would write it did not say what it should. */
+  readonly compact: boolean;
   /** Its line ending. */
   readonly eol: string;
   /** Columns by which what stands inside an object is indented. */
@@ -28,9 +30,13 @@ export class TextSource {
   /** Columns by which the items of a list are indented under their key. */
   readonly listStep: number;
 
-  constructor(text: string, { json }: { readonly json: boolean }) {
+  constructor(
+    text: string,
+    { json, compact = false }: { readonly json: boolean; readonly compact?: boolean },
+  ) {
     this.text = text;
     this.json = json;
+    this.compact = compact;
     this.eol = /\r?\n/.exec(text)?.[0] ?? '\n';
     this.step = stepIn(text, /^( *)(?:- )*[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n(\1 +)[^\s#-]/m) ?? 2;
     this.listStep = stepIn(text, /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(\1 *)- /m) ?? this.step;
