@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
 import { readErrorBody } from './error-body.ts';
-import { type Outcome, PlatformError } from './errors.ts';
+import { type ExchangeFacts, type Outcome, PlatformError, type PlatformErrorReason } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
 import { DAMAGED } from './inflate.ts';
 import { networkReason, proxyRefusal } from './network-words.ts';
@@ -26,37 +26,24 @@ export interface FailedCall {
 
 /** The error for a last attempt that did not succeed. */
 export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
-  if (result.type === 'answer') {
-    if (result.status < 400) return redirected(call, result);
-    return isGatewaysMissing(result) ? notThePlatform(call, result) : refused(call, result);
-  }
-  const said = `${wordsFor(call, result)}${afterTries(call)}`;
-  return new PlatformError(
-    result.reason,
-    {
-      method: call.method,
-      path: call.path,
-      outcome: call.outcome,
-      status: result.status,
-      nobodyHere: isNobodyHere(call.host, result),
-      undecodable: errorCode(result.error) === DAMAGED,
-    },
-    message(call, said),
-    causeOf(call, result.error),
-  );
+  if (result.type === 'answer') return answered(call, result);
+  const facts = {
+    status: result.status,
+    nobodyHere: isNobodyHere(call.host, result),
+    undecodable: errorCode(result.error) === DAMAGED,
+  };
+  const said = `${wordsFor(call, result)}${inBrackets([afterTries(call)])}`;
+  return errorOf(call, result.reason, { facts, said, cause: causeOf(call, result.error) });
 }
 
 /** The error for a success whose body is not what the API promises. */
 export function malformed(
-  call: Pick<FailedCall, 'method' | 'path' | 'outcome'>,
+  call: RequestOf,
   answer: { readonly status: number; readonly requestId: string | undefined },
   problem: string,
 ): PlatformError {
-  return new PlatformError(
-    'malformed',
-    { method: call.method, path: call.path, outcome: call.outcome, ...answer },
-    message(call, `${answer.status}, but ${problem}${inBrackets([requestWords(answer.requestId)])}`),
-  );
+  const said = `${answer.status}, but ${problem}${inBrackets([requestWords(answer.requestId)])}`;
+  return errorOf(call, 'malformed', { facts: answer, said });
 }
 
 /** What the platform asked for, and what is waited for at most, both in seconds. */
@@ -72,28 +59,35 @@ export function tooLongAPause(
   { status, seconds, maxWaitSeconds }: LongPause,
 ): PlatformError {
   const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
-  return new PlatformError(
-    'status',
-    { method: call.method, path: call.path, outcome: call.outcome, status },
-    message(
-      call,
-      `the platform ${why} asks for another pause of ${Math.ceil(seconds)} s; the limit for all pauses is ${maxWaitSeconds} s`,
-    ),
-  );
+  const said = `the platform ${why} asks for another pause of ${Math.ceil(seconds)} s; the limit for all pauses is ${maxWaitSeconds} s`;
+  return errorOf(call, 'status', { facts: { status }, said });
 }
 
 export function aborted(call: FailedCall): PlatformError {
-  return new PlatformError(
-    'aborted',
-    { method: call.method, path: call.path, outcome: call.outcome },
-    message(call, 'stopped'),
-  );
+  return errorOf(call, 'aborted', { said: 'stopped' });
 }
 
 /** The error for a request that nobody wants sent any more, and that was not carried out. */
 export function heldBack(call: FailedCall): PlatformError {
-  const { method, path, outcome } = call;
-  return new PlatformError('held-back', { method, path, outcome }, message(call, 'not sent'));
+  return errorOf(call, 'held-back', { said: 'not sent' });
+}
+
+type RequestOf = Pick<FailedCall, 'method' | 'path' | 'outcome'>;
+
+interface Finding {
+  readonly facts?: Omit<ExchangeFacts, keyof RequestOf> | undefined;
+  readonly said: string;
+  readonly cause?: Error | undefined;
+}
+
+function errorOf(
+  { method, path, outcome }: RequestOf,
+  reason: PlatformErrorReason,
+  { facts, said, cause }: Finding,
+): PlatformError {
+  const unknown = outcome === 'lost' ? '; it may have succeeded' : '';
+  const message = `${method} ${path}: ${said}${unknown}`;
+  return new PlatformError(reason, { method, path, outcome, ...facts }, message, cause);
 }
 
 /** Id that the platform or something before it gave the request. */
@@ -109,67 +103,41 @@ export function requestIdOf(
   return undefined;
 }
 
-function refused(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
-  const { status } = result;
+function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
+  const { status, headers } = result;
+  const requestId = requestIdOf(headers, call.redact);
+  if (status < 400) {
+    const said = `${status} redirect${originOf(headers.location, call)}, not followed`;
+    return errorOf(call, 'redirect', { facts: { status, requestId }, said });
+  }
   const { code, detail, field } = readErrorBody(result.body, call.redact);
-  const requestId = requestIdOf(result.headers, call.redact);
-  const words = [
-    status === 407 && call.proxy ? proxyRefusal(call.proxy, { status, target: call.host }) : keyWords(status),
-    detail ?? (keyWords(status) === undefined ? STATUS_CODES[status] : undefined),
-  ];
-  const said = words.filter((word) => word !== undefined).join(': ');
-  return new PlatformError(
-    'status',
-    { method: call.method, path: call.path, outcome: call.outcome, status, code, detail, field, requestId },
-    message(
-      call,
-      `${status}${said === '' ? '' : ` ${said}`}${inBrackets([
-        code === undefined ? undefined : `code ${code}`,
-        requestWords(requestId),
-        call.tries > 1 ? `after ${call.tries} tries` : undefined,
-      ])}`,
-    ),
-  );
+  const notes = [requestWords(requestId), afterTries(call)];
+  if (isGatewaysMissing(result)) {
+    const quoted = detail === undefined ? '' : `: ${detail}`;
+    const said = `${status} from a gateway or another server, not the platform${quoted}${inBrackets(notes)}`;
+    return errorOf(call, 'gateway', { facts: { status, detail, requestId }, said });
+  }
+  const known =
+    status === 407 && call.proxy
+      ? proxyRefusal(call.proxy, { status, target: call.host })
+      : KEY_WORDS[status];
+  const words = [known, detail ?? (KEY_WORDS[status] === undefined ? STATUS_CODES[status] : undefined)]
+    .filter((word) => word !== undefined)
+    .join(': ');
+  const said = `${status}${words === '' ? '' : ` ${words}`}${inBrackets([code && `code ${code}`, ...notes])}`;
+  return errorOf(call, 'status', { facts: { status, code, detail, field, requestId }, said });
 }
 
-function notThePlatform(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
-  const { status } = result;
-  const { detail } = readErrorBody(result.body, call.redact);
-  const requestId = requestIdOf(result.headers, call.redact);
-  const said = detail === undefined ? '' : `: ${detail}`;
-  const notes = [requestWords(requestId), call.tries > 1 ? `after ${call.tries} tries` : undefined];
-  return new PlatformError(
-    'gateway',
-    { method: call.method, path: call.path, outcome: call.outcome, status, detail, requestId },
-    message(call, `${status} from a gateway or another server, not the platform${said}${inBrackets(notes)}`),
-  );
-}
-
-function redirected(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
-  const requestId = requestIdOf(result.headers, call.redact);
-  const target = originOf(result.headers.location, call);
-  return new PlatformError(
-    'redirect',
-    { method: call.method, path: call.path, outcome: call.outcome, status: result.status, requestId },
-    message(call, `${result.status} redirect${target}, not followed`),
-  );
-}
+const KEY_WORDS: Readonly<Record<number, string>> = {
+  401: 'the API key was rejected',
+  403: 'the API key lacks permission',
+};
 
 function originOf(location: string | undefined, call: FailedCall): string {
   // Before it is taken apart, which also turns the host into small letters.
   const target = call.redact(location ?? '');
   if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return '';
   return ` (${oneLine(new URL(target).origin, 200, call.redact)})`;
-}
-
-function keyWords(status: number): string | undefined {
-  if (status === 401) {
-    return 'the API key was rejected';
-  }
-  if (status === 403) {
-    return 'the API key lacks permission';
-  }
-  return undefined;
 }
 
 function wordsFor(call: FailedCall, result: AttemptResult & { type: 'failure' }): string {
@@ -208,13 +176,8 @@ function causeOf(call: FailedCall, error: Error | undefined): Error | undefined 
   return Object.assign(new Error(oneLine(error.message, 200, call.redact)), { code: errorCode(error) });
 }
 
-function message(call: Pick<FailedCall, 'method' | 'path' | 'outcome'>, said: string): string {
-  const unknown = call.outcome === 'lost' ? '; it may have succeeded' : '';
-  return `${call.method} ${call.path}: ${said}${unknown}`;
-}
-
-function afterTries({ tries }: FailedCall): string {
-  return tries > 1 ? ` (after ${tries} tries)` : '';
+function afterTries({ tries }: FailedCall): string | undefined {
+  return tries > 1 ? `after ${tries} tries` : undefined;
 }
 
 function requestWords(requestId: string | undefined): string | undefined {

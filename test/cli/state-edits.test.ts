@@ -163,7 +163,7 @@ describe('the state by hand', () => {
     expect((await rowsOf(workspace)).map(({ address }) => address)).toEqual(['Agent/dawn']);
 
     await workspace.folder.write('cut.json', early.slice(0, 40));
-    expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('not JSON');
+    expect((await workspace.run('state', 'push', 'cut.json')).stderr).toContain('truncated JSON');
   });
 
   it('replaces a damaged state in one step, and gives up nothing that is left of it', async () => {
