@@ -26,14 +26,12 @@ const statuses = [
 type Status = (typeof statuses)[number];
 
 export function createMetrics(version: string): Metrics {
-  const registers = [new Registry()];
-  const [registry] = registers as [Registry];
-  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers });
-  const counter = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-  ): Counter<Label> => new Counter({ name, help, labelNames, registers });
+  const registry = new Registry();
+  const registers = [registry];
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge<Label>({ name, help, labelNames, registers });
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter<Label>({ name, help, labelNames, registers });
 
   const runs = counter('voxform_runs_total', 'Runs, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
@@ -44,12 +42,7 @@ export function createMetrics(version: string): Metrics {
     registers,
   });
   const running = gauge('voxform_run_in_progress', '1 while a run is in progress.');
-  const resources = new Gauge({
-    name: 'voxform_resources',
-    help: 'Resources after the last run, by status.',
-    labelNames: ['status'],
-    registers,
-  });
+  const resources = gauge('voxform_resources', 'Resources after the last run, by status.', ['status']);
   const drifted = gauge('voxform_drifted_resources', 'Resources that drifted since the last apply.');
   const missing = gauge('voxform_missing_resources', 'Resources whose record is missing from the platform.');
   const changes = counter('voxform_changes_total', 'Planned writes, by action and result.', [
@@ -66,26 +59,13 @@ export function createMetrics(version: string): Metrics {
   const lastSuccess = gauge('voxform_last_success_timestamp_seconds', 'Start of the last successful run.');
   const valid = gauge('voxform_manifests_valid', '0 while the newest manifests are invalid.');
   const reached = gauge('voxform_source_reached', '0 while the source of the manifests cannot be fetched.');
-  const held = new Gauge({
-    name: 'voxform_changes_held',
-    help: 'Resources whose changes the last run held back, by reason.',
-    labelNames: ['why'],
-    registers,
-  });
-  const commit = new Gauge({
-    name: 'voxform_commit_info',
-    help: 'The commit in use.',
-    labelNames: ['commit'],
-    registers,
-  });
+  const held = gauge('voxform_changes_held', 'Resources whose changes the last run held back, by reason.', [
+    'why',
+  ]);
+  const commit = gauge('voxform_commit_info', 'The commit in use.', ['commit']);
   const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
   for (const result of ['delivered', 'failed', 'dropped']) notifications.inc({ result }, 0);
-  new Gauge({
-    name: 'voxform_build_info',
-    help: 'The version of voxform.',
-    labelNames: ['version'],
-    registers,
-  }).set({ version }, 1);
+  gauge('voxform_build_info', 'The version of voxform.', ['version']).set({ version }, 1);
 
   return {
     contentType: registry.contentType,
