@@ -8,7 +8,7 @@ import { errorJsonSchema } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffJsonSchema } from '../src/runs/diff/document.ts';
 import { plansJsonSchema } from '../src/runs/plans-document.ts';
-import { stateJsonSchema } from '../src/state/json-schema.ts';
+import { stateJsonSchema } from '../src/state/state-document.ts';
 
 /* Writes schemas/, or with --check says whether it is what would be written. */
 

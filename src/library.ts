@@ -16,7 +16,7 @@ export type { CallOptions, LoadOptions, LogEntry, Project } from './library/proj
 export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
 export { apply, drift, plan, readPlan } from './library/runs.ts';
 export type { ApplyDocument } from './output/apply-json.ts';
-export { PlatformError } from './platform/errors.ts';
+export { PlatformError } from './platform/platform-error.ts';
 export type { Diagnostic } from './problems/diagnostic.ts';
 export { UserError } from './problems/user-error.ts';
 export { InvalidManifests } from './project/invalid-manifests.ts';

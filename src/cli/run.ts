@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { diagnosticsOf, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
 import { jsonText } from '../output/json-text.ts';
-import { PlatformError } from '../platform/errors.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';

@@ -51,13 +51,13 @@ function writtenDown(method: string, path: string, body: ReceivedBody): Received
   return body.kind === 'json' ? { method, path, body: withoutKeys(body.value) } : { method, path };
 }
 
-interface Exchange {
+interface FaultyExchange {
   readonly carryOut: () => Promise<Response>;
   readonly bindings: HttpBindings;
   readonly closing: AbortSignal;
 }
 
-async function withFault(fault: Fault, { carryOut, bindings, closing }: Exchange): Promise<Response> {
+async function withFault(fault: Fault, { carryOut, bindings, closing }: FaultyExchange): Promise<Response> {
   const { outgoing } = bindings;
   if ('status' in fault) {
     if (fault.commit === true) await carryOut();

@@ -5,19 +5,19 @@ import type { PageRequest } from './request-checks.ts';
 const DEFAULT_PER_PAGE = 20;
 
 /** A list that is read in pages. Cursors name a key rather than a position: records that come or go shift nothing. */
-export interface Listing<T> {
+export interface PagedList<T> {
   readonly name: string;
   readonly key: (item: T) => string | number;
   /** Whether keys fall or rise along the list. */
   readonly order: 'ascending' | 'descending';
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly data: readonly T[];
   readonly meta: Readonly<Record<string, number | string | boolean | null>>;
 }
 
-interface Cursor {
+interface PageCursor {
   readonly side: 'before' | 'after';
   readonly key: string | number;
 }
@@ -25,7 +25,7 @@ interface Cursor {
 /** One page of the items. Throws a 422 for a cursor that this list cannot have given. */
 export function pageOf<T>(
   items: Iterable<T>,
-  listing: Listing<T>,
+  listing: PagedList<T>,
   {
     request,
     behaviour,
@@ -33,7 +33,7 @@ export function pageOf<T>(
     request: PageRequest;
     behaviour: Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages'>;
   },
-): Page<T> {
+): ListPage<T> {
   const sorted = [...items].sort((a, b) => compareKeys(listing, listing.key(a), listing.key(b)));
   const { most, overlap } = behaviour.pages;
   const size = Math.min(request.per_page ?? DEFAULT_PER_PAGE, most ?? Number.POSITIVE_INFINITY);
@@ -63,8 +63,8 @@ export function pageOf<T>(
 
 function bounds<T>(
   sorted: readonly T[],
-  listing: Listing<T>,
-  { cursor, size }: { cursor: Cursor | undefined; size: number },
+  listing: PagedList<T>,
+  { cursor, size }: { cursor: PageCursor | undefined; size: number },
 ): { start: number; end: number } {
   if (cursor === undefined) return { start: 0, end: size };
   const beyond = cursor.side === 'after' ? 1 : 0;
@@ -75,13 +75,13 @@ function bounds<T>(
     : { start: Math.max(0, index - size), end: index };
 }
 
-function compareKeys<T>({ order }: Listing<T>, a: string | number, b: string | number): number {
+function compareKeys<T>({ order }: PagedList<T>, a: string | number, b: string | number): number {
   const rising = a < b ? -1 : a > b ? 1 : 0;
   return order === 'ascending' ? rising : -rising;
 }
 
 function previousCursor<T>(
-  { name }: Listing<T>,
+  { name }: PagedList<T>,
   cursor: string | null,
   spelling: EmulatorBehaviour['previousCursorSpelling'],
 ): Record<string, string | null> {
@@ -99,11 +99,11 @@ function previousCursor<T>(
   }
 }
 
-function cursorText<T>({ name, key }: Listing<T>, side: Cursor['side'], item: T): string {
+function cursorText<T>({ name, key }: PagedList<T>, side: PageCursor['side'], item: T): string {
   return Buffer.from(JSON.stringify([name, side, key(item)])).toString('base64url');
 }
 
-function parseCursor<T>(text: string, { name }: Listing<T>): Cursor {
+function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (Array.isArray(parts) && parts.length === 3 && parts[0] === name) {

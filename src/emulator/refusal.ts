@@ -1,7 +1,7 @@
 import type { EmulatorBehaviour } from './behaviour.ts';
 
 /** One thing wrong with a request; `field` is a path such as `llm_config.model`, empty for the request as a whole. */
-export interface Problem {
+export interface FieldProblem {
   readonly field: string;
   readonly message: string;
 }
@@ -10,14 +10,14 @@ export interface Problem {
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     status: number,
     message: string,
     more: {
-      readonly problems?: readonly Problem[];
+      readonly problems?: readonly FieldProblem[];
       readonly headers?: Readonly<Record<string, string>>;
     } = {},
   ) {
@@ -32,7 +32,7 @@ export function notFound(what: string): Refusal {
   return new Refusal(404, `${what} not found`);
 }
 
-export function invalid(problems: readonly Problem[]): Refusal {
+export function invalid(problems: readonly FieldProblem[]): Refusal {
   const [first] = problems;
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
   return new Refusal(422, `${first?.message ?? 'The request is invalid'}${more}`, { problems });
@@ -73,7 +73,7 @@ function jsonBody({ message, problems }: Refusal, style: 'message' | 'errors' | 
   }
 }
 
-function byField(problems: readonly Problem[]): Record<string, readonly string[]> {
+function byField(problems: readonly FieldProblem[]): Record<string, readonly string[]> {
   const fields = new Map<string, string[]>();
   for (const { field, message } of problems) fields.set(field, [...(fields.get(field) ?? []), message]);
   return Object.fromEntries(fields);

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { isObject } from '../values/json.ts';
 import type { EmulatorEnv } from './emulated.ts';
-import { invalid, type Problem, Refusal } from './refusal.ts';
+import { type FieldProblem, invalid, Refusal } from './refusal.ts';
 
 /** The JSON object that a request carries; an absent body counts as `{}`. Throws a Refusal for anything else. */
 export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown>> {
@@ -39,7 +39,7 @@ export function checkedStrictly<T>(schema: z.ZodType<T>, input: unknown): T {
   throw invalid(result.error.issues.map(problemOf));
 }
 
-function problemOf(issue: z.core.$ZodIssue): Problem {
+function problemOf(issue: z.core.$ZodIssue): FieldProblem {
   const field = issue.path.join('.');
   return { field, message: field === '' ? issue.message : `The ${field} field is invalid: ${issue.message}` };
 }

@@ -28,7 +28,7 @@ export function draftBeside(target: string, sort: Sort = 'file'): string {
 }
 
 /** A text, or the pieces of what may be too large for one. */
-export type Content = string | Iterable<Buffer>;
+export type FileContent = string | Iterable<Buffer>;
 
 export interface DraftOptions {
   /** Permissions; 0600 where absent. */
@@ -43,7 +43,11 @@ export interface DraftOptions {
  * Replaces a file in one step that survives a loss of power. After a failure it is as it was, and nothing is left beside
  * it, nor of a process that was killed earlier.
  */
-export async function replaceFile(file: string, content: Content, options: DraftOptions = {}): Promise<void> {
+export async function replaceFile(
+  file: string,
+  content: FileContent,
+  options: DraftOptions = {},
+): Promise<void> {
   const { files = nodeFiles } = options;
   if (options.draft === undefined) await removeDrafts([file]);
   const draft = await writeBeside(file, content, options);
@@ -59,7 +63,7 @@ export async function replaceFile(file: string, content: Content, options: Draft
 /** Writes to the disk beside a file, so that the draft can take the file's name in one step. Returns its path. */
 export async function writeBeside(
   file: string,
-  content: Content,
+  content: FileContent,
   { mode = 0o600, draft: named, files = nodeFiles }: DraftOptions = {},
 ): Promise<string> {
   const draft = named ?? draftBeside(file);
@@ -87,15 +91,15 @@ export async function removeDrafts(targets: Iterable<string>, sort: Sort = 'file
       const [, name = '', writer = ''] = DRAFTS[sort].exec(entry) ?? [];
       if (!names.has(name)) continue;
       const draft = path.join(folder, entry);
-      const isLeft = await isLeftBehind(draft, { sort, writer: Number.parseInt(writer, 16) }).catch(
+      const isStale = await isAbandoned(draft, { sort, writer: Number.parseInt(writer, 16) }).catch(
         () => false,
       );
-      if (isLeft) await rm(draft, { recursive: sort === 'folder', force: true }).catch(() => undefined);
+      if (isStale) await rm(draft, { recursive: sort === 'folder', force: true }).catch(() => undefined);
     }
   }
 }
 
-async function isLeftBehind(
+async function isAbandoned(
   draft: string,
   { sort, writer }: { sort: Sort; writer: number },
 ): Promise<boolean> {

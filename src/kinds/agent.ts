@@ -1,6 +1,6 @@
 import type { PlatformClient } from '../platform/client.ts';
-import { PlatformError } from '../platform/errors.ts';
 import { PER_PAGE } from '../platform/pages.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 import { type AgentRequest, agentRequest } from '../platform/records.ts';
 import type { Kind, Mention, ShownRecord } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';

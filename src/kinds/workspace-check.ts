@@ -1,5 +1,5 @@
 import type { PlatformClient } from '../platform/client.ts';
-import { PlatformError } from '../platform/errors.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 import type { OfWorkspace } from '../platform/sightings.ts';
 import { UserError } from '../problems/user-error.ts';
 

@@ -16,12 +16,12 @@ import {
   troubleOf,
 } from './messages.ts';
 import type { DriftedResource, RunObserver, RunReport } from './run-report.ts';
-import { type Fields, Said, type WatchLevel, type WatchLog } from './watch-log.ts';
+import { type LogFields, SaidBefore, type WatchLevel, type WatchLog } from './watch-log.ts';
 
 /** Says what is new about a run, and nothing where all is as it was. */
 export class Announcer implements RunObserver {
   readonly #log: WatchLog;
-  readonly #said = new Said();
+  readonly #said = new SaidBefore();
   #failures = 0;
   #wasOk = false;
   #commit: string | undefined;
@@ -45,7 +45,7 @@ export class Announcer implements RunObserver {
     this.#close(report);
   }
 
-  #say(level: WatchLevel, message: string, fields: Fields): void {
+  #say(level: WatchLevel, message: string, fields: LogFields): void {
     this.#log.entry(level, message, { ...fields, run: this.#run });
   }
 

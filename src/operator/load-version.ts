@@ -21,7 +21,7 @@ import type { Invalid } from './run-report.ts';
 import type { Version } from './source.ts';
 
 /** Manifests that can be applied. */
-export interface Loaded {
+export interface LoadedVersion {
   readonly version: Version;
   readonly opened: OpenWorkspace;
   readonly resources: readonly Resource[];
@@ -39,7 +39,7 @@ export interface InputFiles {
 }
 
 export type LoadResult = { readonly inputs: InputFiles } & (
-  | { readonly loaded: Loaded }
+  | { readonly loaded: LoadedVersion }
   | { readonly invalid: Invalid }
 );
 

@@ -5,7 +5,7 @@ import { intervalPause, type Pauses, retryPause } from './pauses.ts';
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
 /** What a run says about the next one. */
-export interface Verdict {
+export interface NextRun {
   /** False: the next run comes after a pause that grows with every failed one. */
   readonly healthy: boolean;
   /** A run that is due at a time of its own, unless another comes first. */
@@ -20,7 +20,7 @@ export interface LoopOptions {
   /** From 0 to 1: how pauses are spread. */
   random(): number;
   /** Must not reject. */
-  run(triggers: readonly Trigger[]): Promise<Verdict>;
+  run(triggers: readonly Trigger[]): Promise<NextRun>;
 }
 
 /**
@@ -95,10 +95,10 @@ export class Loop {
     this.#cancel('next');
     this.#cancel('again');
     this.#nextAt = undefined;
-    void this.#options.run(triggers).then((verdict) => this.#finish(verdict));
+    void this.#options.run(triggers).then((next) => this.#finish(next));
   }
 
-  #finish({ healthy, again }: Verdict): void {
+  #finish({ healthy, again }: NextRun): void {
     this.#running = false;
     if (this.#stopped) {
       this.#ended.resolve();

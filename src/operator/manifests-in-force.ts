@@ -1,13 +1,13 @@
 import { DocumentMemory } from '../manifests/document-cache.ts';
 import type { LocalPlaces } from '../project/local-places.ts';
 import type { RunContext } from '../runs/run-context.ts';
-import { type InputFiles, type Loaded, loadVersion } from './load-version.ts';
+import { type InputFiles, type LoadedVersion, loadVersion } from './load-version.ts';
 import type { Invalid } from './run-report.ts';
-import type { Fetched, Source, Version } from './source.ts';
+import type { Fetched, ManifestSource, Version } from './source.ts';
 
 export interface Refreshed {
   /** The newest manifests, or where they cannot be used the last good ones. */
-  readonly loaded: Loaded | undefined;
+  readonly loaded: LoadedVersion | undefined;
   /** What is wrong with the newest. */
   readonly invalid: Invalid | undefined;
   readonly fetchProblem: unknown;
@@ -15,7 +15,7 @@ export interface Refreshed {
 
 export interface InForceOptions {
   readonly context: RunContext;
-  readonly source: Source;
+  readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
   readonly local: LocalPlaces | undefined;
   /**
@@ -32,7 +32,7 @@ const MOST_LOADS = 3;
 export class ManifestsInForce {
   readonly #options: InForceOptions;
   readonly #memory = new DocumentMemory();
-  #loaded: Loaded | undefined;
+  #loaded: LoadedVersion | undefined;
 
   constructor(options: InForceOptions) {
     this.#options = options;

@@ -3,11 +3,11 @@ import { actionWords, appliedActions, counts, notAppliedIn, plural } from '../ou
 import { placeOf } from '../output/diagnostics.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { visible } from '../output/visible.ts';
-import { PlatformError } from '../platform/errors.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Busy } from './busy.ts';
 import type {
-  AppliedResource,
+  AppliedChange,
   DriftedResource,
   Hold,
   Invalid,
@@ -96,7 +96,7 @@ function remarksOn(resource: PlannedResource): string[] {
 }
 
 /** `Agent/x failed: …` for what was to be done and was not. */
-export function failureMessage({ address, result }: AppliedResource): string {
+export function failureMessage({ address, result }: AppliedChange): string {
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
   const hint = result.hint === undefined ? '' : ` (${result.hint})`;

@@ -15,12 +15,12 @@ import { Busy } from './busy.ts';
 import type { Clock } from './clock.ts';
 import type { Ending } from './ending.ts';
 import { Leaving } from './leaving.ts';
-import type { Loaded } from './load-version.ts';
+import type { LoadedVersion } from './load-version.ts';
 import type { Trigger } from './loop.ts';
 import type { ManifestsInForce } from './manifests-in-force.ts';
 import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
-import type { AppliedResource, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
+import type { AppliedChange, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
 import { windowState } from './windows.ts';
 
 /** What a watch may do, and how. */
@@ -48,9 +48,9 @@ export interface RunStart {
   readonly triggers: readonly Trigger[];
 }
 
-type Outcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
+type RunOutcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
 
-const NOTHING: Outcome = {
+const NOTHING: RunOutcome = {
   result: 'failed',
   workspace: undefined,
   commit: undefined,
@@ -103,7 +103,7 @@ export class Reconciler {
   }
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
-  async *#steps(): AsyncGenerator<Partial<Outcome>> {
+  async *#steps(): AsyncGenerator<Partial<RunOutcome>> {
     const { manifests, ending, context, policy } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(ending.requests);
     yield { invalid, fetchProblem };
@@ -153,7 +153,7 @@ export class Reconciler {
   }
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
-  async #apply({ loaded, state, planned, plan }: Applying): Promise<Partial<Outcome>> {
+  async #apply({ loaded, state, planned, plan }: Applying): Promise<Partial<RunOutcome>> {
     const { context, policy, ending } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
@@ -170,7 +170,7 @@ export class Reconciler {
       );
       const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
       const applied = [...report.results].map(
-        ([address, result]): AppliedResource => ({ address, action: actions.get(address) ?? 'noop', result }),
+        ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
       );
       const isWhole = applied.every(({ result }) => result.status === 'done');
       const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
@@ -182,7 +182,7 @@ export class Reconciler {
   }
 
   /** Why nothing may be written now. */
-  #hold({ opened }: Loaded, { guards, resources }: PlanDocument): Hold | undefined {
+  #hold({ opened }: LoadedVersion, { guards, resources }: PlanDocument): Hold | undefined {
     const { policy, ending, context, clock, hasNews } = this.#options;
     const leaving = this.#leaving.unsettled(
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
@@ -202,7 +202,7 @@ export class Reconciler {
 }
 
 interface Applying {
-  readonly loaded: Loaded;
+  readonly loaded: LoadedVersion;
   readonly state: State;
   readonly planned: Planned;
   plan(from: State): Promise<Planned>;
@@ -218,7 +218,7 @@ function isLifted(flag: PlanDocument['guards'][number]['flag'], policy: GuardOpt
   return (flag === '--allow-large-change' ? policy.allowLargeChange : policy.allowOwnerChange) === true;
 }
 
-function withHold(hold: Hold | undefined): Partial<Outcome> {
+function withHold(hold: Hold | undefined): Partial<RunOutcome> {
   return { result: hold?.why === 'guard' ? 'refused' : 'ok', hold };
 }
 

@@ -41,7 +41,7 @@ export interface MissingResource {
   readonly since: string | undefined;
 }
 
-export interface AppliedResource {
+export interface AppliedChange {
   readonly address: string;
   readonly action: Action;
   readonly result: ResourceResult;
@@ -76,7 +76,7 @@ export interface RunReport {
   readonly drift: readonly DriftedResource[];
   readonly missing: readonly MissingResource[];
   readonly hold: Hold | undefined;
-  readonly applied: readonly AppliedResource[];
+  readonly applied: readonly AppliedChange[];
   /** Whom the manifests in force want told. */
   readonly notify: Receivers | undefined;
   /** What made it fail. */

@@ -1,5 +1,5 @@
 /** Where manifests come from. */
-export interface Source {
+export interface ManifestSource {
   /** What a person calls it; names no secret. */
   readonly name: string;
   /** True where a newer version comes as a whole: what is missing in it was left out on purpose. */
@@ -26,7 +26,7 @@ export interface Fetched extends Version {
 }
 
 /** A folder that someone else keeps up to date. */
-export function folderSource(folder: string): Source {
+export function folderSource(folder: string): ManifestSource {
   return {
     name: folder,
     isAtomic: false,

@@ -3,15 +3,15 @@ import type { Json } from '../values/json.ts';
 export type WatchLevel = 'error' | 'warning' | 'info' | 'debug';
 
 /** What a program that reads the log wants to know beside the sentence. */
-export type Fields = Readonly<Record<string, Json>>;
+export type LogFields = Readonly<Record<string, Json>>;
 
 /** Whom a watch tells what happens. */
 export interface WatchLog {
-  entry(level: WatchLevel, message: string, fields?: Fields): void;
+  entry(level: WatchLevel, message: string, fields?: LogFields): void;
 }
 
 /** Remembers what was said, so that nothing is said again while it stays as it is. */
-export class Said {
+export class SaidBefore {
   readonly #topics = new Map<string, ReadonlySet<string>>();
 
   /** Those of a topic that were not there the last time, and how many are no longer there. */

@@ -4,11 +4,11 @@ import { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
 import { Ending } from './ending.ts';
 import type { InputFiles } from './load-version.ts';
-import { Loop, type LoopOptions, type Trigger, type Verdict } from './loop.ts';
+import { Loop, type LoopOptions, type NextRun, type Trigger } from './loop.ts';
 import { ManifestsInForce } from './manifests-in-force.ts';
 import { Reconciler, type WatchPolicy } from './reconciler.ts';
 import type { RunObserver, RunReport } from './run-report.ts';
-import type { Source } from './source.ts';
+import type { ManifestSource } from './source.ts';
 import type { WatchLog } from './watch-log.ts';
 
 /** Looks after files. */
@@ -22,7 +22,7 @@ export interface WatchOptions {
   /** Its `interrupts.stop` ends the watch. */
   readonly context: RunContext;
   readonly log: WatchLog;
-  readonly source: Source;
+  readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
   readonly local: LocalPlaces | undefined;
   readonly policy: WatchPolicy;
@@ -119,7 +119,7 @@ export class Watch {
     };
   }
 
-  async #run(triggers: readonly Trigger[]): Promise<Verdict> {
+  async #run(triggers: readonly Trigger[]): Promise<NextRun> {
     this.#runs += 1;
     this.#running = true;
     for (const observer of this.#observers) observer.began?.();
@@ -128,10 +128,10 @@ export class Watch {
     this.#last = report;
     if (report.result === 'ok') this.#lastOk = report;
     for (const observer of this.#observers) observer.finished(report);
-    return this.#verdict(report);
+    return this.#nextRun(report);
   }
 
-  #verdict({ result, hold }: RunReport): Verdict {
+  #nextRun({ result, hold }: RunReport): NextRun {
     const healthy = result === 'ok' || result === 'refused' || result === 'invalid';
     if (hold?.why === 'leaving') {
       return { healthy, again: { trigger: 'settled', milliseconds: this.#options.timing.leavingFor } };

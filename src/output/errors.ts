@@ -1,4 +1,4 @@
-import { PlatformError } from '../platform/errors.ts';
+import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import { platformHint } from './platform-hints.ts';

@@ -1,4 +1,4 @@
-import { htmlSpelling } from '../values/html.ts';
+import { htmlSpelling } from '../values/html-spelling.ts';
 import { visible } from './visible.ts';
 
 /** Text for XML or HTML, between tags or in a quoted attribute, on one line. XML forbids most control characters: they are written as escapes. */

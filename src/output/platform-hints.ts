@@ -1,4 +1,4 @@
-import type { PlatformError } from '../platform/errors.ts';
+import type { PlatformError } from '../platform/platform-error.ts';
 
 /** What may help after a request that did not succeed; undefined where the message says all there is to say. */
 export function platformHint(error: PlatformError, baseUrl: string | undefined): string | undefined {

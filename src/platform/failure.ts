@@ -1,11 +1,16 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
 import { readErrorBody } from './error-body.ts';
-import { type ExchangeFacts, type Outcome, PlatformError, type PlatformErrorReason } from './errors.ts';
 import type { AttemptResult } from './exchange.ts';
 import { DAMAGED } from './inflate.ts';
 import { networkReason, proxyRefusal } from './network-words.ts';
 import { oneLine } from './plain-text.ts';
+import {
+  type ExchangeFacts,
+  PlatformError,
+  type PlatformErrorReason,
+  type RequestOutcome,
+} from './platform-error.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
 import { isGatewaysMissing, isNobodyHere, type Method } from './retry.ts';
 
@@ -13,7 +18,7 @@ import { isGatewaysMissing, isNobodyHere, type Method } from './retry.ts';
 export interface FailedCall {
   readonly method: Method;
   readonly path: string;
-  readonly outcome: Outcome;
+  readonly outcome: RequestOutcome;
   readonly tries: number;
   /** Host and port, for messages. */
   readonly host: string;

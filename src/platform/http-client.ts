@@ -2,9 +2,16 @@ import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import type { PlatformClient } from './client.ts';
 import { type Query, queryText } from './connection.ts';
-import { PlatformError } from './errors.ts';
 import { heldList, PER_PAGE, pages, passingList } from './pages.ts';
-import { type Asked, type OddFields, readItems, readPage, readRecord, refuseOther } from './read-answer.ts';
+import { PlatformError } from './platform-error.ts';
+import {
+  type OddFields,
+  type RequestLine,
+  readItems,
+  readPage,
+  readRecord,
+  refuseOther,
+} from './read-answer.ts';
 import {
   agentRecord,
   apiKeyRecord,
@@ -90,7 +97,7 @@ interface Parsing {
 
 function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
   const ask = async (path: string, query: Query) => {
-    const asked: Asked = { method: 'GET', path: path + queryText(query) };
+    const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
   };
   /** Asks with `size` as long as the platform takes it: these lists are promised without. */
@@ -127,7 +134,7 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
       sightings.admits(record);
       return record;
     },
-    async write<T>(schema: z.ZodType<T>, asked: Asked, body: unknown): Promise<T> {
+    async write<T>(schema: z.ZodType<T>, asked: RequestLine, body: unknown): Promise<T> {
       return readRecord(schema, asked, { odd, answer: await transport.send({ ...asked, body }) });
     },
     list: <T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
@@ -168,7 +175,10 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
         const query = isBodyRead
           ? {}
           : Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-        const asked: Asked = { method: 'GET', path: `/api/v1/call-histories${queryText(query as Query)}` };
+        const asked: RequestLine = {
+          method: 'GET',
+          path: `/api/v1/call-histories${queryText(query as Query)}`,
+        };
         return readPage(callRecord, asked, { odd, answer: await transport.send({ ...asked, body }) });
       };
       const next = async (cursor: string | undefined) => {

@@ -23,7 +23,7 @@ export function networkReason(code: string | undefined): string | undefined {
   return code === undefined ? undefined : NETWORK_WORDS[code];
 }
 
-interface Refusal {
+interface ConnectRefusal {
   readonly status: number;
   /** Host and port. */
   readonly target: string;
@@ -32,7 +32,7 @@ interface Refusal {
 /** What a proxy answered instead of connecting. */
 export function proxyRefusal(
   { shown, credentials, variable }: ProxySettings,
-  { status, target }: Refusal,
+  { status, target }: ConnectRefusal,
 ): string {
   if (status === 407) {
     return credentials === undefined

@@ -1,9 +1,9 @@
-import { PlatformError } from './errors.ts';
+import { PlatformError } from './platform-error.ts';
 
 /** Most records in a page that the platform gives. */
 export const PER_PAGE = 100;
 
-export interface Page<T> {
+export interface RecordPage<T> {
   readonly items: readonly T[];
   /** What to ask for next; undefined on the last page. */
   readonly next: string | undefined;
@@ -47,7 +47,7 @@ export const passingList: ListBounds = {
  * @throws PlatformError `cursor-loop` where a cursor comes a second time, or the list does not end.
  */
 export async function* pages<T>(
-  read: (cursor: string | undefined) => Promise<Page<T>>,
+  read: (cursor: string | undefined) => Promise<RecordPage<T>>,
   keyOf: (item: T) => string | number,
   { mostPages, remembers, mayIgnoreCursor = false }: ListBounds,
 ): AsyncGenerator<T> {

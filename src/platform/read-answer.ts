@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { isObject } from '../values/json.ts';
-import type { PlatformError } from './errors.ts';
 import { malformed } from './failure.ts';
-import { type Page, PER_PAGE } from './pages.ts';
+import { PER_PAGE, type RecordPage } from './pages.ts';
+import type { PlatformError } from './platform-error.ts';
 import type { Method } from './retry.ts';
 import type { TransportAnswer } from './transport.ts';
 
 /** The request that an answer belongs to. */
-export interface Asked {
+export interface RequestLine {
   readonly method: Method;
   readonly path: string;
 }
@@ -15,13 +15,13 @@ export interface Asked {
 /** What becomes of a field whose form nobody expects: it counts as not shown, or is kept as it came, for showing it to a person. */
 export type OddFields = 'hidden' | 'kept';
 
-interface Reading {
+interface AnswerReading {
   readonly odd: OddFields;
   readonly answer: TransportAnswer;
 }
 
 /** The record in an answer's `data`. Throws `PlatformError` `malformed`, whose outcome is `lost` where something was written. */
-export function readRecord<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }: Reading): T {
+export function readRecord<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T {
   const data = dataOf(asked, answer);
   if (!isObject(data)) throw unexpected(asked, answer, '`data` is not a record');
   return admitted(schema, data, { odd, refuse: (problem) => unexpected(asked, answer, problem) });
@@ -30,14 +30,18 @@ export function readRecord<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd 
 /** The record, if it is the one that was asked for. Throws `PlatformError` `malformed` otherwise. */
 export function refuseOther<T extends { readonly id: string }>(
   record: T,
-  { id, asked, answer }: { readonly id: string; readonly asked: Asked; readonly answer: TransportAnswer },
+  {
+    id,
+    asked,
+    answer,
+  }: { readonly id: string; readonly asked: RequestLine; readonly answer: TransportAnswer },
 ): T {
   if (record.id === id) return record;
   throw unexpected(asked, answer, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 
 /** The records of a list that has `data` only. */
-export function readItems<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }: Reading): T[] {
+export function readItems<T>(schema: z.ZodType<T>, asked: RequestLine, { answer, odd }: AnswerReading): T[] {
   const data = dataOf(asked, answer);
   if (!Array.isArray(data)) throw unexpected(asked, answer, '`data` is not a list');
   return data.map((item: unknown, index) =>
@@ -51,9 +55,9 @@ export function readItems<T>(schema: z.ZodType<T>, asked: Asked, { answer, odd }
 /** A page of a list that has `meta`; `mayBeWhole` where the document does not promise that it comes in pages. */
 export function readPage<T>(
   schema: z.ZodType<T>,
-  asked: Asked,
-  { mayBeWhole = false, ...reading }: Reading & { readonly mayBeWhole?: boolean },
-): Page<T> {
+  asked: RequestLine,
+  { mayBeWhole = false, ...reading }: AnswerReading & { readonly mayBeWhole?: boolean },
+): RecordPage<T> {
   const items = readItems(schema, asked, reading);
   const problem = (text: string) => unexpected(asked, reading.answer, text);
   const next = nextCursor(reading.answer.body, { count: items.length, mayBeWhole, problem });
@@ -85,7 +89,7 @@ interface PageEnd {
   problem(text: string): PlatformError;
 }
 
-function dataOf(asked: Asked, { status, requestId, body }: TransportAnswer): unknown {
+function dataOf(asked: RequestLine, { status, requestId, body }: TransportAnswer): unknown {
   if (isObject(body) && Object.hasOwn(body, 'data')) return body.data;
   throw unexpected(asked, { status, requestId }, 'the response has no `data`');
 }
@@ -115,7 +119,7 @@ function admitted<T>(
 const IDENTITIES = ['id', 'version'];
 
 function unexpected(
-  { method, path }: Asked,
+  { method, path }: RequestLine,
   { status, requestId }: Pick<TransportAnswer, 'status' | 'requestId'>,
   problem: string,
 ): PlatformError {

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
-import { decodeJson } from './answer.ts';
 import { bearer, parseBaseUrl, poolFor } from './connection.ts';
-import type { Outcome, PlatformError } from './errors.ts';
+import { decodeJson } from './decode-json.ts';
 import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
 import {
   aborted,
@@ -17,8 +16,9 @@ import {
   tooLongAPause,
 } from './failure.ts';
 import { inflated } from './inflate.ts';
-import { Pace } from './pace.ts';
+import { LoadControl } from './load-control.ts';
 import { oneLine } from './plain-text.ts';
+import type { PlatformError, RequestOutcome } from './platform-error.ts';
 import { secretsOf } from './proxy.ts';
 import {
   backoff,
@@ -61,7 +61,7 @@ export function createTransport(options: TransportOptions): Transport {
   return new PoolTransport(options);
 }
 
-interface Call {
+interface OpenCall {
   readonly method: Method;
   readonly path: string;
   readonly body: Buffer | undefined;
@@ -74,7 +74,7 @@ class PoolTransport implements Transport {
   #pool: Dispatcher | undefined;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
-  readonly #pace: Pace;
+  readonly #loadControl: LoadControl;
   readonly #origin: string;
   readonly #host: string;
   readonly #basePath: string;
@@ -124,7 +124,7 @@ class PoolTransport implements Transport {
       now: this.#now,
       wait: this.#wait,
     });
-    this.#pace = new Pace({
+    this.#loadControl = new LoadControl({
       throttle: this.#throttle,
       longestPause: this.#maxWaitSeconds * 1000,
       now: this.#now,
@@ -142,12 +142,12 @@ class PoolTransport implements Transport {
   }
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
-    const call: Call = {
+    const call: OpenCall = {
       method: request.method,
       path: request.path,
       body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
     };
-    let outcome: Outcome = 'not-done';
+    let outcome: RequestOutcome = 'not-done';
     let asked = 0;
     for (let tries = 1; ; tries++) {
       const failed = (): FailedCall => this.#failed(call, outcome, tries);
@@ -224,7 +224,7 @@ class PoolTransport implements Transport {
     if (this.#stop.signal.aborted) throw aborted(failed());
   }
 
-  async #attempt(call: Call, attempt: number, burst: number): Promise<AttemptResult> {
+  async #attempt(call: OpenCall, attempt: number, burst: number): Promise<AttemptResult> {
     this.#pool ??= await this.#opening;
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
@@ -236,7 +236,7 @@ class PoolTransport implements Transport {
       if (this.#stop.signal.aborted) exchange.abort();
       else this.#dispatch(this.#pool, call, exchange);
       const result = await inflated(await exchange.result, this.#limits.maxBodyBytes);
-      this.#pace.hear(result, burst);
+      this.#loadControl.hear(result, burst);
       this.#options.onRequest?.({
         method: call.method,
         path: call.path,
@@ -252,7 +252,7 @@ class PoolTransport implements Transport {
     }
   }
 
-  #dispatch(pool: Dispatcher, call: Call, exchange: Exchange): void {
+  #dispatch(pool: Dispatcher, call: OpenCall, exchange: Exchange): void {
     pool.dispatch(
       {
         origin: this.#origin,
@@ -276,7 +276,7 @@ class PoolTransport implements Transport {
     return { status, body: decoded.value, requestId };
   }
 
-  #failed(call: Call, outcome: Outcome, tries: number): FailedCall {
+  #failed(call: OpenCall, outcome: RequestOutcome, tries: number): FailedCall {
     return {
       method: call.method,
       path: call.path,

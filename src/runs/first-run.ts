@@ -6,7 +6,7 @@ import type { Project, WorkspaceConfig } from '../project/project.ts';
 import { type Elsewhere, stateElsewhere } from '../state/backends/local/elsewhere.ts';
 import { local } from '../state/backends/local/local-backend.ts';
 import { LostState, RECOVER } from '../state/lost-state.ts';
-import type { Mark, Marks } from '../state/marks.ts';
+import type { Marks, StateMark } from '../state/marks.ts';
 import { backendOf } from '../state/state-place.ts';
 import { isLoopback } from '../values/loopback.ts';
 
@@ -83,7 +83,7 @@ function commandFor({ root, localRoot, file }: Project): string {
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
 }
 
-function gone({ path: place, serial }: Mark, beginning: Beginning): LostState {
+function gone({ path: place, serial }: StateMark, beginning: Beginning): LostState {
   const { project, workspace, location, cwd, workspaceFlag } = beginning;
   const voxform = commandFor(project);
   return new LostState(

@@ -7,8 +7,8 @@ import { createSecondLook } from '../engine/observe/second-look.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import type { Orphan } from '../state/document.ts';
 import type { State } from '../state/state.ts';
+import type { Orphan } from '../state/state-document.ts';
 
 /** A record that is no longer managed, and what a look at the platform said of it. */
 export interface OrphanStatus extends Orphan {

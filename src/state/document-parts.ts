@@ -1,7 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { isDeeperThan, isObject, setOwn } from '../values/json.ts';
-import { type ResourceEntry, resourceEntry, type WrittenDocument, writtenDocument } from './document.ts';
 import { misplacedKey } from './misplaced-keys.ts';
+import {
+  type ResourceEntry,
+  resourceEntry,
+  type WrittenDocument,
+  writtenDocument,
+} from './state-document.ts';
 
 /** Parsed at once, in bytes: little beside a large state, and enough for V8 to put what it makes where that can stay. */
 const PART = 256 * 1024;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Json, setOwn, sortKeys } from '../values/json.ts';
-import type { StateDocument } from './document.ts';
+import type { StateDocument } from './state-document.ts';
 
 /** Resources made into text at once: one text can hold half a gigabyte, and a state may have more. */
 const BATCH = 64;

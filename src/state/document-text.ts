@@ -1,18 +1,18 @@
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../values/json.ts';
-import {
-  STATE_FORMAT_VERSION,
-  type StateDocument,
-  type WrittenDocument,
-  writtenDocument,
-} from './document.ts';
 import { parseInParts } from './document-parts.ts';
 import { digestOf, isAsWritten, statePieces } from './document-pieces.ts';
 import { LostState } from './lost-state.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 import { MovedState, movedMark } from './moved-state.ts';
+import {
+  STATE_FORMAT_VERSION,
+  type StateDocument,
+  type WrittenDocument,
+  writtenDocument,
+} from './state-document.ts';
 
 /** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
 const DEEPEST = 500;

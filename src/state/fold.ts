@@ -1,14 +1,14 @@
 import { kindOf, recordKey } from '../manifests/resource.ts';
+import { isMasked } from './fingerprint.ts';
+import type { JournalEntry, JournalEvent } from './journal.ts';
+import type { FreshState, State } from './state.ts';
 import {
   type Orphan,
   type PendingCreate,
   type ResourceEntry,
   STATE_FORMAT_VERSION,
   type StateDocument,
-} from './document.ts';
-import { isMasked } from './fingerprint.ts';
-import type { JournalEntry, JournalEvent } from './journal.ts';
-import type { FreshState, State } from './state.ts';
+} from './state-document.ts';
 
 /** What stood before a write whose outcome is not known yet. */
 type OpenWrite =

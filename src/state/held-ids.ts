@@ -1,13 +1,13 @@
 import { kindOf, recordKey } from '../manifests/resource.ts';
-import type { Orphan, StateDocument } from './document.ts';
+import type { Orphan, StateDocument } from './state-document.ts';
 
 /** A record that a state knows: all that the orphan list says of it, where it is there. */
 export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
-export type Content = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
+export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
 /** Each record that the document knows, managed or not. */
-export function heldIds({ resources, pending, orphans }: Content): HeldId[] {
+export function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   return [
     ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
     ...Object.entries(pending).flatMap(([address, { replaces: id }]) =>
@@ -24,7 +24,7 @@ export interface Dropped {
   readonly pending: readonly string[];
 }
 
-export function droppedBy(after: Content, before: Content): Dropped {
+export function droppedBy(after: StateContent, before: StateContent): Dropped {
   const known = new Set(heldIds(after).map(({ kind, id }) => recordKey(kind, id)));
   const dropped = heldIds(before).filter(({ kind, id }) => !known.has(recordKey(kind, id)));
   return {
@@ -36,7 +36,7 @@ export function droppedBy(after: Content, before: Content): Dropped {
 }
 
 /** What the document lacks of another memory of its workspace: addresses, with their ids where there are any. */
-export function missingFrom(document: Content, other: Content): string[] {
+export function missingFrom(document: StateContent, other: StateContent): string[] {
   const { ids, pending } = droppedBy(document, other);
   return [...ids.map(({ address, id }) => `${address} (${id})`), ...pending];
 }
@@ -44,7 +44,9 @@ export function missingFrom(document: Content, other: Content): string[] {
 /** An id that two addresses of one kind share: each would undo what the other applies. */
 export function sharedId({
   resources,
-}: Pick<Content, 'resources'>): { readonly id: string; readonly addresses: readonly string[] } | undefined {
+}: Pick<StateContent, 'resources'>):
+  | { readonly id: string; readonly addresses: readonly string[] }
+  | undefined {
   const addresses = new Map<string, string>();
   for (const [address, { id }] of Object.entries(resources)) {
     const key = recordKey(kindOf(address), id);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../values/json.ts';
-import { orphan, pendingCreate, resourceEntry } from './document.ts';
+import { orphan, pendingCreate, resourceEntry } from './state-document.ts';
 
 /*
  * What happens between two writes of the document, one line each. `state/fold.ts` says what each means.

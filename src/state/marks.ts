@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../files/replace-file.ts';
-import type { StateDocument } from './document.ts';
+import type { StateDocument } from './state-document.ts';
 
 const mark = z.object({
   serial: z.int().min(0),
@@ -13,13 +13,13 @@ const mark = z.object({
 });
 
 /** The last write of a state that this machine has seen, kept apart from the state: it stays when Git puts an older one back. */
-export type Mark = Readonly<z.infer<typeof mark>>;
+export type StateMark = Readonly<z.infer<typeof mark>>;
 
 /** None of these ever rejects: a machine that keeps no marks works as well, and only notices less. */
 export interface Marks {
-  read(document: StateDocument): Promise<Mark | undefined>;
+  read(document: StateDocument): Promise<StateMark | undefined>;
   /** Those of every state of a workspace. */
-  of(workspaceId: string): Promise<readonly Mark[]>;
+  of(workspaceId: string): Promise<readonly StateMark[]>;
   /** Keeps the write unless a higher one is known. */
   raise(document: StateDocument, statePath: string): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface MarksOptions {
 export function createMarks({ folder, debug }: MarksOptions): Marks {
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
     path.join(folder, `${partOf(workspace_id)}-${partOf(lineage)}.json`);
-  const readFrom = async (file: string): Promise<Mark | undefined> => {
+  const readFrom = async (file: string): Promise<StateMark | undefined> => {
     try {
       return mark.parse(JSON.parse(await readFile(file, 'utf8')));
     } catch (error) {

@@ -1,8 +1,8 @@
 import { recordKey } from '../manifests/resource.ts';
-import type { Orphan, ResourceEntry, StateDocument } from './document.ts';
-import { type Content, droppedBy, type HeldId } from './held-ids.ts';
+import { droppedBy, type HeldId, type StateContent } from './held-ids.ts';
 import { LostState } from './lost-state.ts';
 import type { SessionOptions } from './session.ts';
+import type { Orphan, ResourceEntry, StateDocument } from './state-document.ts';
 import type { Remains, StateStore } from './store.ts';
 
 export interface PushOptions {
@@ -17,7 +17,10 @@ export interface PushOptions {
 }
 
 /** What the document drops of the other. */
-export function dropped(other: Content, { document, keyKept }: PushOptions): ReturnType<typeof droppedBy> {
+export function dropped(
+  other: StateContent,
+  { document, keyKept }: PushOptions,
+): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (held: HeldId): HeldId => {
     const entry = other.resources[held.address];
@@ -71,6 +74,6 @@ function onlyIn(pending: Remains['pending'], { resources, pending: known }: Stat
   return Object.fromEntries([...pending].filter(([address]) => !isKnown(address)));
 }
 
-function fromRemains({ resources, pending, orphans }: Remains): Content {
+function fromRemains({ resources, pending, orphans }: Remains): StateContent {
   return { resources: Object.fromEntries(resources), pending: Object.fromEntries(pending), orphans };
 }

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { kindOf, recordKey } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
-import type { StateDocument } from './document.ts';
 import { type HeldId, sharedId } from './held-ids.ts';
 import { LostState } from './lost-state.ts';
 import { dropped, type PushOptions, putLostAside } from './push-lost.ts';
 import { openSession, type SessionOptions } from './session.ts';
+import type { StateDocument } from './state-document.ts';
 import type { StateStore } from './store.ts';
 
 export interface Pushed {

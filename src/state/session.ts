@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
-import type { StateDocument } from './document.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal.ts';
-import { olderState } from './newer-state.ts';
+import { olderState } from './older-state.ts';
 import type { FreshState, State } from './state.ts';
+import type { StateDocument } from './state-document.ts';
 import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
 export interface StateSession {
@@ -40,7 +40,7 @@ export interface SessionOptions {
   readonly allowOlder?: ((warning: string) => void) | undefined;
 }
 
-export interface Reading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
+export interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
   /** Told of a state that is older than the last one known. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
 }
@@ -51,7 +51,7 @@ export interface Reading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 
  */
 export async function readState(
   store: StateStore,
-  { workspaceId, fresh, beginning, onOlder }: Reading,
+  { workspaceId, fresh, beginning, onOlder }: StateReading,
 ): Promise<State> {
   const stored = await store.read();
   checkWorkspace(stored, workspaceId, store);

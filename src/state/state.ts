@@ -1,4 +1,4 @@
-import type { Orphan, PendingCreate, ResourceEntry } from './document.ts';
+import type { Orphan, PendingCreate, ResourceEntry } from './state-document.ts';
 
 /** What the project remembers of one workspace: the document with the journal worked in. */
 export interface State {

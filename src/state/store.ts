@@ -1,8 +1,8 @@
-import type { StateDocument } from './document.ts';
 import type { JournalEntry } from './journal.ts';
 import type { MovedMark } from './moved-state.ts';
-import type { NewerState } from './newer-state.ts';
+import type { NewerState } from './older-state.ts';
 import type { State } from './state.ts';
+import type { StateDocument } from './state-document.ts';
 
 /**
  * Where a state is kept. The engine knows no more of it than this, and must not assume that any call is quick.

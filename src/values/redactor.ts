@@ -1,4 +1,4 @@
-import { htmlSpelling } from './html.ts';
+import { htmlSpelling } from './html-spelling.ts';
 
 /** Shorter texts are no secrets worth the name, and replacing them would spoil every other word. */
 const SHORTEST = 4;

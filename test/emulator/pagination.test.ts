@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Listing, pageOf } from '../../src/emulator/pagination.ts';
+import { type PagedList, pageOf } from '../../src/emulator/pagination.ts';
 import { Refusal } from '../../src/emulator/refusal.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { call, newAgent } from './call.ts';
 
-const listing = (order: Listing<number>['order']): Listing<number> => ({
+const listing = (order: PagedList<number>['order']): PagedList<number> => ({
   name: 'n',
   key: (item) => item,
   order,
 });
 
-function walk(items: readonly number[], shape: Listing<number>, perPage: number) {
+function walk(items: readonly number[], shape: PagedList<number>, perPage: number) {
   const read = (cursor: string | undefined) =>
     pageOf(items, shape, { request: { per_page: perPage, cursor }, behaviour });
   const forth = [read(undefined)];

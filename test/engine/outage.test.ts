@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifyWorkspace } from '../../src/kinds/workspace-check.ts';
-import { PlatformError } from '../../src/platform/errors.ts';
+import { PlatformError } from '../../src/platform/platform-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
 import { type ApplyOptions, Bench, outcomes } from './bench.ts';
 import { agent, number, user, webhook } from './resources.ts';

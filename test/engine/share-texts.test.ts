@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { takeTextsOf } from '../../src/engine/observe/share-texts.ts';
-import type { ResourceEntry } from '../../src/state/document.ts';
+import type { ResourceEntry } from '../../src/state/state-document.ts';
 import type { Json } from '../../src/values/json.ts';
 
 it('leaves every spec saying what it said, whatever the state has', () => {

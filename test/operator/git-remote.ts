@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gitSource } from '../../src/operator/git/git-source.ts';
-import type { Source } from '../../src/operator/source.ts';
+import type { ManifestSource } from '../../src/operator/source.ts';
 
 const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
 
@@ -52,7 +52,7 @@ export class Remote implements Disposable {
     for (const [name, target] of Object.entries(targets)) symlinkSync(target, path.join(this.#work, name));
   }
 
-  source(url = this.bare, more: { ref?: string; subfolder?: string } = {}): Source {
+  source(url = this.bare, more: { ref?: string; subfolder?: string } = {}): ManifestSource {
     return gitSource({
       url,
       ref: 'main',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Loop, type Trigger, type Verdict } from '../../src/operator/loop.ts';
+import { Loop, type NextRun, type Trigger } from '../../src/operator/loop.ts';
 import { FakeClock, settled } from './fake-clock.ts';
 
 const pauses = { interval: 60_000, firstRetry: 1000, longestRetry: 8000 };
@@ -12,15 +12,15 @@ interface Bench {
   /** When each run began, and why. */
   readonly runs: (readonly [at: number, ...triggers: Trigger[]])[];
   /** Ends the run under way. */
-  finish(verdict?: Partial<Verdict>): Promise<void>;
+  finish(verdict?: Partial<NextRun>): Promise<void>;
   readonly most: () => number;
 }
 
 /** With `auto`, runs end at once. In the middle of its spread a pause is what it is called. */
-function bench({ auto, random = 0.5 }: { auto?: Verdict; random?: number } = {}): Bench {
+function bench({ auto, random = 0.5 }: { auto?: NextRun; random?: number } = {}): Bench {
   const clock = new FakeClock();
   const runs: [number, ...Trigger[]][] = [];
-  let end: ((verdict: Verdict) => void) | undefined;
+  let end: ((verdict: NextRun) => void) | undefined;
   let underWay = 0;
   let most = 0;
   const loop = new Loop({
@@ -31,12 +31,12 @@ function bench({ auto, random = 0.5 }: { auto?: Verdict; random?: number } = {})
     run: async (triggers) => {
       runs.push([clock.now(), ...triggers]);
       most = Math.max(most, ++underWay);
-      const verdict = auto ?? (await new Promise<Verdict>((resolve) => (end = resolve)));
+      const verdict = auto ?? (await new Promise<NextRun>((resolve) => (end = resolve)));
       underWay--;
       return verdict;
     },
   });
-  const finish = async (verdict: Partial<Verdict> = {}): Promise<void> => {
+  const finish = async (verdict: Partial<NextRun> = {}): Promise<void> => {
     end?.({ healthy: true, ...verdict });
     await settled();
   };

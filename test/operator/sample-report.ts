@@ -1,5 +1,5 @@
 import type { RunReport } from '../../src/operator/run-report.ts';
-import { PlatformError } from '../../src/platform/errors.ts';
+import { PlatformError } from '../../src/platform/platform-error.ts';
 import { change, plan, resource } from '../output/sample-plan.ts';
 
 /** A run that went well, but for what is said. */

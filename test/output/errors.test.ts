@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { renderError } from '../../src/output/errors.ts';
-import { type ExchangeFacts, PlatformError, type PlatformErrorReason } from '../../src/platform/errors.ts';
+import {
+  type ExchangeFacts,
+  PlatformError,
+  type PlatformErrorReason,
+} from '../../src/platform/platform-error.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { VERSION } from '../../src/version.ts';
 import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { PlatformError } from '../../src/platform/errors.ts';
+import { PlatformError } from '../../src/platform/platform-error.ts';
 import {
   createTransport,
   type RequestEvent,

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { heldList, type Page, pages, passingList } from '../../src/platform/pages.ts';
+import { heldList, pages, passingList, type RecordPage } from '../../src/platform/pages.ts';
 import { collect } from './collect.ts';
 
-function reading(list: readonly Page<number>[]) {
+function reading(list: readonly RecordPage<number>[]) {
   const asked: (string | undefined)[] = [];
-  const read = async (cursor: string | undefined): Promise<Page<number>> => {
+  const read = async (cursor: string | undefined): Promise<RecordPage<number>> => {
     asked.push(cursor);
     const page = list[cursor === undefined ? 0 : Number(cursor)];
     if (page === undefined) throw new Error(`no page ${cursor}`);
@@ -17,7 +17,7 @@ function reading(list: readonly Page<number>[]) {
 const itself = (item: number): number => item;
 const byId = ({ id }: { readonly id: string }): string => id;
 
-const page = (items: number[], next?: string): Page<number> => ({ items, next, path: '/list' });
+const page = (items: number[], next?: string): RecordPage<number> => ({ items, next, path: '/list' });
 
 describe('a list', () => {
   it('gives every record once, in order, however it is cut into pages', async () => {
@@ -66,7 +66,7 @@ describe('a list', () => {
       { items: [{ id: 'a', at: 2 }], next: undefined, path: '/list' },
     ];
     const read = async (cursor: string | undefined) =>
-      list[Number(cursor ?? 0)] as Page<{ id: string; at: number }>;
+      list[Number(cursor ?? 0)] as RecordPage<{ id: string; at: number }>;
     expect(await collect(pages(read, byId, passingList))).toEqual([{ id: 'a', at: 1 }]);
   });
 
@@ -75,7 +75,7 @@ describe('a list', () => {
     { reason: 'that is held', bounds: heldList, most: 5_000 },
   ])('$reason ends at a bound, however many new cursors and records there are', async ({ bounds, most }) => {
     let asked = 0;
-    const read = async (): Promise<Page<{ id: string }>> => {
+    const read = async (): Promise<RecordPage<{ id: string }>> => {
       asked += 1;
       return { items: [{ id: `record-${asked}` }], next: `cursor-${asked}`, path: '/list' };
     };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Pace } from '../../src/platform/pace.ts';
+import { LoadControl } from '../../src/platform/load-control.ts';
 import { PauseTooLong, Throttle } from '../../src/platform/throttle.ts';
 import { TestClock } from './clock.ts';
 
@@ -153,7 +153,7 @@ describe('a pause', () => {
   it('that is announced is announced once to answers that came together', () => {
     const { turns, clock } = throttle(4);
     const notices: string[] = [];
-    const pace = new Pace({
+    const pace = new LoadControl({
       throttle: turns,
       longestPause: 300_000,
       now: clock.now,

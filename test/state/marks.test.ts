@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { StateDocument } from '../../src/state/document.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import { createMarks, marksFolder } from '../../src/state/marks.ts';
+import type { StateDocument } from '../../src/state/state-document.ts';
 
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
 const at = (serial: number, write = `w${serial}`): StateDocument => ({ ...empty, serial, write });

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
-import type { ResourceEntry } from '../../src/state/document.ts';
 import type { JournalEvent } from '../../src/state/journal.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
+import type { ResourceEntry } from '../../src/state/state-document.ts';
 import type { LockRequest, StateStore } from '../../src/state/store.ts';
 
 /** A path for a state in a folder that goes away with the test. */

@@ -2,7 +2,7 @@ import type { HeardOf } from '../../engine/observe/mentions.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
 import { idsInState, why } from '../../runs/discover.ts';

@@ -54,13 +54,13 @@ export async function initState(context: Context, { lockTimeout }: LockFlags): P
   return ExitCode.ok;
 }
 
-interface Surroundings {
+interface MovePlace {
   readonly opened: OpenWorkspace;
   readonly cwd: string;
 }
 
 /** The name of a backend, a path, or settings as in the project file. */
-function placeFrom(from: string, { opened, cwd }: Surroundings): StatePlace {
+function placeFrom(from: string, { opened, cwd }: MovePlace): StatePlace {
   const { project, workspace } = opened;
   const owner = { workspace: workspace.name, root: project.root };
   if (isBackend(from)) return placeOf({ backend: from }, owner);

@@ -9,7 +9,7 @@ import type { Style } from '../../output/style.ts';
 import { renderTable } from '../../output/table.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/sightings.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';

@@ -11,7 +11,7 @@ import { Notifier } from '../../operator/notifications/notifier.ts';
 import { toldInFolder } from '../../operator/notifications/told-memory.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
-import { folderSource, type Source } from '../../operator/source.ts';
+import { folderSource, type ManifestSource } from '../../operator/source.ts';
 import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { LocalPlaces } from '../../project/local-places.ts';
@@ -116,7 +116,7 @@ function placesOf(cwd: string, { allowDir = [] }: WatchFlags): LocalPlaces {
 function sourceOf(
   { cwd, projectFolder = cwd, env, workspace, redactor }: Context,
   { git, ref = 'main', path: subfolder = '.' }: WatchFlags,
-): Source {
+): ManifestSource {
   if (git === undefined) return folderSource(projectFolder);
   return gitSource({
     url: git,
@@ -143,7 +143,7 @@ function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): Wa
 /** Of a checkout only the secrets may change: nobody writes to it again. */
 function filesOf(
   { cwd, projectFolder = cwd, log }: Context,
-  { isAtomic }: Source,
+  { isAtomic }: ManifestSource,
   changed: () => void,
 ): FileWatch {
   const said = new Set<string>();
@@ -199,7 +199,7 @@ function traced(tracing: Tracing, redactor: Context['redactor']): RunObserver {
 interface Listening {
   readonly watch: Watch;
   readonly flags: WatchFlags;
-  readonly source: Source;
+  readonly source: ManifestSource;
   readonly metrics: Metrics | undefined;
   readonly address: ReturnType<typeof parseListen>;
 }

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
-import { type Listing, pageOf } from '../pagination.ts';
+import { type PagedList, pageOf } from '../pagination.ts';
 import { pageRequestOf } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
 import { showApiKey } from '../views.ts';
 
-const listing: Listing<Stored<'api-keys'>> = { name: 'api-keys', key: ({ id }) => id, order: 'ascending' };
+const listing: PagedList<Stored<'api-keys'>> = { name: 'api-keys', key: ({ id }) => id, order: 'ascending' };
 
 export function apiKeyRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>().get('/api-keys', (c) => {

@@ -2,14 +2,14 @@ import { type Context, Hono } from 'hono';
 import { type CallFilter, callFilter } from '../../platform/records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { seenByKey } from '../other-workspace.ts';
-import { type Listing, pageOf } from '../pagination.ts';
+import { type PagedList, pageOf } from '../pagination.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checked } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-const listing: Listing<Stored<'calls'>> = {
+const listing: PagedList<Stored<'calls'>> = {
   name: 'call-histories',
   key: ({ id }) => id,
   order: 'descending',

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { seenByKey } from '../other-workspace.ts';
-import { type Listing, pageOf } from '../pagination.ts';
+import { type PagedList, pageOf } from '../pagination.ts';
 import { pageRequestOf } from '../request-checks.ts';
 import type { Stored } from '../stored-records.ts';
 
-const listing: Listing<Stored<'knowledge-bases'>> = {
+const listing: PagedList<Stored<'knowledge-bases'>> = {
   name: 'knowledge-bases',
   key: ({ id }) => id,
   order: 'ascending',

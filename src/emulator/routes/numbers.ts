@@ -4,13 +4,13 @@ import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { offsetTime } from '../ids-and-clock.ts';
 import { trimmed } from '../normalising.ts';
 import { seenByKey } from '../other-workspace.ts';
-import { type Listing, pageOf } from '../pagination.ts';
+import { type PagedList, pageOf } from '../pagination.ts';
 import { invalid } from '../refusal.ts';
 import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
 import type { StoredNumber } from '../stored-records.ts';
 import { digitsOf, showNumber } from '../views.ts';
 
-const listing: Listing<StoredNumber> = { name: 'numbers', key: ({ id }) => id, order: 'ascending' };
+const listing: PagedList<StoredNumber> = { name: 'numbers', key: ({ id }) => id, order: 'ascending' };
 
 export function numberRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()

@@ -2,13 +2,13 @@ import { Hono } from 'hono';
 import { type UserRequest, userRequest } from '../../platform/records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { ordered, trimmed } from '../normalising.ts';
-import { type Listing, pageOf } from '../pagination.ts';
+import { type PagedList, pageOf } from '../pagination.ts';
 import { invalid, notFound } from '../refusal.ts';
 import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
 import type { StoredUser } from '../stored-records.ts';
 import { requireWorkspace } from './workspace.ts';
 
-const listing: Listing<StoredUser> = { name: 'users', key: ({ id }) => id, order: 'ascending' };
+const listing: PagedList<StoredUser> = { name: 'users', key: ({ id }) => id, order: 'ascending' };
 
 export function userRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
-import type { Listing } from '../pagination.ts';
+import type { PagedList } from '../pagination.ts';
 import { pageOf } from '../pagination.ts';
 import { notFound } from '../refusal.ts';
 import { pageRequestOf } from '../request-checks.ts';
@@ -8,7 +8,7 @@ import type { StoredVersion } from '../stored-records.ts';
 import { showVersion, showVersionSummary } from '../views.ts';
 import { agentNamed } from './agents.ts';
 
-const listing: Listing<StoredVersion> = {
+const listing: PagedList<StoredVersion> = {
   name: 'versions',
   key: ({ version }) => version,
   order: 'descending',

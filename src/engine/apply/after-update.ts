@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { isTainted, revealed, type Value } from '../../values/value.ts';

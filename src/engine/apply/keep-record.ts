@@ -1,6 +1,6 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { ForeignRecord } from '../../platform/sightings.ts';
-import type { Orphan, ResourceEntry } from '../../state/document.ts';
+import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { shownBy, unlikeSent } from '../decide/answer.ts';
 import { remember, textsToMask } from '../decide/memory.ts';

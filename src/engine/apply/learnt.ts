@@ -1,5 +1,5 @@
-import type { ResourceEntry } from '../../state/document.ts';
 import type { State } from '../../state/state.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
 import type { Observation } from '../observe/observation.ts';
 import type { Plan } from '../plan/plan.ts';

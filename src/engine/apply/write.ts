@@ -1,9 +1,9 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { type Address, recordKey } from '../../manifests/resource.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { PendingCreate } from '../../state/document.ts';
 import { mask } from '../../state/fingerprint.ts';
+import type { PendingCreate } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type Leaves, rootOf } from '../../values/path.ts';
 import { fromForms, type Value, withReferences } from '../../values/value.ts';

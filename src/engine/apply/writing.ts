@@ -1,9 +1,9 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import type { ResourceEntry } from '../../state/document.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { StateSession } from '../../state/session.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Secret } from '../../values/value.ts';
 import type { Observation } from '../observe/observation.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';

@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { isTainted, revealed } from '../../values/value.ts';

@@ -1,8 +1,8 @@
 import type { Kind } from '../../kinds/kind.ts';
 import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
-import type { Orphan, PendingCreate, ResourceEntry } from '../../state/document.ts';
 import type { State } from '../../state/state.ts';
+import type { Orphan, PendingCreate, ResourceEntry } from '../../state/state-document.ts';
 
 /** What a resource's past is: the state's memory of it, under this address or an earlier one. */
 export interface Binding {

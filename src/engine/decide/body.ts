@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { isObject, type Json, type JsonObject, setOwn } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, rootOf, unflatten } from '../../values/path.ts';
 import { revealed } from '../../values/value.ts';

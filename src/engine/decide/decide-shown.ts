@@ -1,6 +1,6 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { namedId, recordKey } from '../../manifests/resource.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
 import { keptWarnings } from './answer.ts';

@@ -1,5 +1,5 @@
 import { recordKey } from '../../manifests/resource.ts';
-import type { Orphan } from '../../state/document.ts';
+import type { Orphan } from '../../state/state-document.ts';
 import type { Candidate } from '../observe/search.ts';
 import { writes } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';

@@ -1,7 +1,7 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
-import type { Orphan, ResourceEntry } from '../../state/document.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
+import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import type { Leaves } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';

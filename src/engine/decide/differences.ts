@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
 import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json, setOwn } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, valueAt } from '../../values/path.ts';
 import { isSpecial, isTainted, Reference, type Value } from '../../values/value.ts';

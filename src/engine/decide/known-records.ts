@@ -1,7 +1,7 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
-import type { Orphan } from '../../state/document.ts';
 import type { State } from '../../state/state.ts';
+import type { Orphan } from '../../state/state-document.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { Observed } from '../observe/observed.ts';
 import type { Bound } from './bind-desired.ts';

@@ -1,6 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
 import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { isTainted } from '../../values/value.ts';

@@ -1,5 +1,5 @@
 import type { KindSchema } from '../../manifests/kind-schema.ts';
-import type { Orphan, ResourceEntry } from '../../state/document.ts';
+import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 
 /** The natural key of a managed record, as far as it is recorded; a secret is no key. */
 export function naturalKeyOf(

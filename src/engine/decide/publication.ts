@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { type LeafPath, rootOf } from '../../values/path.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 import { sameValue } from './compare.ts';

@@ -1,6 +1,6 @@
 import { type Address, kindOf } from '../../manifests/resource.ts';
-import type { ResourceEntry } from '../../state/document.ts';
 import { isMasked } from '../../state/fingerprint.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
 

@@ -1,5 +1,5 @@
 import type { Mention } from '../../kinds/kind.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 
 /** By id: clauses that say where it was heard of. */
 export type HeardOf = ReadonlyMap<string, readonly string[]>;

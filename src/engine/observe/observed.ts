@@ -1,6 +1,6 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
-import type { Orphan } from '../../state/document.ts';
+import type { Orphan } from '../../state/state-document.ts';
 import type { Observation } from './observation.ts';
 import type { Candidate } from './search.ts';
 

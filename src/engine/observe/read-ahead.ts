@@ -1,6 +1,6 @@
 import type { Kind, Lookup, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { ReadCounter } from './read-counter.ts';

@@ -1,8 +1,8 @@
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { PendingCreate } from '../../state/document.ts';
 import type { State } from '../../state/state.ts';
+import type { PendingCreate } from '../../state/state-document.ts';
 import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';

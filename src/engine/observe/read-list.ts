@@ -1,4 +1,4 @@
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ReadCounter } from './read-counter.ts';
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
 

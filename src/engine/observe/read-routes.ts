@@ -1,5 +1,5 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 import { type RoutingKind, routingKinds } from '../plan/routes.ts';

@@ -1,5 +1,5 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import type { Orphan } from '../../state/document.ts';
+import type { Orphan } from '../../state/state-document.ts';
 import { kindNamed } from '../kind-named.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';

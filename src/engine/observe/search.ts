@@ -1,8 +1,8 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
-import type { PendingCreate } from '../../state/document.ts';
 import { isMasked } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
+import type { PendingCreate } from '../../state/state-document.ts';
 import type { LeafPath } from '../../values/path.ts';
 import { type Evidence, evidenceOf, likelihood, MOST_OFFERED } from '../decide/evidence.ts';
 import { shownAt } from '../decide/field-rules.ts';

@@ -1,5 +1,5 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import { isObject, setOwn } from '../../values/json.ts';
 import { valueAt } from '../../values/path.ts';
 import type { Observation } from './observation.ts';

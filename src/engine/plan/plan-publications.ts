@@ -1,5 +1,5 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import { unpublishedFields, withGap, withGapAfter } from '../decide/publication.ts';
 import { kindNamed } from '../kind-named.ts';
 import { eachConcurrently } from '../observe/each-concurrently.ts';

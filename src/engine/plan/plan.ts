@@ -1,7 +1,7 @@
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
-import type { Orphan, ResourceEntry } from '../../state/document.ts';
+import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { decideAll } from '../decide/decide-all.ts';
 import { trippedGuards } from '../decide/guards.ts';

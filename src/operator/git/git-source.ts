@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-places.ts';
-import type { Fetched, Source, Version } from '../source.ts';
+import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { checkRef, checkSubfolder, type GitAddress, parseGitAddress } from './git-address.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
@@ -30,7 +30,7 @@ const TIMEOUT = 120_000;
  * The newest commit of a branch, each in a checkout of its own beside the last one.
  * @throws UserError for an address, a ref or a folder that cannot be meant.
  */
-export function gitSource(options: GitSourceOptions): Source {
+export function gitSource(options: GitSourceOptions): ManifestSource {
   const address = parseGitAddress(options.url, options.cwd);
   checkRef(options.ref);
   const subfolder = checkSubfolder(options.subfolder);
@@ -45,7 +45,7 @@ function secretsOf({ credentials }: GitAddress): string[] {
   return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
 }
 
-class GitSource implements Source {
+class GitSource implements ManifestSource {
   readonly name: string;
   readonly isAtomic = true;
   readonly #options: GitSourceOptions;

@@ -21,21 +21,21 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-interface Answer {
+interface HttpAnswer {
   readonly status: number;
   readonly body: Json | { readonly contentType: string; readonly text: string };
   readonly allow?: string;
 }
 
-type Route = (options: ListenerOptions) => Answer | Promise<Answer>;
+type Handler = (options: ListenerOptions) => HttpAnswer | Promise<HttpAnswer>;
 
 /** Probes ask by number, not by name, and may come from anywhere. */
-const probes: Readonly<Record<string, Route>> = {
+const probes: Readonly<Record<string, Handler>> = {
   '/healthz': () => ({ status: 200, body: { alive: true } }),
   '/readyz': ({ isReady }) => ({ status: isReady() ? 200 : 503, body: { ready: isReady() } }),
 };
 
-const pages: Readonly<Record<string, Route>> = {
+const pages: Readonly<Record<string, Handler>> = {
   '/status': ({ status }) => ({ status: 200, body: status() }),
   '/metrics': async ({ metrics }) => ({ status: 200, body: await metrics() }),
 };
@@ -62,7 +62,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
 }
 
-async function answer(request: IncomingMessage, options: ListenerOptions): Promise<Answer> {
+async function answer(request: IncomingMessage, options: ListenerOptions): Promise<HttpAnswer> {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const route = Object.hasOwn(probes, path)
@@ -90,7 +90,7 @@ async function answer(request: IncomingMessage, options: ListenerOptions): Promi
 function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, body, allow, redact }: Answer & Pick<ListenerOptions, 'redact'>,
+  { status, body, allow, redact }: HttpAnswer & Pick<ListenerOptions, 'redact'>,
 ): void {
   const isText = typeof body === 'object' && body !== null && 'contentType' in body;
   const text = isText ? String(body.text) : `${JSON.stringify(body)}\n`;

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 import type { RunObserver, RunReport } from '../run-report.ts';
-import { Said, type WatchLog } from '../watch-log.ts';
+import { SaidBefore, type WatchLog } from '../watch-log.ts';
 import { Deliveries } from './deliveries.ts';
 import { bodyOf, Occasions } from './occasions.ts';
 import type { ToldMemory } from './told-memory.ts';
@@ -21,7 +21,7 @@ export interface NotifierOptions {
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
   readonly #occasions: { readonly withDrift: Occasions; readonly withoutDrift: Occasions };
-  readonly #said = new Said();
+  readonly #said = new SaidBefore();
   readonly #deliveries: Deliveries;
 
   constructor(options: NotifierOptions) {

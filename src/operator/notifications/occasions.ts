@@ -14,8 +14,8 @@ import {
   troubleOf,
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
-import { Said } from '../watch-log.ts';
-import { withoutMentions } from './mentions.ts';
+import { SaidBefore } from '../watch-log.ts';
+import { withoutMentions } from './without-mentions.ts';
 
 /** Something that a webhook may be told of. */
 export interface Occasion {
@@ -37,7 +37,7 @@ export interface Hearing {
 
 /** Finds in reports what is worth telling; what stays as it is is told once. */
 export class Occasions {
-  readonly #said = new Said();
+  readonly #said = new SaidBefore();
   readonly #hearsDrift: boolean;
   readonly #told: (workspaceId: string) => ToldDrift;
   #drifted: ReadonlyMap<string, string> | undefined;

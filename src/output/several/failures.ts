@@ -1,4 +1,4 @@
-import { PlatformError } from '../../platform/errors.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';

@@ -3,9 +3,9 @@ import type { Planned } from '../../engine/engine.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
-import type { ResourceEntry } from '../../state/document.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Reference } from '../../values/value.ts';
 
 /** One of two workspaces, as a comparison sees it. */

@@ -1,6 +1,6 @@
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
-import type { Orphan, PendingCreate } from '../../state/document.ts';
 import type { StateSession } from '../../state/session.ts';
+import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import type { Remains } from '../../state/store.ts';
 import type { KnownId } from '../heard-of.ts';
 import type { Remembered } from './matches.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/emulator/faults.ts';
-import { PlatformError } from '../../../src/platform/errors.ts';
+import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { actionsOf, Bench, type Manifest } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, restOf, SECRETS, type Workspace } from './workspaces.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Observed } from '../../../src/engine/observe/observed.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { Kind, ShownRecord } from '../../../src/kinds/kind.ts';
-import type { ResourceEntry } from '../../../src/state/document.ts';
 import type { Fingerprints } from '../../../src/state/fingerprint.ts';
 import type { State } from '../../../src/state/state.ts';
+import type { ResourceEntry } from '../../../src/state/state-document.ts';
 
 /** Fingerprints without the wait: these tests guard no secret. */
 export const fingerprints: Fingerprints = {

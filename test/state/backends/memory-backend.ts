@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
-import type { StateDocument } from '../../../src/state/document.ts';
 import { fold } from '../../../src/state/fold.ts';
 import type { JournalEntry } from '../../../src/state/journal.ts';
 import { LostLock } from '../../../src/state/lost-lock.ts';
 import { type MovedMark, MovedState } from '../../../src/state/moved-state.ts';
+import type { StateDocument } from '../../../src/state/state-document.ts';
 import type { LockInfo, StateLease, StateStore, StoredState } from '../../../src/state/store.ts';
 
 interface Shelf {

@@ -4,11 +4,11 @@ import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import type { StateDocument } from '../../document.ts';
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
 import type { MovedMark } from '../../moved-state.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { FailPoint } from '../backend.ts';
 import { readIfThere } from './file-problem.ts';
 
@@ -76,7 +76,7 @@ export async function readDocument(files: Files, path: string): Promise<StateDoc
   });
 }
 
-interface Writing {
+interface DocumentWrite {
   readonly path: string;
   readonly document: StateDocument;
   /** False where there is none yet. */
@@ -89,7 +89,7 @@ interface Writing {
  * made first, so that deleting the document by mistake never leaves only older ones; of a first document it is made
  * afterwards, because a backup without a document is refused.
  */
-export async function writeDocument(files: Files, writing: Writing): Promise<void> {
+export async function writeDocument(files: Files, writing: DocumentWrite): Promise<void> {
   const { path, document, replaces, failPoint } = writing;
   const backup = backupPath(path, document.serial);
   const fresh = await written(files, path, document);

@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
-import type { StateDocument } from '../../document.ts';
 import { fold } from '../../fold.ts';
 import { MovedState } from '../../moved-state.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { Remains } from '../../store.ts';
 import { targetOf } from './document-file.ts';
 import { readStored } from './read-stored.ts';

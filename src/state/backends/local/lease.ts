@@ -1,10 +1,10 @@
 import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import type { StateDocument } from '../../document.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostLock } from '../../lost-lock.ts';
 import type { Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { FailPoint } from '../backend.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';

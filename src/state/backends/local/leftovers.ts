@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { unlinkIfThere } from '../../../files/files.ts';
 import { readIfThere } from './file-problem.ts';
 import { parseLock, readLock } from './lock-file.ts';
-import { isLeftBehind, type Judging } from './lock-life.ts';
+import { isAbandoned, type Judging } from './lock-life.ts';
 
 const ID = /^(?:tmp|claim)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
@@ -26,7 +26,6 @@ export async function removeLeftovers(
     const file = join(dirname(path), name);
     const bytes = await readIfThere(files, file);
     if (bytes === undefined) continue;
-    if (await isLeftBehind(judging, { file, writer: parseLock(bytes), own }))
-      await unlinkIfThere(files, file);
+    if (await isAbandoned(judging, { file, writer: parseLock(bytes), own })) await unlinkIfThere(files, file);
   }
 }

@@ -1,16 +1,16 @@
 import type { Files } from '../../../files/files.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
-import type { StateDocument } from '../../document.ts';
 import { parseState } from '../../document-text.ts';
 import { missingFrom } from '../../held-ids.ts';
-import type { Mark, Marks } from '../../marks.ts';
-import type { NewerState } from '../../newer-state.ts';
+import type { Marks, StateMark } from '../../marks.ts';
+import type { NewerState } from '../../older-state.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { StoredState } from '../../store.ts';
 import { newerBackups } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 import { readStored } from './read-stored.ts';
 
-interface Surroundings {
+interface StatePlaces {
   readonly files: Files;
   /** Of the document. */
   readonly path: string;
@@ -18,7 +18,7 @@ interface Surroundings {
 }
 
 /** The state, and what the backups beside it and the mark of this machine know of a write that it does not have. */
-export async function readWithNewer(around: Surroundings): Promise<StoredState> {
+export async function readWithNewer(around: StatePlaces): Promise<StoredState> {
   const { stored, journalFile } = await readStored(around.files, around.path);
   const { document } = stored;
   const hasJournal = journalFile.size > 0;
@@ -28,7 +28,7 @@ export async function readWithNewer(around: Surroundings): Promise<StoredState> 
 /** @param around tells of a journal too: a run that died in a commit leaves one with a newer backup, and then nothing is amiss. */
 async function newerThan(
   document: StateDocument,
-  { files, path, marks, hasJournal }: Surroundings & { readonly hasJournal: boolean },
+  { files, path, marks, hasJournal }: StatePlaces & { readonly hasJournal: boolean },
 ): Promise<NewerState | undefined> {
   const mark = await marks?.read(document);
   const passed = mark !== undefined && isPassed(document, mark) ? mark : undefined;
@@ -49,7 +49,7 @@ async function newerThan(
   };
 }
 
-function isPassed({ serial, write }: StateDocument, mark: Mark): boolean {
+function isPassed({ serial, write }: StateDocument, mark: StateMark): boolean {
   return mark.serial > serial || (mark.serial === serial && mark.write !== write);
 }
 

@@ -1,15 +1,15 @@
 import type { Files } from '../../../files/files.ts';
-import type { StateDocument } from '../../document.ts';
 import { fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { StoredState } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 import { parseJournal } from './journal-file.ts';
 
-export interface ReadResult {
+export interface StoredFiles {
   readonly stored: StoredState;
   readonly journalFile: {
     readonly size: number;
@@ -29,7 +29,7 @@ export function journalPathOf(path: string): string {
  * the older, and never as missing.
  * @throws UserError where either cannot be used, or where they do not belong together.
  */
-export async function readStored(files: Files, path: string): Promise<ReadResult> {
+export async function readStored(files: Files, path: string): Promise<StoredFiles> {
   const journalPath = journalPathOf(path);
   const bytes = (await readIfThere(files, journalPath)) ?? Buffer.alloc(0);
   const document = await readDocument(files, path);

@@ -2,10 +2,10 @@ import { basename, dirname, join } from 'node:path';
 import { type Files, syncFolderOf } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
-import type { StateDocument } from '../../document.ts';
 import { emptyDocument, fold } from '../../fold.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostState } from '../../lost-state.ts';
+import type { StateDocument } from '../../state-document.ts';
 import type { Remains } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
@@ -13,12 +13,12 @@ import { wholeEntries } from './journal-file.ts';
 import { documentIn } from './newer-copies.ts';
 import { journalPathOf } from './read-stored.ts';
 
-interface Source {
+interface RemainsFile {
   readonly source: string;
   readonly modified: number;
 }
 
-interface Dated extends Remains, Source {
+interface Dated extends Remains, RemainsFile {
   readonly lineage: string;
   /** Serials of documents; a journal comes half a step after the document that it continues. */
   readonly step: number;
@@ -29,7 +29,7 @@ interface Dated extends Remains, Source {
  * compared, because a file may have been copied at any time. Files that cannot be read are passed over.
  */
 export async function readRemains(files: Files, path: string): Promise<Remains[]> {
-  const documents: { readonly from: Source; readonly document: StateDocument }[] = [];
+  const documents: { readonly from: RemainsFile; readonly document: StateDocument }[] = [];
   const dated: Dated[] = [];
   const [journals, others] = await filesOf(files, path);
   for (const from of others) {
@@ -116,7 +116,10 @@ function isOwn(name: string, document: string): boolean {
 }
 
 /** The journals and the documents, those that were set aside too. */
-async function filesOf(files: Files, path: string): Promise<[journals: Source[], documents: Source[]]> {
+async function filesOf(
+  files: Files,
+  path: string,
+): Promise<[journals: RemainsFile[], documents: RemainsFile[]]> {
   const [folder, document] = [dirname(path), basename(path)];
   const places: string[] = [];
   for (const name of await namesIn(files, folder)) {
@@ -126,7 +129,7 @@ async function filesOf(files: Files, path: string): Promise<[journals: Source[],
     const lost = await namesIn(files, place);
     places.push(...lost.filter((each) => isOwn(each, document)).map((each) => join(place, each)));
   }
-  const found: [Source[], Source[]] = [[], []];
+  const found: [RemainsFile[], RemainsFile[]] = [[], []];
   for (const source of places) {
     const { mtimeMs: modified } = await files.stat(source);
     found[basename(source).includes('.journal') ? 0 : 1].push({ source, modified });

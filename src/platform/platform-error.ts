@@ -2,13 +2,13 @@
  * What is known of a request that did not succeed. `not-done`: the platform certainly did not carry it out (it was never
  * sent, or was answered with a refusal). `lost`: it may have been carried out; nobody knows.
  */
-export type Outcome = 'not-done' | 'lost';
+export type RequestOutcome = 'not-done' | 'lost';
 
 export interface ExchangeFacts {
   readonly method: string;
   /** Path with its query, never a header or a body. */
   readonly path: string;
-  readonly outcome: Outcome;
+  readonly outcome: RequestOutcome;
   readonly status?: number | undefined;
   /** The platform's own code for the problem, where the body has one. */
   readonly code?: string | undefined;
@@ -44,7 +44,7 @@ export class PlatformError extends Error {
     return this.facts.status;
   }
 
-  get outcome(): Outcome {
+  get outcome(): RequestOutcome {
     return this.facts.outcome;
   }
 

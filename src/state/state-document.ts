@@ -106,6 +106,11 @@ export const formerDocument = stateDocument
 
 export const writtenDocument = z.discriminatedUnion('format_version', [stateDocument, formerDocument]);
 
+/** JSON Schema (draft 2020-12) of the state document. */
+export function stateJsonSchema(): object {
+  return z.toJSONSchema(stateDocument, { target: 'draft-2020-12' });
+}
+
 export type ResourceEntry = Immutable<z.infer<typeof resourceEntry>>;
 export type PendingCreate = Immutable<z.infer<typeof pendingCreate>>;
 export type Orphan = Immutable<z.infer<typeof orphan>>;

@@ -21,11 +21,11 @@ export function decodeJson(
     const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
     return isDeeperThan(value, DEEPEST) ? { problem: 'the response is nested too deeply' } : { value };
   } catch {
-    return { problem: whatItIs(redact(text), contentType) };
+    return { problem: problemWith(redact(text), contentType) };
   }
 }
 
-function whatItIs(text: string, contentType: string | undefined): string {
+function problemWith(text: string, contentType: string | undefined): string {
   if (text.trim() === '') return 'the response is empty';
   if (looksLikeMarkup(text)) {
     const says = textOfMarkup(text);

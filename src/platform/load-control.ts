@@ -2,7 +2,7 @@ import type { AttemptResult } from './exchange.ts';
 import { backoff, isRefusal, retryAfter } from './retry.ts';
 import type { Throttle } from './throttle.ts';
 
-export interface PaceOptions {
+export interface LoadControlOptions {
   readonly throttle: Throttle;
   /** Longest pause that is waited for, in milliseconds. */
   readonly longestPause: number;
@@ -15,11 +15,11 @@ export interface PaceOptions {
 const ANNOUNCED_PAUSE = 60_000;
 
 /** Turns what answers say of the platform's load into pauses and limits for everyone. */
-export class Pace {
-  readonly #options: PaceOptions;
+export class LoadControl {
+  readonly #options: LoadControlOptions;
   #announcedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(options: PaceOptions) {
+  constructor(options: LoadControlOptions) {
     this.#options = options;
   }
 

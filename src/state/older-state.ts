@@ -1,5 +1,5 @@
 import { UserError } from '../problems/user-error.ts';
-import type { StateDocument } from './document.ts';
+import type { StateDocument } from './state-document.ts';
 
 /** What tells that a state was put back to an older one, or that another one was written from the same. */
 export interface NewerState {
