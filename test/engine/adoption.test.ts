@@ -7,68 +7,40 @@ import { agent, number, ref, secret, user, webhook } from './resources.ts';
 const hiding = { shows: { read: ['llm_config'], update: ['llm_config'] }, put: 'replace' } as const;
 const config = { llm_config: { model: 'm' }, stt_config: { model: 's', provider: 'p' } };
 
+const stt = (model: string) => ({ stt_config: { model } });
+const unverified = ['stt_config.model'];
+const differing = { path: 'stt_config.model', before: 's', after: 'ours', verified: false };
+
 describe('a record that metadata.id names', () => {
   it.each([
-    { reason: 'all is shown and equal', spec: {}, published: 'no', action: 'adopt', reads: 1 },
-    { reason: 'a shown field differs', spec: { name: 'b' }, published: 'no', action: 'update', reads: 1 },
-    {
-      reason: 'a hidden field was never published',
-      spec: { stt_config: { model: 's' } },
-      published: 'no',
-      action: 'update',
-      reads: 1,
-    },
-    {
-      reason: 'the published version has it',
-      spec: { stt_config: { model: 's' } },
-      published: 'yes',
-      action: 'adopt',
-      reads: 2,
-    },
-    {
-      reason: 'the published version has another value',
-      spec: { stt_config: { model: 'ours' } },
-      published: 'yes',
-      action: 'update',
-      reads: 2,
-    },
-    {
-      reason: 'the draft is newer than the version that has it',
-      spec: { stt_config: { model: 's' } },
-      published: 'and edited since',
-      action: 'adopt',
-      reads: 2,
-    },
-  ])('is $action when $reason', async ({ spec, published, action, reads }) => {
+    ['all is shown and equal', {}, 'never', { action: 'adopt' }],
+    ['a shown field differs', { name: 'b' }, 'never', { action: 'update' }],
+    ['a hidden field was never published', stt('s'), 'never', { action: 'update' }],
+    ['the published version has it', stt('s'), 'as it is', { action: 'adopt', unverified }],
+    ['the published version differs', stt('ours'), 'as it is', { action: 'update', changes: [differing] }],
+    ['the draft is newer', stt('s'), 'and edited since', { action: 'adopt', unverified }],
+  ])('is compared with what is shown and published: %s', async (_, spec, published, expected) => {
     const w = await Bench.open(hiding);
     const { id } = await w.client.agents.create({ name: 'a', ...config });
-    if (published !== 'no') w.emulator.dashboard.publishAgent(id);
+    if (published !== 'never') w.emulator.dashboard.publishAgent(id);
     if (published === 'and edited since') w.emulator.dashboard.edit('agents', id, { name: 'a' });
 
     const desired = [agent('a', spec, { id })];
     w.requests();
     const plan = await w.plan(desired);
-    expect(w.requests()).toHaveLength(reads);
-    const planned = at(plan, 'Agent/a');
-    expect(planned).toMatchObject({ action, id, adopted: true });
-    if (action === 'adopt' && reads === 2) expect(planned.unverified).toEqual(['stt_config.model']);
-    if (action === 'update' && reads === 2)
-      expect(planned.changes).toMatchObject([
-        { path: 'stt_config.model', before: 's', after: 'ours', verified: false },
-      ]);
-    const isAhead = published === 'and edited since';
-    expect(besidesResends(plan).map(({ message }) => message.includes('the draft is newer'))).toEqual(
-      isAhead ? [true] : [],
-    );
+    expect(w.requests()).toHaveLength(published === 'never' ? 1 : 2);
+    expect(at(plan, 'Agent/a')).toMatchObject({ ...expected, id, adopted: true });
+    const ahead = { address: 'Agent/a', message: expect.stringContaining('the draft is newer') };
+    expect(besidesResends(plan)).toEqual(published === 'and edited since' ? [ahead] : []);
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done' });
-    expect(w.writes).toEqual(action === 'adopt' ? [] : [`PUT /api/v1/agents/${id}`]);
+    expect(w.writes).toEqual(expected.action === 'adopt' ? [] : [`PUT /api/v1/agents/${id}`]);
     w.requests();
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     expect(w.emulator.requests, 'the version is read for an adoption only').toHaveLength(1);
     const stored = w.emulator.world.agents.get(id);
     expect(stored?.llm_config).toEqual({ model: 'm' });
     // What the published version shows beside the managed field goes out with its object.
-    if (published === 'yes') expect(stored?.stt_config.provider).toBe('p');
+    if (published === 'as it is') expect(stored?.stt_config.provider).toBe('p');
   });
 
   it('is updated where what it hides was never published', async () => {

@@ -72,7 +72,6 @@ describe('a create whose answer was lost', () => {
   it.each([
     ['a gateway gives up', { status: 504, commit: true }],
     ['the request timed out on the way', { status: 408, commit: true }],
-    ['it is answered with 409', { status: 409, commit: true }],
     ['the answer has no body', { emptyBody: true }],
     ['the answer is cut short', { truncate: 20 }],
   ] as const)('is unknown when %s', async (_, fault) => {

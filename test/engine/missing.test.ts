@@ -20,6 +20,13 @@ async function without(address: string, resources: readonly Resource[] = desired
   return { w, id };
 }
 
+/** The platform has Agent/b again, under the id that it had. */
+function showAgain(w: Bench, id: string): void {
+  const [another] = w.emulator.world.agents.values();
+  if (another === undefined) throw new Error('no agent');
+  w.emulator.world.agents.set(id, { ...another, id, name: 'b' });
+}
+
 describe('a record that is missing', () => {
   it.each([
     { address: 'Agent/b', resources: desired },
@@ -51,8 +58,7 @@ describe('a record that is missing', () => {
     const { w, id } = await without('Agent/b');
     await w.apply(desired);
     expect((await w.state()).resources.get('Agent/b')?.missing_since).toBeDefined();
-    const shown = [...w.emulator.world.agents.values()][0];
-    if (shown !== undefined) w.emulator.world.agents.set(id, { ...shown, id, name: 'b' });
+    showAgain(w, id);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     await w.apply(desired);
     expect((await w.state()).resources.get('Agent/b')).not.toHaveProperty('missing_since');
@@ -169,8 +175,7 @@ describe('a record that is missing', () => {
   it('is looked for once more before another is created', async () => {
     const { w, id } = await without('Agent/b');
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
-    const shown = [...w.emulator.world.agents.values()][0];
-    if (shown !== undefined) w.emulator.world.agents.set(id, { ...shown, id, name: 'b' });
+    showAgain(w, id);
     await expect(w.applySaved(plan)).rejects.toThrow('the plan is stale');
     expect(w.writes).toEqual([]);
   });
@@ -288,11 +293,10 @@ describe('a record that is missing', () => {
 
   it('is not created again while an earlier one is back, and import takes that', async () => {
     const { w, id: old } = await without('Agent/b');
-    const kept = [...w.emulator.world.agents.values()][0];
     await w.apply(desired, { allowRecreate: ['Agent/b'] });
     const id = await w.idOf('Agent/b');
     w.emulator.dashboard.remove('agents', id);
-    if (kept !== undefined) w.emulator.world.agents.set(old, { ...kept, id: old, name: 'b' });
+    showAgain(w, old);
     w.requests();
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     expect(at(plan, 'Agent/b').action).toBe('blocked');

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
 import { UserError } from '../../src/problems/user-error.ts';
-import type { JsonObject } from '../../src/values/json.ts';
 import { failureOf } from '../state/temporary-state.ts';
-import { actionsIn, Bench, outcomes, reread, VERSION } from './bench.ts';
+import { actionsIn, Bench, outcomes, reread } from './bench.ts';
 import { agent, number, ref, secret, user, webhook } from './resources.ts';
 
 const desired = (model = 'm') => [
@@ -110,72 +108,54 @@ describe('a saved plan', () => {
 });
 
 describe('a saved plan is refused before the first write', () => {
-  interface Refusal {
-    readonly reason: string;
-    /** What happens between the plan and its apply. */
-    readonly happens?: (w: Bench) => unknown;
-    /** How the plan differs from the one that was made. */
-    readonly edit?: Partial<PlanDocument>;
-    readonly message: RegExp;
-  }
-
-  const agentId = (w: Bench) => [...w.emulator.world.agents.keys()][0] ?? '';
-
-  it.each<Refusal>([
-    {
-      reason: 'the plan is stale',
-      happens: (w) => w.apply([...desired(), agent('c')]),
-      message: /^the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
-    },
-    {
-      reason: 'it is for another workspace',
-      edit: { workspace_id: 'OTHER' },
-      message: /^the plan is for workspace OTHER/,
-    },
-    {
-      reason: 'it is for another address',
-      edit: { base_url: 'https://x.example' },
-      message: /^the plan is for workspace .* at https:\/\/x\.example/,
-    },
-    {
-      reason: 'it is of another state',
-      edit: { state: { lineage: 'L2', salt: 'S1', serial: 1 } },
-      message: /another state/,
-    },
-    {
-      reason: 'a newer version made it',
-      edit: { voxform_version: '1.2.4' },
-      message: /was made by voxform 1\.2\.4; this is voxform 1\.2\.3/,
-    },
-    {
-      reason: 'a secret is another one',
-      happens: (w) => {
-        w.secrets = { KEY: 'sk-next-secret' };
-      },
-      message: /^KEY changed since the plan was made/,
-    },
-    {
-      reason: 'a record looks different, in a field that nobody manages',
-      happens: (w) => w.emulator.dashboard.edit('agents', agentId(w), { llm_config: { max_tokens: 7 } }),
-      message: /stale: Agent\/a changed on the platform/,
-    },
-    {
-      reason: 'a record is gone',
-      happens: (w) => w.emulator.dashboard.remove('agents', agentId(w)),
-      message: /stale: Agent\/a changed on the platform/,
-    },
-  ])('when $reason', async ({ happens, edit, message }) => {
+  async function refusal(happens: (w: Bench) => unknown, edit: Partial<PlanDocument> = {}) {
     const w = await prepared();
     await w.apply(desired());
     const saved = await w.plan(desired('n'));
-    await happens?.(w);
+    await happens(w);
     w.requests();
     const error = await failureOf(w.applySaved({ ...saved, ...edit }));
     expect(error).toBeInstanceOf(UserError);
-    expect(error.message).toMatch(message);
     expect(error.hint).toBeTruthy();
     expect(error.message).not.toContain('-secret');
     expect(w.writes).toEqual([]);
+    return error.message;
+  }
+
+  it.each<[string, RegExp, Partial<PlanDocument>]>([
+    ['for another workspace', /^the plan is for workspace OTHER/, { workspace_id: 'OTHER' }],
+    ['for another address', /^the plan is for .* at https:\/\/x\.example/, { base_url: 'https://x.example' }],
+    ['of another state', /another state/, { state: { lineage: 'L2', salt: 'S1', serial: 1 } }],
+    ['of a newer version', /made by voxform 1\.2\.4; this is voxform 1\.2\.3/, { voxform_version: '1.2.4' }],
+  ])('where it is %s', async (_, message, edit) => {
+    expect(await refusal(() => undefined, edit)).toMatch(message);
+  });
+
+  const agentId = (w: Bench) => [...w.emulator.world.agents.keys()][0] ?? '';
+
+  it.each<[string, RegExp, (w: Bench) => unknown]>([
+    [
+      'the state moved on',
+      /^the plan is stale: it was made from state serial 1, and the state is now at serial 2/,
+      (w) => w.apply([...desired(), agent('c')]),
+    ],
+    [
+      'a secret is another one',
+      /^KEY changed since the plan was made/,
+      (w) => Object.assign(w.secrets, { KEY: 'sk-next-secret' }),
+    ],
+    [
+      'a record looks different, in a field that nobody manages',
+      /stale: Agent\/a changed on the platform/,
+      (w) => w.emulator.dashboard.edit('agents', agentId(w), { llm_config: { max_tokens: 7 } }),
+    ],
+    [
+      'a record is gone',
+      /stale: Agent\/a changed on the platform/,
+      (w) => w.emulator.dashboard.remove('agents', agentId(w)),
+    ],
+  ])('when %s', async (_, message, happens) => {
+    expect(await refusal(happens)).toMatch(message);
   });
 
   it('when a number was registered meanwhile', async () => {
@@ -184,52 +164,5 @@ describe('a saved plan is refused before the first write', () => {
     await w.client.numbers.create({ number: '49 301' });
     expect((await failureOf(w.applySaved(saved))).message).toMatch(/PhoneNumber\/n changed on the platform/);
     expect(w.emulator.world.agents.size).toBe(0);
-  });
-});
-
-describe('the file of a saved plan', () => {
-  const plan = async (): Promise<JsonObject> => {
-    const w = await prepared();
-    return JSON.parse(JSON.stringify(sealed(await w.plan(desired())))) as JsonObject;
-  };
-  const read = (text: string) => () => parseSavedPlan(text, { file: 'p.json', version: VERSION });
-
-  it('is read back as it was, wherever its lines break', async () => {
-    const document = await plan();
-    expect(read(JSON.stringify(document, undefined, 2))()).toEqual(document);
-  });
-
-  it('is refused for what is wrong with it, each with a message of its own', async () => {
-    const document = await plan();
-    const { digest: _, ...rest } = document;
-    const edited = structuredClone(document) as { resources: { changes: { after?: unknown }[] }[] };
-    for (const { changes } of edited.resources) for (const change of changes) change.after = 'x';
-    const cases: [string, string, RegExp][] = [
-      ['an empty file', '', /it is not JSON/],
-      ['half a file', JSON.stringify(document).slice(0, 300), /it is not JSON/],
-      ['another JSON', '[]', /is not a saved plan$/],
-      ['a null', 'null', /is not a saved plan$/],
-      ['a state', JSON.stringify({ format_version: 1, resources: {} }), /is not a saved plan$/],
-      [
-        'a newer format',
-        JSON.stringify(sealed({ ...document, format_version: 2 } as never)),
-        /has plan format 2; this version of voxform reads format 1/,
-      ],
-      [
-        'a newer version',
-        JSON.stringify(sealed({ ...document, voxform_version: '1.10.0' } as never)),
-        /was made by voxform 1\.10\.0; this is voxform 1\.2\.3/,
-      ],
-      ['an edited value', JSON.stringify(edited), /was edited or damaged/],
-      ['no digest', JSON.stringify(rest), /was edited or damaged/],
-      [
-        'a sealed plan of another shape',
-        JSON.stringify(sealed({ ...document, resources: [{ address: 'x' }] } as never)),
-        /is not a saved plan$/,
-      ],
-    ];
-    for (const [reason, text, message] of cases) expect(read(text), reason).toThrow(message);
-    const older = sealed({ ...document, voxform_version: '1.1.99' } as never);
-    expect(read(JSON.stringify(older))).not.toThrow();
   });
 });

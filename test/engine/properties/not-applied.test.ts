@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Bench } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, SECRETS } from './workspaces.ts';
 
@@ -14,28 +14,26 @@ const ignored = fc.record({
   answer: fc.constantFrom('kept' as const, 'sent' as const),
 });
 
-describe('a platform that leaves fields as they were', () => {
-  it('is not written to again and again, whatever its answers and reads show', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        editedWorkspaces,
-        behaviours,
-        ignored,
-        async ({ before, after }, behaviour, ignoredByPut) => {
-          await using bench = await Bench.start(behaviour);
-          bench.secrets = SECRETS;
-          prepare(bench, before);
-          await bench.apply(before.manifests);
-          bench.emulator.setBehaviour({ ignoredByPut });
-          await bench.apply(after);
-          // What an answer claimed and reads deny is repaired once.
-          if (ignoredByPut.answer === 'sent') await bench.apply(after);
-          bench.requests();
-          expect((await bench.apply(after)).results.size).toBe(0);
-          expect(bench.writes).toEqual([]);
-        },
-      ),
-      { numRuns: 20 },
-    );
-  });
+it('does not resend again and again what the platform ignores, whatever its answers and reads show', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      editedWorkspaces,
+      behaviours,
+      ignored,
+      async ({ before, after }, behaviour, ignoredByPut) => {
+        await using bench = await Bench.start(behaviour);
+        bench.secrets = SECRETS;
+        prepare(bench, before);
+        await bench.apply(before.manifests);
+        bench.emulator.setBehaviour({ ignoredByPut });
+        await bench.apply(after);
+        // What an answer claimed and reads deny is repaired once.
+        if (ignoredByPut.answer === 'sent') await bench.apply(after);
+        bench.requests();
+        expect((await bench.apply(after)).results.size).toBe(0);
+        expect(bench.writes).toEqual([]);
+      },
+    ),
+    { numRuns: 20 },
+  );
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { shownConfigs } from '../../../src/emulator/behaviour.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
 import { Bench, manifest } from '../bench.ts';
@@ -14,54 +14,52 @@ const configs = fc.record({
   tts_config: configOf(ROOTS.tts_config),
 });
 
-describe('an update on a platform that replaces config objects', () => {
-  it('sends all that is known, and the plan names the objects of which anything else is erased', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({ declared: configs, dashboard: configs, read: fc.subarray([...shownConfigs]) }),
-        fc.boolean(),
-        async ({ declared, dashboard, read }, hasKey) => {
-          const spec = (voice: string): JsonObject => ({
-            name: 'A',
-            llm_config: { ...declared.llm_config, api_version: voice },
-            tts_config: { ...declared.tts_config, emotion: voice },
-          });
-          await using bench = await Bench.start({ put: 'replace', shows: { read, update: [] } });
-          await bench.apply([manifest('Agent/a', spec('calm'))]);
-          const [id = ''] = bench.emulator.world.agents.keys();
-          // Only what nobody declares: anything else would be drift.
-          const theirs = Object.fromEntries(
-            Object.entries(dashboard).map(([root, config]: [string, Config]) => [
-              root,
-              Object.fromEntries(
-                Object.entries(config).filter(
-                  ([key]) => !Object.hasOwn(declared[root as keyof typeof declared], key),
-                ),
+it('sends all that is known to a platform that replaces, and names the objects of which anything else is erased', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ declared: configs, dashboard: configs, read: fc.subarray([...shownConfigs]) }),
+      fc.boolean(),
+      async ({ declared, dashboard, read }, hasKey) => {
+        const spec = (voice: string): JsonObject => ({
+          name: 'A',
+          llm_config: { ...declared.llm_config, api_version: voice },
+          tts_config: { ...declared.tts_config, emotion: voice },
+        });
+        await using bench = await Bench.start({ put: 'replace', shows: { read, update: [] } });
+        await bench.apply([manifest('Agent/a', spec('calm'))]);
+        const [id = ''] = bench.emulator.world.agents.keys();
+        // Only what nobody declares: anything else would be drift.
+        const theirs = Object.fromEntries(
+          Object.entries(dashboard).map(([root, config]: [string, Config]) => [
+            root,
+            Object.fromEntries(
+              Object.entries(config).filter(
+                ([key]) => !Object.hasOwn(declared[root as keyof typeof declared], key),
               ),
-            ]),
-          );
-          const llm = { ...theirs.llm_config, ...(hasKey && { api_key: 'sk-of-the-dashboard' }) };
-          bench.emulator.dashboard.edit('agents', id, { ...theirs, llm_config: llm });
+            ),
+          ]),
+        );
+        const llm = { ...theirs.llm_config, ...(hasKey && { api_key: 'sk-of-the-dashboard' }) };
+        bench.emulator.dashboard.edit('agents', id, { ...theirs, llm_config: llm });
 
-          const desired = [manifest('Agent/a', spec('wild'))];
-          const warned = (await bench.plan(desired)).warnings.map(({ message }) => message).join();
-          await bench.apply(desired);
+        const desired = [manifest('Agent/a', spec('wild'))];
+        const warned = (await bench.plan(desired)).warnings.map(({ message }) => message).join();
+        await bench.apply(desired);
 
-          const stored = bench.emulator.world.agents.get(id);
-          for (const root of ['llm_config', 'tts_config'] as const) {
-            const isShown = read.includes(root);
-            expect(stored?.[root]).toEqual({
-              ...(spec('wild')[root] as JsonObject),
-              ...(isShown && theirs[root]),
-            });
-            const isErased = !isShown && Object.keys(theirs[root] ?? {}).length > 0;
-            if (isErased) expect(warned).toContain(`This resends all of ${root}: `);
-          }
-          expect(bench.emulator.dashboard.holdsApiKey(id, 'sk-of-the-dashboard')).toBe(false);
-          expect(warned).toContain('llm_config.api_key');
-        },
-      ),
-      { numRuns: 30 },
-    );
-  });
+        const stored = bench.emulator.world.agents.get(id);
+        for (const root of ['llm_config', 'tts_config'] as const) {
+          const isShown = read.includes(root);
+          expect(stored?.[root]).toEqual({
+            ...(spec('wild')[root] as JsonObject),
+            ...(isShown && theirs[root]),
+          });
+          const isErased = !isShown && Object.keys(theirs[root] ?? {}).length > 0;
+          if (isErased) expect(warned).toContain(`This resends all of ${root}: `);
+        }
+        expect(bench.emulator.dashboard.holdsApiKey(id, 'sk-of-the-dashboard')).toBe(false);
+        expect(warned).toContain('llm_config.api_key');
+      },
+    ),
+    { numRuns: 30 },
+  );
 });

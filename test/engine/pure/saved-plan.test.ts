@@ -80,6 +80,36 @@ describe('the seal of a saved plan', () => {
       expect(() => parseSavedPlan(text.slice(0, length), options)).toThrow(UserError);
   });
 
+  const without = ({ digest: _, ...rest }: PlanDocument) => rest;
+  const resealed = (edit: object) => JSON.stringify(sealed({ ...document, ...edit } as PlanDocument));
+
+  it.each([
+    ['an empty file', '', /it is not JSON/],
+    ['half a file', JSON.stringify(document).slice(0, 300), /it is not JSON/],
+    ['another JSON', '[]', /is not a saved plan$/],
+    ['a null', 'null', /is not a saved plan$/],
+    ['a state', JSON.stringify({ format_version: 1, resources: {} }), /is not a saved plan$/],
+    ['no digest', JSON.stringify(without(document)), /was edited or damaged/],
+    [
+      'an edited value',
+      JSON.stringify(edited(document, ['resources', '0', 'reason'], 'x')),
+      /was edited or damaged/,
+    ],
+    ['another shape', resealed({ resources: [{ address: 'x' }] }), /is not a saved plan$/],
+    [
+      'a newer format',
+      resealed({ format_version: 2 }),
+      /has plan format 2; this version of voxform reads format 1/,
+    ],
+    [
+      'a newer version',
+      resealed({ voxform_version: '0.10.0' }),
+      /was made by voxform 0\.10\.0; this is voxform 0\.1\.0/,
+    ],
+  ])('is not read from %s, with a message of its own', (_, text, message) => {
+    expect(() => parseSavedPlan(text, options)).toThrow(message);
+  });
+
   it.each([
     { madeBy: '0.1.0', reads: '0.1.0', accepted: true },
     { madeBy: '0.0.9', reads: '0.1.0', accepted: true },
