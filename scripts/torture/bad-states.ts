@@ -34,7 +34,7 @@ const damages: readonly Damage[] = [
   {
     name: 'an address twice in the state file',
     damaged: (text) => text.replace('"Agent/b"', '"Agent/a"'),
-    says: /is damaged: line \d+ has the key "Agent\/a" a second time/,
+    says: /is damaged: line \d+ repeats the key "Agent\/a"/,
   },
   {
     name: 'a reserved key in the state file',
@@ -45,7 +45,7 @@ const damages: readonly Damage[] = [
     name: 'an id edited in the state file',
     short: true,
     damaged: (text) => text.replace(/"id": "01(.)/, '"id": "0$11'),
-    says: /is damaged: its content does not match its digest/,
+    says: /was edited or damaged: its content does not match its digest/,
   },
   {
     name: 'a state of a newer format',

@@ -74,7 +74,7 @@ async function renamed(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: called('old') });
   succeeded(await lab.run(...APPLY));
   lab.write('manifests/all.yaml', called('new'));
-  succeeded(await lab.run('plan'), /looks like Agent\/old renamed.* previous_names: \[old\]/);
+  succeeded(await lab.run('plan'), /looks like a rename of Agent\/old\..* previous_names: \[old\]/);
   lab.write('manifests/all.yaml', called('new', { previous_names: ['old'] }));
   succeeded(await lab.run(...APPLY));
   assert.equal(lab.emulator.world.agents.size, 1);

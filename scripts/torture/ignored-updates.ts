@@ -38,7 +38,7 @@ async function ignored(bench: Bench, answer: 'kept' | 'sent'): Promise<void> {
     const ended = await writesNothing(lab, () => lab.run(...(command === 'apply' ? APPLY : [command])));
     succeeded(ended);
     const said = unwrapped(ended.stdout);
-    assert.match(said, /The platform kept prompt_config\.prompt = "Be kind\."/);
+    assert.match(said, /The platform ignored the last update of prompt_config\.prompt and kept "Be kind\."/);
     assert.doesNotMatch(said, /in sync|as applied/);
   }
   lab.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
@@ -65,7 +65,10 @@ async function killed(bench: Bench, fields: readonly string[]): Promise<void> {
       'what is in sync is not sent again, what was ignored once',
     );
     const planned = await writesNothing(lab, () => lab.run(...APPLY));
-    succeeded(planned, fields.length > 0 ? /The platform kept prompt_config\.prompt/ : undefined);
+    succeeded(
+      planned,
+      fields.length > 0 ? /The platform ignored the last update of prompt_config\.prompt/ : undefined,
+    );
     await lab.check('at the end');
   }
 }

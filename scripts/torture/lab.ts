@@ -42,6 +42,7 @@ export interface RunOptions {
   readonly extraPipes?: number;
 }
 
+const DATA_FILE = 'data.json';
 const VICTIM = path.join(import.meta.dirname, 'victim.ts');
 
 /** A platform that keeps the truth in this process, a project for it in a folder, and the built command run there. */
@@ -80,7 +81,7 @@ export class Lab implements AsyncDisposable {
     const emulator = await startEmulator({
       seed,
       ...rest,
-      dataFile: path.join(elsewhere, 'data.json'),
+      dataFile: path.join(elsewhere, DATA_FILE),
       onRequest: (request) => lab.hook(request),
     });
     const lab: Lab = new Lab(bench, emulator, { root, elsewhere });
@@ -212,8 +213,9 @@ export class Lab implements AsyncDisposable {
     const files = [this.root, this.#elsewhere].flatMap((folder) =>
       readdirSync(folder, { recursive: true, withFileTypes: true }),
     );
+    // What the platform remembers, it was sent.
     return files
-      .filter((file) => file.isFile())
+      .filter((file) => file.isFile() && !file.name.includes(DATA_FILE))
       .flatMap((file) =>
         secretsIn(textIfThere(path.join(file.parentPath, file.name))).map(
           (secret) => `${secret} in ${file.name}`,

@@ -114,7 +114,7 @@ async function goneContainer(bench: Bench): Promise<void> {
     file,
     JSON.stringify({ ...lock, pid: 1, process: { ...lock.process, namespace: 'pid:[1]' } }),
   );
-  refused(await lab.run(...APPLY), /last sign of life \d+ s ago.*state unlock/);
+  refused(await lab.run(...APPLY), /last seen \d+ s ago.*state unlock/);
   age(file);
   succeeded(await lab.run(...APPLY), /acquired the lock of \S+ from a run silent for \d+ s/);
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });

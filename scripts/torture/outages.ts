@@ -18,7 +18,7 @@ export const outageCases: readonly Case[] = [
     group: GROUP,
     name: 'http for https',
     short: true,
-    run: (bench) => downFromTheStart(bench, ELSEWHERE, /308 sends elsewhere/),
+    run: (bench) => downFromTheStart(bench, ELSEWHERE, /308 redirect .*, not followed/),
   },
   { group: GROUP, name: 'down from the eleventh create on', short: true, run: downInTheMiddle },
 ];

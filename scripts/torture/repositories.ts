@@ -35,7 +35,7 @@ async function pathsOut(bench: Bench): Promise<void> {
       ['    secrets_dir: link\n', 'voice', /secrets_dir leads to/],
       [`    state: { path: ${outside}/s.json }\n`, 'voice', /state\.path leads to/],
       ['    state: { path: link/new/s.json }\n', 'voice', /state\.path leads to/],
-      ['', 'out', /--path leads out of the repository/],
+      ['', 'out', /--path leaves the repository/],
     ];
     for (const [settings, folder, says] of refusals) {
       lab.write('repository/voice/voxform.yaml', projectFile(lab.emulator, settings));

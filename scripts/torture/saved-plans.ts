@@ -75,7 +75,7 @@ const betweens: readonly Between[] = [
       return undefined;
     },
     args: ['--workspace', 'other'],
-    says: new RegExp(`the plan is for workspace \\S+ at \\S+ \\(test\\), and ${OTHER} at \\S+ \\(other\\)`),
+    says: new RegExp(`the plan is for workspace \\S+ at \\S+ \\(test\\), but ${OTHER} at \\S+ \\(other\\)`),
   },
   {
     name: 'from another state',

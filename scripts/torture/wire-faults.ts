@@ -39,7 +39,7 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
     {
       name: '429 that asks for an hour',
       fault: { status: 429, headers: { 'retry-after': '3600' } },
-      read: /wants a pause of 3600 s/,
+      read: /asks for another pause of 3600 s/,
       create: 'not done',
     },
     ...[500, 502, 503, 504].map(

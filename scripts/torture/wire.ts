@@ -76,7 +76,7 @@ async function meetsCreates(lab: Lab, { name, fault, times = 1, create }: WireFa
   for (const { address, error = '', hint = '' } of failed) {
     if (create !== 'unknown' || !/^(Agent|Webhook|PhoneNumber)/.test(address)) continue;
     assert.ok(pending.has(address), `${address} failed with a lost answer and is not unknown: ${error}`);
-    assert.match(`${error} ${hint}`, /it may have succeeded.*kept as unknown/s);
+    assert.match(`${error} ${hint}`, /it may have succeeded.*stays unknown/s);
   }
 }
 

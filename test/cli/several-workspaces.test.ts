@@ -140,7 +140,7 @@ describe('several workspaces', () => {
       );
       expect(code).toBe(1);
       expect(stderr).toContain('1 of 2 workspaces failed: production');
-      expect(stdout).toContain('Agent/support');
+      expect(stdout.replace(/<[^>]+>/g, '')).toContain('Agent/support');
       expect(stdout).toMatch(/production[\s\S]*401/);
       if (output === 'json') {
         const document = JSON.parse(stdout);
