@@ -1,4 +1,5 @@
 import { bindDesired } from './decide/bind-desired.ts';
+import { absentOf } from './observe/absent.ts';
 import { observe, observeOptions, type Sight } from './observe/observe.ts';
 import type { ObserveOptions } from './observe/observe-options.ts';
 import { makePlan, type Plan } from './plan/plan.ts';
@@ -21,9 +22,12 @@ export interface Planned extends Pick<Sight, 'observedAt' | 'fingerprints'> {
 export async function planFor(request: PlanRequest): Promise<Planned> {
   const bound = bindDesired(request);
   const sight = await observe(bound, request);
-  const made = makePlan({ ...request, ...bound, ...sight });
-
   const observing = observeOptions(request);
+  const first = makePlan({ ...request, ...bound, ...sight });
+  const absent = await absentOf(first.unchecked, observing);
+  const observed = { ...sight.observed, absent };
+  const made = absent.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
+
   const routed = request.routes
     ? await planWithRoutes(made, { desired: request.desired, options: observing })
     : made;

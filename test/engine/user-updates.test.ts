@@ -43,12 +43,54 @@ describe('an update of a user', () => {
     expect(saved.warnings).toEqual([
       {
         address: 'WorkspaceUser/ann',
-        message: `agent_ids is resent without Agent/b (${gone}): missing from the platform. Ids of unmanaged Agent records are not checked.`,
+        message: `agent_ids is resent without Agent/b (${gone}): missing from the platform`,
       },
     ]);
     expect(outcomes(await w.applySaved(saved))).toEqual({ 'WorkspaceUser/ann': 'done' });
     expect(stored(w, id)).toMatchObject({ agent_ids: [kept], modules: ['analytics'] });
     expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
+  });
+
+  it('looks at the agents that nobody manages, once each, and leaves out those that are missing', async () => {
+    const w = await Bench.open();
+    await w.apply([agent('a'), agent('b')]);
+    const unmanaged = await w.client.agents.create({ name: 'Unmanaged' });
+    const deleted = await w.client.agents.create({ name: 'Deleted' });
+    const agents = [...w.emulator.world.agents.keys()];
+    const { id } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
+    w.emulator.dashboard.edit('users', id, { agent_ids: agents });
+    w.emulator.world.agents.delete(deleted.id);
+    const desired = (modules: string[]) => [agent('a'), agent('b'), user('ann', { modules })];
+    w.requests();
+    const saved = await w.plan(desired(['analytics']));
+    const read = w.requests().map(({ path }) => path.split('/').at(-1));
+    expect(read.filter((each) => each === deleted.id || each === unmanaged.id).sort()).toEqual(
+      [deleted.id, unmanaged.id].sort(),
+    );
+    expect(read).toHaveLength(5);
+    expect(at(saved, 'WorkspaceUser/ann').left_out).toEqual({ agent_ids: [deleted.id] });
+    expect(saved.warnings).toEqual([
+      {
+        address: 'WorkspaceUser/ann',
+        message: `agent_ids is resent without ${deleted.id}: missing from the platform`,
+      },
+    ]);
+    expect(outcomes(await w.applySaved(saved))).toEqual({ 'WorkspaceUser/ann': 'done' });
+    expect(stored(w, id)?.agent_ids).toEqual(agents.filter((each) => each !== deleted.id));
+
+    w.emulator.dashboard.edit('users', id, { agent_ids: agents });
+    w.requests();
+    expect(actionsIn(await w.plan(desired(['analytics'])))).toEqual([]);
+    expect(w.requests()).toHaveLength(3);
+  });
+
+  it('leaves out agents that were released and then deleted', async () => {
+    const { w, id, agents } = await withAgents();
+    const [kept = '', gone = ''] = agents;
+    await w.apply([agent('a')]);
+    w.emulator.world.agents.delete(gone);
+    await w.apply([agent('a'), user('ann', { modules: ['analytics'] })]);
+    expect(stored(w, id)).toMatchObject({ agent_ids: [kept], modules: ['analytics'] });
   });
 
   it('leaves them out of a plan without them in scope, and after they were created again', async () => {

@@ -180,7 +180,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
     };
   }
   const steps = [...manualSteps(facts, byHand, record), ...publishSteps(kind, record)];
-  const leftOut = leftOutOf(kind, sending, facts.records.missing);
+  const leftOut = leftOutOf(kind, sending, facts.records);
   const roots = new Set(changed.map(rootOf));
   return {
     planned: plannedAs(facts, 'update', {
@@ -200,6 +200,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
       ...updateWarnings({ facts, record, published, differences, adopting, roots }),
       ...leftOut.warnings,
     ],
+    unchecked: leftOut.unchecked,
   };
 }
 

@@ -10,6 +10,7 @@ import type { Candidate } from '../observe/search.ts';
 import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import type { KnownRecords } from './known-records.ts';
+import type { Mention } from './left-out.ts';
 
 /** What is known of one resource before anything was read. */
 export interface OwnFacts {
@@ -57,6 +58,8 @@ export interface Decision {
   /** The state's entry if nothing is written: what an adoption, or mere bookkeeping, puts down. */
   readonly settled: ResourceEntry | undefined;
   readonly warnings: readonly string[];
+  /** Records that an update would name and that nobody looked at. */
+  readonly unchecked?: readonly Mention[];
 }
 
 /** What a resource waits for when something that only a person can bring about is missing. */

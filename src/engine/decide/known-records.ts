@@ -12,8 +12,10 @@ export interface KnownRecords {
   readonly holders: ReadonlyMap<string, Address>;
   /** The address that a record has, or had. */
   readonly owners: ReadonlyMap<string, Address>;
-  /** Records that are missing from the platform, with their addresses. */
-  readonly missing: ReadonlyMap<string, Address>;
+  /** Records that are missing from the platform, with their addresses where they have one. */
+  readonly missing: ReadonlyMap<string, Address | undefined>;
+  /** Records that this run saw. */
+  readonly seen: ReadonlySet<string>;
   /** Records that a person handed over or keeps outside voxform: nothing but a person takes them back. */
   readonly disowned: ReadonlyMap<string, Orphan>;
 }
@@ -23,6 +25,7 @@ export const NOTHING_KNOWN: KnownRecords = {
   holders: new Map(),
   owners: new Map(),
   missing: new Map(),
+  seen: new Set(),
   disowned: new Map(),
 };
 
@@ -43,12 +46,21 @@ export function knownRecords(input: Sources): KnownRecords {
   }
   const closed = state.orphans.filter(({ closed }) => closed !== undefined && closed.because !== 'deleted');
   const disowned = new Map(closed.map((orphan) => [recordKey(orphan.kind, orphan.id), orphan]));
-  return { holders, owners, missing: missingRecords(input), disowned };
+  return {
+    holders,
+    owners,
+    missing: missingRecords(input, owners),
+    seen: seenRecords(input.observed),
+    disowned,
+  };
 }
 
 /** Those that the state or this run knows to be missing. */
-function missingRecords({ bindings, state, observed }: Sources): ReadonlyMap<string, Address> {
-  const missing = new Map<string, Address>();
+function missingRecords(
+  { bindings, state, observed }: Sources,
+  owners: KnownRecords['owners'],
+): KnownRecords['missing'] {
+  const missing = new Map<string, Address | undefined>();
   for (const { kind, id, address, reason } of state.orphans) {
     if (reason === 'gone') missing.set(recordKey(kind, id), address);
   }
@@ -63,7 +75,17 @@ function missingRecords({ bindings, state, observed }: Sources): ReadonlyMap<str
     if (seen.status === 'missing') missing.set(key, address);
     else if (seen.status === 'shown' && seen.record.id === entry.id) missing.delete(key);
   }
+  for (const key of observed.absent ?? []) missing.set(key, owners.get(key));
   return missing;
+}
+
+function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
+  const seen = new Set<string>();
+  for (const [address, each] of records) {
+    if (each.status === 'shown') seen.add(recordKey(kindOf(address), each.record.id));
+  }
+  for (const [kind, listed] of lists) for (const { id } of listed) seen.add(recordKey(kind, id));
+  return seen;
 }
 
 /** By kind and natural key: the address of an unknown create that was to have it, the last by name where there are several. */

@@ -15,4 +15,6 @@ export interface Observed {
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
   /** Orphans that the platform had called gone and shows again; looked for where a record is missing. */
   readonly returned: readonly Orphan[];
+  /** By kind and id: records that other records mention and that a look at each of them did not find. */
+  readonly absent?: ReadonlySet<string>;
 }

@@ -5,6 +5,7 @@ import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { decideAll } from '../decide/decide-all.ts';
 import { trippedGuards } from '../decide/guards.ts';
+import type { Mention } from '../decide/left-out.ts';
 import { refuseDoubledNames } from '../decide/lookups.ts';
 import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
 import { renameWarnings } from '../decide/renames.ts';
@@ -34,6 +35,8 @@ export interface Plan {
   /** State entries of resources that need no write: adoptions and bookkeeping. */
   readonly settled: ReadonlyMap<Address, ResourceEntry>;
   readonly observed: Observed;
+  /** Records that its updates would name and that nobody looked at. */
+  readonly unchecked: readonly Mention[];
 }
 
 /**
@@ -89,6 +92,7 @@ export function makePlan(input: PlanInput): Plan {
       [...decisions].flatMap(([address, { settled }]) => (settled === undefined ? [] : [[address, settled]])),
     ),
     observed: input.observed,
+    unchecked: [...decisions.values()].flatMap(({ unchecked = [] }) => unchecked),
   };
 }
 

@@ -19,6 +19,7 @@ function drift(resources: readonly PlannedResource[], gone: readonly string[] = 
       guards: [{ flag: '--allow-large-change', message: 'many' }],
     }),
     settled: new Map(),
+    unchecked: [],
     observed: observedOf(Object.fromEntries(gone.map((address) => [address, 'missing']))),
   };
   return driftOf(found);
