@@ -15,6 +15,12 @@ const configs = [
   'tts_config',
 ] as const;
 
+type Config = (typeof configs)[number];
+
+function eachConfig(make: (config: Config) => StoredAgent[Config]): Pick<StoredAgent, Config> {
+  return Object.fromEntries(configs.map((config) => [config, make(config)])) as Pick<StoredAgent, Config>;
+}
+
 type Rules = Pick<EmulatorBehaviour, 'put' | 'normalise'>;
 
 /** Adds a draft that was never published. */
@@ -25,12 +31,7 @@ export function createAgent(world: World, body: AgentRequest, rules: Rules): Sto
     name: 'Untitled agent',
     status: 'draft',
     version: null,
-    call_config: {},
-    knowledge_base_config: {},
-    llm_config: {},
-    prompt_config: {},
-    stt_config: {},
-    tts_config: {},
+    ...eachConfig(() => ({})),
     api_key: null,
     workspace_id: world.workspaceId,
     created_at: now,
@@ -88,12 +89,7 @@ export function publishAgent(world: World, agent: StoredAgent): StoredAgent {
     published_at: now,
     updated_at: now,
     name: agent.name,
-    call_config: agent.call_config,
-    knowledge_base_config: agent.knowledge_base_config,
-    llm_config: agent.llm_config,
-    prompt_config: agent.prompt_config,
-    stt_config: agent.stt_config,
-    tts_config: agent.tts_config,
+    ...eachConfig((config) => agent[config]),
   };
   const result = { ...published, versions: [...agent.versions, copy] };
   world.agents.set(agent.id, result);

@@ -3,12 +3,11 @@ import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Refusal, refusalResponse } from './refusal.ts';
 import { agentRoutes } from './routes/agents.ts';
-import { apiKeyRoutes } from './routes/api-keys.ts';
 import { billingHistoryRoutes } from './routes/billing-history.ts';
 import { callHistoryRoutes } from './routes/call-histories.ts';
 import { type DashboardParts, dashboardRoutes } from './routes/dashboard.ts';
-import { knowledgeBaseRoutes } from './routes/knowledge-bases.ts';
 import { numberRoutes } from './routes/numbers.ts';
+import { plainListRoutes } from './routes/plain-lists.ts';
 import { userRoutes } from './routes/users.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -38,12 +37,11 @@ function apiRoutes(emulated: Emulated, apiKey: string | undefined): Hono<Emulato
     agentRoutes,
     versionRoutes,
     numberRoutes,
-    knowledgeBaseRoutes,
     callHistoryRoutes,
     webhookRoutes,
     userRoutes,
     billingHistoryRoutes,
-    apiKeyRoutes,
+    plainListRoutes,
   ]) {
     api.route('/', routes(emulated));
   }

@@ -1,5 +1,5 @@
 import { isObject, setOwn } from '../values/json.ts';
-import type { EmulatorBehaviour, ShownConfig } from './behaviour.ts';
+import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
 import type { StoredAgent } from './stored-records.ts';
 
 /** Fields whose text the server takes exactly as it comes. */
@@ -65,11 +65,6 @@ export function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
 }
 
 function withDefaults(agent: Pick<StoredAgent, ShownConfig>): Pick<StoredAgent, ShownConfig> {
-  return {
-    call_config: { ...serverDefaults.call_config, ...agent.call_config },
-    llm_config: { ...serverDefaults.llm_config, ...agent.llm_config },
-    prompt_config: { ...serverDefaults.prompt_config, ...agent.prompt_config },
-    stt_config: { ...serverDefaults.stt_config, ...agent.stt_config },
-    tts_config: { ...serverDefaults.tts_config, ...agent.tts_config },
-  };
+  const filled = shownConfigs.map((config) => [config, { ...serverDefaults[config], ...agent[config] }]);
+  return Object.fromEntries(filled) as Pick<StoredAgent, ShownConfig>;
 }

@@ -1,6 +1,6 @@
 import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
 import { microsecondTime } from './ids-and-clock.ts';
-import type { Stored, StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
+import type { StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
 import type { World } from './world.ts';
 
 /** The shown form of an agent, with only the given config objects. */
@@ -45,15 +45,6 @@ export function showVersionSummary({ version, published_at }: StoredVersion): Re
 
 export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour): Record<string, unknown> {
   return { ...number, number: showDigits(number.number, behaviour) };
-}
-
-export function showApiKey({
-  id,
-  name,
-  created_at,
-  expires_at,
-}: Stored<'api-keys'>): Record<string, unknown> {
-  return { id, name, token: null, created_at, expires_at };
 }
 
 function showDigits(number: string, { numericNumbers }: EmulatorBehaviour): string | number {

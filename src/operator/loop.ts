@@ -1,5 +1,4 @@
 import type { Clock } from './clock.ts';
-import { intervalPause, type Pauses, retryPause } from './pauses.ts';
 
 /** What makes a run begin. */
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
@@ -10,6 +9,14 @@ export interface NextRun {
   readonly healthy: boolean;
   /** A run that is due at a time of its own, unless another comes first. */
   readonly again?: { readonly trigger: Trigger; readonly milliseconds: number } | undefined;
+}
+
+/** How runs are spaced, in milliseconds. */
+export interface Pauses {
+  readonly interval: number;
+  /** After the first failed run; it doubles with each further one. */
+  readonly firstRetry: number;
+  readonly longestRetry: number;
 }
 
 export interface LoopOptions {
@@ -126,4 +133,22 @@ export class Loop {
     this.#timers.get(name)?.();
     this.#timers.delete(name);
   }
+}
+
+/** Share by which an interval may be longer or shorter, so that many loops started at once drift apart. */
+const SPREAD = 0.1;
+
+/** @param random from 0 to 1. */
+function intervalPause({ interval }: Pauses, random: number): number {
+  return interval * (1 + SPREAD * (2 * random - 1));
+}
+
+/**
+ * The pause after that many failed runs in a row: between half and the whole of a time that doubles up to its cap.
+ * @param failures from 1.
+ * @param random from 0 to 1.
+ */
+function retryPause({ firstRetry, longestRetry }: Pauses, failures: number, random: number): number {
+  const whole = Math.min(longestRetry, firstRetry * 2 ** Math.min(failures - 1, 40));
+  return whole * (0.5 + random / 2);
 }
