@@ -10,7 +10,7 @@ import { census } from './census.ts';
 import type { Figures } from './figures.ts';
 import { projectFile } from './manifests.ts';
 import { type Ended, type Running, startProcess } from './processes.ts';
-import { SECRETS, secretsIn } from './secrets.ts';
+import { SECRETS, STORED_AS_SENT, secretsIn } from './secrets.ts';
 
 /** What every part of a campaign works with. */
 export interface Bench {
@@ -42,7 +42,9 @@ export interface RunOptions {
   readonly extraPipes?: number;
 }
 
+/** The platform's memory. */
 const DATA_FILE = 'data.json';
+
 const VICTIM = path.join(import.meta.dirname, 'victim.ts');
 
 /** A platform that keeps the truth in this process, a project for it in a folder, and the built command run there. */
@@ -213,14 +215,14 @@ export class Lab implements AsyncDisposable {
     const files = [this.root, this.#elsewhere].flatMap((folder) =>
       readdirSync(folder, { recursive: true, withFileTypes: true }),
     );
-    // What the platform remembers, it was sent.
     return files
-      .filter((file) => file.isFile() && !file.name.includes(DATA_FILE))
-      .flatMap((file) =>
-        secretsIn(textIfThere(path.join(file.parentPath, file.name))).map(
-          (secret) => `${secret} in ${file.name}`,
-        ),
-      );
+      .filter((file) => file.isFile())
+      .flatMap((file) => {
+        const isPlatforms = file.parentPath === this.#elsewhere && file.name.includes(DATA_FILE);
+        return secretsIn(textIfThere(path.join(file.parentPath, file.name)))
+          .filter((secret) => !isPlatforms || !STORED_AS_SENT.has(secret))
+          .map((secret) => `${secret} in ${file.name}`);
+      });
   }
 
   #countRecords(): void {

@@ -6,6 +6,9 @@ export const SECRETS: Readonly<Record<string, string>> = {
   HOOK_URL: 'https://hooks.example.com/t/9b2f60d1c4/hooks/hook-0',
 };
 
+/** What the platform keeps as it was sent; of keys it keeps salted hashes. */
+export const STORED_AS_SENT: ReadonlySet<string> = new Set(['PROMPT_SECRET', 'HOOK_URL']);
+
 /** Names of the secrets that the text holds, also in the forms that carry them elsewhere. */
 export function secretsIn(text: string): string[] {
   return Object.entries(SECRETS)

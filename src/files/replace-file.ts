@@ -35,6 +35,8 @@ export interface DraftOptions {
   readonly mode?: number | undefined;
   /** The path to write to first, where nobody else uses it at the same time; one of `draftBeside` where absent. */
   readonly draft?: string | undefined;
+  /** False for what may be lost with the power, because it can be made again. */
+  readonly isDurable?: boolean | undefined;
   /** Node's where absent. */
   readonly files?: Files | undefined;
 }
@@ -57,14 +59,14 @@ export async function replaceFile(
     await files.unlink(draft).catch(() => undefined);
     throw error;
   }
-  await syncFolderOf(files, file);
+  if (options.isDurable !== false) await syncFolderOf(files, file);
 }
 
 /** Writes to the disk beside a file, so that the draft can take the file's name in one step. Returns its path. */
 export async function writeBeside(
   file: string,
   content: FileContent,
-  { mode = 0o600, draft: named, files = nodeFiles }: DraftOptions = {},
+  { mode = 0o600, draft: named, isDurable = true, files = nodeFiles }: DraftOptions = {},
 ): Promise<string> {
   const draft = named ?? draftBeside(file);
   if (named !== undefined) await unlinkIfThere(files, named);
@@ -73,7 +75,7 @@ export async function writeBeside(
     await handle.chmod(mode & 0o7777);
     for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content)
       await writeFully(handle, piece);
-    await handle.sync();
+    if (isDurable) await handle.sync();
   } catch (error) {
     await files.unlink(draft).catch(() => undefined);
     throw error;

@@ -140,7 +140,7 @@ class Lines {
 async function write(file: string, lines: Iterable<string>): Promise<void> {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await replaceFile(file, chunksOf(lines));
+  await replaceFile(file, chunksOf(lines), { isDurable: false });
   await removeUnused(folder);
 }
 

@@ -22,7 +22,10 @@ export function plainListRoutes(emulated: Emulated): Hono<EmulatorEnv> {
         request: pageRequestOf(c),
         behaviour,
       });
-      return c.json({ data: data.map((key) => ({ ...key, token: null })), meta });
+      return c.json({
+        data: data.map(({ id, name, ...times }) => ({ id, name, token: null, ...times })),
+        meta,
+      });
     })
     .get('/knowledge-bases', (c) => {
       const { world, behaviour } = emulated;
