@@ -1,3 +1,4 @@
+import type { OffsetProblem } from './plain-value.ts';
 import { tokensOf } from './tokens.ts';
 
 /** The parser keeps about a kilobyte of memory a token: what is shorter than this, in characters, needs no counting. */
@@ -10,14 +11,8 @@ const MOST_OPEN = 500;
 /** Twice as many as the largest projects have resources. */
 const MOST_DOCUMENTS = 20_000;
 
-export interface ParseLimit {
-  readonly code: string;
-  readonly message: string;
-  readonly offset: number;
-}
-
 /** Why a text would take too much memory to parse, and where that shows; undefined for every text that a person writes. */
-export function overLimit(text: string): ParseLimit | undefined {
+export function overLimit(text: string): OffsetProblem | undefined {
   if (text.length < ALWAYS_READ && text.split(/^(?:---|\.\.\.)/m, MOST_DOCUMENTS).length < MOST_DOCUMENTS) {
     return undefined;
   }

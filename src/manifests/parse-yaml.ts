@@ -1,5 +1,26 @@
-import { type Document, type LineCounter, parseAllDocuments } from 'yaml';
-import { yamlOptions } from './yaml-options.ts';
+import {
+  type Document,
+  type DocumentOptions,
+  type LineCounter,
+  type ParseOptions,
+  parseAllDocuments,
+  type SchemaOptions,
+} from 'yaml';
+
+/**
+ * How every YAML file is read: YAML 1.2 with merge keys, text keys and no tags beyond the core ones. Duplicate keys are
+ * found by `plain-value.ts`, because the parser's own check takes quadratic time.
+ */
+export const yamlOptions = {
+  version: '1.2',
+  schema: 'core',
+  merge: true,
+  stringKeys: true,
+  uniqueKeys: false,
+  resolveKnownTags: false,
+  prettyErrors: false,
+  logLevel: 'error',
+} as const satisfies ParseOptions & DocumentOptions & SchemaOptions;
 
 /**
  * For as long as it parses, the parser finds no environment: it asks there at each token whether to print it. Looking takes a third of

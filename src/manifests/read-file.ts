@@ -76,16 +76,6 @@ function readOpen(descriptor: number): FileText {
   }
 }
 
-/** Fills the bytes with what an open file has from a position on; false where it has less than that. */
-export function fill(descriptor: number, bytes: Uint8Array, position: number): boolean {
-  for (let done = 0; done < bytes.length; ) {
-    const read = readSync(descriptor, bytes, done, bytes.length - done, position + done);
-    if (read === 0) return false;
-    done += read;
-  }
-  return true;
-}
-
 /** True where `file` is `folder` or lies under it; both are real, absolute paths. */
 export function isInside(file: string, folder: string): boolean {
   const relative = path.relative(folder, file);

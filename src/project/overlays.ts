@@ -1,11 +1,21 @@
 import { suggestAddress } from '../manifests/check-references.ts';
+import { checkSpec } from '../manifests/check-spec.ts';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
-import type { DocumentPath, Finding } from '../manifests/finding.ts';
+import type { DocumentPath, Finding, Problem } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
-import { formsIn, type Layer, mergePatch, type SpecSources, withDefaults } from '../manifests/layers.ts';
-import type { Json } from '../values/json.ts';
-import { defaultsFindings } from './check-defaults.ts';
+import type { KindSchema } from '../manifests/kind-schema.ts';
+import {
+  findingIn,
+  formsIn,
+  isForm,
+  type Layer,
+  mergePatch,
+  type SpecSources,
+  withDefaults,
+} from '../manifests/layers.ts';
+import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
+import type { Json, JsonObject } from '../values/json.ts';
 import type { Project, WorkspaceConfig } from './project.ts';
 import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
 
@@ -96,7 +106,9 @@ export class Overlays {
       }
       const home = this.#layer(defaults, ['defaults', name]);
       const sources = { home, layers: [home], vars: this.#vars() };
-      return defaultsFindings({ kind, defaults, sources, inputs, refKinds });
+      return problemsOfDefaults(kind, defaults, { inputs, refKinds, folderOf: () => project.root }).map(
+        (problem) => findingIn(sources, problem),
+      );
     });
   }
 
@@ -125,4 +137,17 @@ export class Overlays {
 
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/** Manifests add the fields that defaults leave out, and a workspace needs no variable that none of its manifests takes. */
+function problemsOfDefaults(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
+  if (isForm(defaults)) {
+    const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;
+    return [{ code: 'bad-form', message, path: [], at: 'value' }];
+  }
+  const forms = evaluateForms(defaults, context);
+  const { problems } = checkSpec(kind, forms.value, forms.hasSpecials);
+  const isOwn = ({ code, path }: Problem): boolean =>
+    code !== 'missing-var' && (code !== 'missing-field' || path.some((part) => typeof part === 'number'));
+  return [...forms.problems, ...problems].filter(isOwn);
 }

@@ -5,7 +5,7 @@ import { InvalidProject } from './invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import { loadProject } from './load-project.ts';
 import { readDeclarations } from './read-declarations.ts';
-import { selectWorkspaces } from './select-workspaces.ts';
+import { selectWorkspaces } from './select-workspace.ts';
 import { strayManifests } from './stray-manifests.ts';
 
 export interface ValidateWorkspaces extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {

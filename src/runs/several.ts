@@ -1,6 +1,6 @@
 import { kinds, lookups } from '../kinds/index.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
-import { selectWorkspaces } from '../project/select-workspaces.ts';
+import { selectWorkspaces } from '../project/select-workspace.ts';
 import { OpenWorkspace, openProject } from './open-workspace.ts';
 import type { RunContext, RunSignals } from './run-context.ts';
 

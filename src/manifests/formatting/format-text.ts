@@ -1,11 +1,11 @@
 import { parseDocument } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
 import { type ParseProblem, parseDocuments } from '../parse-documents.ts';
+import { yamlOptions } from '../parse-yaml.ts';
 import { tokensOf } from '../tokens.ts';
 import { CannotEdit } from '../write-back/change.ts';
 import { isJson, slicesOf } from '../write-back/edit-text.ts';
 import { TextSource } from '../write-back/text-source.ts';
-import { yamlOptions } from '../yaml-options.ts';
 import { inOrder, type KeyOrder } from './key-order.ts';
 import { CannotLayOut, laidOut } from './laid-out-document.ts';
 

@@ -1,9 +1,8 @@
 import { isShownAsItIs } from './scalar-text.ts';
 
-export interface BlockText {
-  /** Without a comment behind it. */
+/** A value as text: what goes on the line of its key or dash, and the lines below that. */
+export interface NewText {
   readonly head: string;
-  /** Indented; the blank ones that the value ends with included. */
   readonly lines: readonly string[];
 }
 
@@ -22,7 +21,7 @@ export interface BlockLayout {
 }
 
 /** A text as a literal or folded block; undefined where a block cannot hold it. */
-export function blockText(value: string, layout: BlockLayout): BlockText | undefined {
+export function blockText(value: string, layout: BlockLayout): NewText | undefined {
   const body = value.replace(/\n+$/, '');
   const newlines = value.length - body.length;
   if (body === '' || /(?:^|\n)[ \t]+$/.test(body) || !isShownAsItIs(value)) return undefined;

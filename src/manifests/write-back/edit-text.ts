@@ -10,8 +10,8 @@ import {
 } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
+import { yamlOptions } from '../parse-yaml.ts';
 import { plainValue } from '../plain-value.ts';
-import { yamlOptions } from '../yaml-options.ts';
 import { CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
 import { nextChange } from './next-change.ts';
 import { spliced, TextSource } from './text-source.ts';

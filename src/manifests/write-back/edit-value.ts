@@ -1,8 +1,8 @@
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import { isObject, type Json } from '../../values/json.ts';
-import { blockText } from './block-text.ts';
+import { blockText, type NewText } from './block-text.ts';
 import { CannotEdit } from './change.ts';
-import { blockItem, blockValue, flowValue, type NewText } from './new-value.ts';
+import { blockItem, blockValue, flowValue } from './new-value.ts';
 import { isBlockScalar, type NodePlace, rangeOf } from './node-place.ts';
 import { type ScalarValue, scalarText } from './scalar-text.ts';
 import type { Splice, TextSource } from './text-source.ts';

@@ -1,14 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { isForm } from '../layers.ts';
-import { blockText } from './block-text.ts';
+import { blockText, type NewText } from './block-text.ts';
 import { scalarText } from './scalar-text.ts';
 import type { TextSource } from './text-source.ts';
-
-/** A value that stands nowhere yet, as text: what goes on the line of its key or dash, and the lines below that. */
-export interface NewText {
-  readonly head: string;
-  readonly lines: readonly string[];
-}
 
 /** In block style, for a key or dash at `column`. Value forms and what is empty stay on one line. */
 export function blockValue(value: Json, column: number, source: TextSource): NewText {

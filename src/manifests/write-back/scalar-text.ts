@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { yamlOptions } from '../yaml-options.ts';
+import { yamlOptions } from '../parse-yaml.ts';
 
 export type ScalarValue = null | boolean | number | string;
 

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { fill } from '../../manifests/read-file.ts';
 
 /** Where a value lies. */
 export interface Place {
@@ -111,4 +110,14 @@ function openNameless(folder: string): number {
     throw error;
   }
   return file;
+}
+
+/** Fills the bytes with what an open file has from a position on; false where it has less than that. */
+function fill(descriptor: number, bytes: Uint8Array, position: number): boolean {
+  for (let done = 0; done < bytes.length; ) {
+    const read = readSync(descriptor, bytes, done, bytes.length - done, position + done);
+    if (read === 0) return false;
+    done += read;
+  }
+  return true;
 }

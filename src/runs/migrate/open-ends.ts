@@ -1,8 +1,7 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
-import { selectWorkspace } from '../../project/select-workspace.ts';
-import { refuseOverrides } from '../../project/select-workspaces.ts';
+import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-place.ts';
 import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Document, isCollection, isScalar, parseDocument, type Scalar, visit } from 'yaml';
+import { yamlOptions } from '../../../src/manifests/parse-yaml.ts';
 import { plainValue } from '../../../src/manifests/plain-value.ts';
-import { yamlOptions } from '../../../src/manifests/yaml-options.ts';
 import type { Json } from '../../../src/values/json.ts';
 
 const word = fc.constantFrom(
