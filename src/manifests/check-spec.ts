@@ -1,4 +1,5 @@
 import { isObject, setOwn } from '../values/json.ts';
+import { valueAt } from '../values/path.ts';
 import {
   isSpecial,
   isTainted,
@@ -142,20 +143,12 @@ function ruleOver(
 
 /** A write-only field is a secret, so its text must be nowhere in the project; the message must not show it either. */
 function* writeOnlyProblems(kind: KindSchema, spec: Value): Generator<Problem> {
-  for (const { path, rule } of idsAndSecrets(kind)) {
+  for (const { field, rule } of idsAndSecrets(kind)) {
     if (rule.writeOnly !== true) continue;
-    const value = valueAtPath(spec, path);
+    const value = valueAt(spec, field) as Value | undefined;
     if (value === undefined || isTainted(value) || (value instanceof Unset && value.name === '')) continue;
+    const path = field.split('.');
     const message = `${path.at(-1)} is a secret: write { $secret: NAME } instead of the text or $env`;
     yield { code: 'plain-secret', message, path, at: 'value' };
   }
-}
-
-function valueAtPath(root: Value, path: readonly string[]): Value | undefined {
-  let value: Value | undefined = root;
-  for (const key of path) {
-    if (!isObject(value) || isSpecial(value) || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Readonly<Record<string, Value>>)[key];
-  }
-  return value;
 }

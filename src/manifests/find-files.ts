@@ -90,27 +90,31 @@ class PatternSearch {
   }
 
   run(): void {
-    if (this.#base === '' || isFolder(path.join(this.#root, this.#base))) this.#enter(this.#base);
-    else if (this.#matches(this.#base)) this.#file(this.#base);
+    const isWhole = this.#base === '';
+    if (isWhole || isFolder(path.join(this.#root, this.#base)))
+      this.#walk(this.#base, this.#real(this.#base));
+    else if (this.#matches(this.#base)) this.#add(this.#base, this.#real(this.#base));
     while (this.#links.length > 0) {
       for (const link of this.#links.splice(0).sort()) this.#follow(link);
     }
   }
 
-  /** Walks a folder that may have been reached through a link. */
-  #enter(folder: string): void {
-    const absolute = path.join(this.#root, folder);
+  /** The real path of what may be reached through a link; undefined where that is told to lead out, or to nothing. */
+  #real(file: string): string | undefined {
     try {
-      const real = realpathSync(absolute);
-      if (!isInside(real, this.#root)) this.#leaves(folder);
-      else this.#walk(folder, real);
+      const real = realpathSync(path.join(this.#root, file));
+      if (isInside(real, this.#root)) return real;
+      const message = 'a symbolic link leads out of the project folder';
+      this.problems.push({ file, code: 'outside-project', message });
     } catch (error) {
-      this.#unreadable(folder, error);
+      // A pattern without a glob names a file that need not be there.
+      if (file !== this.#base || file === '') this.#unreadable(file, error);
     }
+    return undefined;
   }
 
-  #walk(folder: string, real: string): void {
-    if (this.#seen.has(real)) return;
+  #walk(folder: string, real: string | undefined): void {
+    if (real === undefined || this.#seen.has(real)) return;
     this.#seen.add(real);
     const depth = folder === this.#base ? 0 : folder.split('/').length - segments(this.#base);
     if (depth >= this.#depth) return;
@@ -131,31 +135,15 @@ class PatternSearch {
   }
 
   #follow(link: string): void {
-    const absolute = path.join(this.#root, link);
-    if (isFolder(absolute)) {
-      if (!isPassedOver(path.posix.basename(link))) this.#enter(link);
-    } else if (this.#matches(link)) this.#file(link);
+    if (isFolder(path.join(this.#root, link))) {
+      if (!isPassedOver(path.posix.basename(link))) this.#walk(link, this.#real(link));
+    } else if (this.#matches(link)) this.#add(link, this.#real(link));
   }
 
-  #file(file: string): void {
-    try {
-      const real = realpathSync(path.join(this.#root, file));
-      if (isInside(real, this.#root)) this.#add(file, real);
-      else this.#leaves(file);
-    } catch (error) {
-      if (file !== this.#base) this.#unreadable(file, error);
-    }
-  }
-
-  #add(file: string, real: string): void {
-    if (this.#seen.has(real)) return;
+  #add(file: string, real: string | undefined): void {
+    if (real === undefined || this.#seen.has(real)) return;
     this.#seen.add(real);
     this.found.push({ file, real });
-  }
-
-  #leaves(file: string): void {
-    const message = 'a symbolic link leads out of the project folder';
-    this.problems.push({ file, code: 'outside-project', message });
   }
 
   #unreadable(file: string, error: unknown): void {

@@ -48,8 +48,6 @@ export interface FieldRule {
 /** A field with a rule that asks something of every manifest. */
 export interface RuledField {
   readonly field: LeafPath;
-  /** The field's keys. */
-  readonly path: readonly string[];
   readonly rule: FieldRule;
 }
 
@@ -61,7 +59,7 @@ export function idsAndSecrets(kind: KindSchema): readonly RuledField[] {
   if (known !== undefined) return known;
   const ruled = Object.entries(kind.fields)
     .filter(([, rule]) => rule.refersTo !== undefined || rule.writeOnly === true)
-    .map(([field, rule]) => ({ field, path: field.split('.'), rule }));
+    .map(([field, rule]) => ({ field, rule }));
   ruledFields.set(kind, ruled);
   return ruled;
 }

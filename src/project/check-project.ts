@@ -8,12 +8,15 @@ import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPlaces, placeProblem } from './local-places.ts';
 import { webhooksFrom } from './notify-schema.ts';
-import type { Project, WorkspaceConfig } from './project.ts';
-import { defaultGuards, defaultLimits, defaultManifests } from './project-defaults.ts';
+import type { Guards, Limits, Project, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
 import { windowsFrom } from './watch-schema.ts';
 import { readSettings, type WorkspaceSettings } from './workspace-settings.ts';
+
+export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,json}'];
+const defaultLimits: Limits = { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 };
+const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
 export interface ProjectContext {
   /** Real path of the project folder. */

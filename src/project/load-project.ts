@@ -7,7 +7,6 @@ import { parseDocuments } from '../manifests/parse-documents.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
-import { placeOf } from '../state/state-place.ts';
 import type { Json } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
@@ -16,7 +15,7 @@ import { InvalidProject } from './invalid-project.ts';
 import type { LocalPlaces } from './local-places.ts';
 import { overrides } from './overrides.ts';
 import type { Project } from './project.ts';
-import { defaultGuards, defaultLimits, defaultManifests } from './project-defaults.ts';
+import { STAND_INS } from './workspace-settings.ts';
 
 export interface LoadProjectOptions {
   /** The project folder. */
@@ -44,33 +43,21 @@ export async function loadProject({ cwd, env, local, cacheFolder }: LoadProjectO
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
   if (baseUrl === undefined || workspaceId === undefined || apiKey === undefined) throw noProject(root);
-  return {
-    root,
-    ...(local !== undefined && { localRoot: local.root }),
-    file: undefined,
-    manifests: defaultManifests,
-    defaultWorkspace: 'default',
-    workspaces: {
-      default: {
-        name: 'default',
-        baseUrl,
-        workspaceId,
-        apiKey: new Secret('VOXFORM_API_KEY', apiKey),
-        vars: {},
-        patches: {},
-        skip: [],
-        secretsDir: undefined,
-        state: placeOf(undefined, { workspace: 'default', root: local?.root ?? root }),
-      },
-    },
-    defaults: {},
-    limits: defaultLimits,
-    guards: defaultGuards,
-    windows: [],
-    webhooks: [],
-    documents,
-  };
+  const project = parseProject(FROM_ENVIRONMENT, { root, file: undefined, env, local, documents });
+  const own = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
+  const workspaces = Object.entries(project.workspaces).map(([name, config]) => [
+    name,
+    { ...config, ...own },
+  ]);
+  return { ...project, file: undefined, workspaces: Object.fromEntries(workspaces) };
 }
+
+/** What a project file would say where the environment says all else. */
+const FROM_ENVIRONMENT = JSON.stringify({
+  version: 1,
+  default_workspace: 'default',
+  workspaces: { default: STAND_INS },
+});
 
 function realFolder(cwd: string): string {
   try {

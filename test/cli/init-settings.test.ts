@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ciWorkflow } from '../../src/cli/actions/init-settings.ts';
-import { defaultManifests } from '../../src/project/project-defaults.ts';
+import { defaultManifests } from '../../src/project/check-project.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 
