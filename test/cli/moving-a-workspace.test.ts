@@ -37,6 +37,8 @@ interface PlanShown {
 
 const NOTHING = { create: 0, update: 0, replace: 0, adopt: 0, forget: 0, manual: 0, blocked: 0, unknown: 0 };
 
+const TOTAL = COUNTS.agents + COUNTS.numbers + COUNTS.users + COUNTS.webhooks;
+
 it('goes through the guide with a workspace that was made by hand', { timeout: 240_000 }, async () => {
   await using old = await byHand();
   let hook: RequestHook = () => undefined;
@@ -52,107 +54,132 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   });
   const house = path.join(folder.root, 'house');
   const keys = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one' };
-  // In a process of its own only where a signal is to end it: what is warm is quicker.
-  const begin = (args: readonly string[]) => start(args, { cwd: house, env: keys });
+  const people = [...old.emulator.world.users.values()];
+  const [late, early] = [people.slice(-2), people.slice(0, -2)];
+
   const voxform = (args: readonly string[]) => command(args, { cwd: house, env: keys });
   const guided = (beginning: string) => voxform(fromGuide(beginning));
   const planOf = async (args: readonly string[]): Promise<PlanShown> =>
     JSON.parse((await voxform([...args, '--output', 'json'])).stdout) as PlanShown;
+  const invite = (users: readonly { readonly email: string }[]) => {
+    for (const { email } of users) empty.dashboard.inviteUser({ email });
+  };
 
-  // 1 and 2: the old workspace is written out, and named.
-  const { workspaceId, url } = old.emulator;
-  const env = { VOXFORM_BASE_URL: url, VOXFORM_WORKSPACE_ID: workspaceId, VOXFORM_API_KEY: 'key' };
-  const exported = await command(fromGuide('export'), { cwd: folder.root, env });
-  expect(exported, exported.stderr).toMatchObject({ code: 0 });
-  await folder.write('house/voxform.yaml', projectFile(old.emulator, empty));
-
-  // 3: it plans with nothing to do but to adopt, and then with nothing at all.
-  const total = COUNTS.agents + COUNTS.numbers + COUNTS.users + COUNTS.webhooks;
-  expect((await planOf(fromGuide('plan -w old'))).summary).toEqual({ ...NOTHING, adopt: total, noop: 0 });
-  expect(await guided('apply -w old')).toMatchObject({ code: 0 });
-  expect(await guided('plan -w old --detailed-exitcode')).toMatchObject({ code: 0 });
-  expect(old.emulator.requests.filter(({ method }) => method !== 'GET').length, 'by hand alone').toBe(
-    COUNTS.agents + COUNTS.numbers + COUNTS.webhooks,
-  );
-
-  // 4: some people and some knowledge bases are there; the checklist has the others.
-  const people = [...old.emulator.world.users.values()];
-  const invite = ({ email }: { readonly email: string }) => empty.dashboard.inviteUser({ email });
-  for (const user of people.slice(0, -2)) invite(user);
-  for (let index = 1; index <= COUNTS.knowledgeBases - 2; index++)
-    empty.dashboard.addKnowledgeBase({ name: `Base ${index}` });
-  empty.dashboard.addKnowledgeBase({ name: 'Questions and answers' });
-  const ahead = await guided('migrate --from old --to new --dry-run');
-  expect(ahead, ahead.stderr).toMatchObject({ code: 0 });
-  expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 19"');
-  expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 20"');
-  expect(ahead.stdout).toContain(`[ ] In the dashboard, invite ${people.at(-1)?.email} to the workspace.`);
-  expect(flat(ahead.stdout)).toContain('until you delete the old webhook');
-  expect(empty.requests.every(({ method }) => method === 'GET')).toBe(true);
-
-  // 5: moved, with one interruption and one kill on the way.
-  const [, map = ''] = /# knowledge-bases\.yaml\n([^`]*)/.exec(GUIDE) ?? [];
-  await folder.write('house/knowledge-bases.yaml', map);
-  const afterWrites = (count: number, act: () => void): RequestHook => {
-    let left = count;
-    return ({ method }) => {
-      if (method !== 'GET' && --left === 0) act();
+  /** In a process of its own, which a signal ends at one of its writes. */
+  const endedAt = async (write: number, signal: NodeJS.Signals, args: readonly string[]) => {
+    const { child, ended } = start(args, { cwd: house, env: keys });
+    let left = write;
+    hook = ({ method }) => {
+      if (method !== 'GET' && --left === 0) child.kill(signal);
       return undefined;
     };
+    const result = await ended;
+    hook = () => undefined;
+    return result;
   };
-  const first = begin(fromGuide('migrate --from old --to new --map'));
-  hook = afterWrites(150, () => first.child.kill('SIGINT'));
-  const stopped = await first.ended;
-  expect(stopped, stopped.stderr).toMatchObject({ code: 130 });
-  expect(stopped.stdout).toContain('Run the same command again for the rest.');
-  const inWaves = fromGuide('migrate --from old --to new --map');
-  const second = begin(inWaves);
-  hook = afterWrites(200, () => second.child.kill('SIGKILL'));
-  expect(await second.ended).toMatchObject({ signal: 'SIGKILL' });
-  hook = () => undefined;
-  const { rows, missing } = answersTo(await planOf(['plan', '-w', 'new']), empty);
-  await folder.write('house/found.csv', ['address,id', ...rows].join('\n'));
-  const imported = fromGuide('import -w new');
-  if (rows.length > 0) expect(await voxform(imported)).toMatchObject({ code: 0 });
-  const resolving = fromGuide('state resolve -w new');
-  for (const address of missing) {
-    const args = resolving.map((word) => (word.startsWith('Agent/') ? address : word));
-    expect(await voxform(args)).toMatchObject({ code: 0 });
+
+  async function exportTheOldWorkspace(): Promise<void> {
+    const { workspaceId, url } = old.emulator;
+    const env = { VOXFORM_BASE_URL: url, VOXFORM_WORKSPACE_ID: workspaceId, VOXFORM_API_KEY: 'key' };
+    const exported = await command(fromGuide('export'), { cwd: folder.root, env });
+    expect(exported, exported.stderr).toMatchObject({ code: 0 });
+    await folder.write('house/voxform.yaml', projectFile(old.emulator, empty));
   }
+
+  async function adoptEverything(): Promise<void> {
+    expect((await planOf(fromGuide('plan -w old'))).summary).toEqual({ ...NOTHING, adopt: TOTAL, noop: 0 });
+    expect(await guided('apply -w old')).toMatchObject({ code: 0 });
+    expect(await guided('plan -w old --detailed-exitcode')).toMatchObject({ code: 0 });
+    const writes = old.emulator.requests.filter(({ method }) => method !== 'GET');
+    expect(writes.length, 'by hand alone').toBe(COUNTS.agents + COUNTS.numbers + COUNTS.webhooks);
+  }
+
+  async function prepareTheNewWorkspace(): Promise<void> {
+    invite(early);
+    for (let index = 1; index <= COUNTS.knowledgeBases - 2; index++)
+      empty.dashboard.addKnowledgeBase({ name: `Base ${index}` });
+    empty.dashboard.addKnowledgeBase({ name: 'Questions and answers' });
+  }
+
+  async function readTheChecklist(): Promise<void> {
+    const ahead = await guided('migrate --from old --to new --dry-run');
+    expect(ahead, ahead.stderr).toMatchObject({ code: 0 });
+    expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 19"');
+    expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 20"');
+    expect(ahead.stdout).toContain(`[ ] In the dashboard, invite ${people.at(-1)?.email} to the workspace.`);
+    expect(flat(ahead.stdout)).toContain('until you delete the old webhook');
+    expect(empty.requests.every(({ method }) => method === 'GET')).toBe(true);
+  }
+
+  async function migrateWithAnInterruptionAndAKill(): Promise<readonly string[]> {
+    const [, map = ''] = /# knowledge-bases\.yaml\n([^`]*)/.exec(GUIDE) ?? [];
+    await folder.write('house/knowledge-bases.yaml', map);
+    const stopped = await endedAt(150, 'SIGINT', fromGuide('migrate --from old --to new --map'));
+    expect(stopped, stopped.stderr).toMatchObject({ code: 130 });
+    expect(stopped.stdout).toContain('Run the same command again for the rest.');
+    const inWaves = fromGuide('migrate --from old --to new --map');
+    expect(await endedAt(200, 'SIGKILL', inWaves)).toMatchObject({ signal: 'SIGKILL' });
+    return inWaves;
+  }
+
+  async function resolveWhatTheKillLeft(): Promise<void> {
+    const { rows, missing } = answersTo(await planOf(['plan', '-w', 'new']), empty);
+    await folder.write('house/found.csv', ['address,id', ...rows].join('\n'));
+    const imported = fromGuide('import -w new');
+    if (rows.length > 0) expect(await voxform(imported)).toMatchObject({ code: 0 });
+    const resolving = fromGuide('state resolve -w new');
+    for (const address of missing) {
+      const args = resolving.map((word) => (word.startsWith('Agent/') ? address : word));
+      expect(await voxform(args)).toMatchObject({ code: 0 });
+    }
+  }
+
+  async function migrateWhatWaited(): Promise<string> {
+    empty.dashboard.addKnowledgeBase({ name: 'Base 19' });
+    invite(late);
+    const last = await guided('migrate --from old --to new --auto-approve');
+    expect(last, last.stdout + last.stderr).toMatchObject({ code: 0 });
+    expect(whatIsThere(empty.world), 'everything once, and as in the old one').toEqual({
+      ...whatIsThere(old.emulator.world),
+      // Base 20 has another name here, and nobody has linked the numbers yet.
+      knowledgeBases: expect.arrayContaining(['Questions and answers']),
+      links: [],
+    });
+    return flat(last.stdout);
+  }
+
+  async function findOnlyLinksInThePlan(checklist: string): Promise<void> {
+    const { summary, resources } = await planOf(fromGuide('plan -w new'));
+    const manual = COUNTS.linkedNumbers;
+    expect(summary).toEqual({ ...NOTHING, manual, noop: TOTAL - manual });
+    for (const { address, steps = [] } of resources.filter(({ action }) => action === 'manual')) {
+      expect(address).toMatch(/^PhoneNumber\//);
+      const link = /^In the dashboard, set the \w+ agent of number \+/;
+      expect(steps).toContainEqual(expect.stringMatching(link));
+      for (const step of steps) expect(checklist).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
+    }
+    for (const id of webhookIds) expect(checklist).toContain(`delete or disable webhook ${id}`);
+  }
+
+  async function linkTheNumbers(): Promise<void> {
+    linkAsTheOldOne(old.emulator, empty);
+    expect((await planOf(['plan', '-w', 'new'])).summary).toEqual({ ...NOTHING, noop: TOTAL });
+    const ids = await readFile(path.join(house, '.voxform/migrations/old-to-new.csv'), 'utf8');
+    expect(ids.trim().split('\n')).toHaveLength(TOTAL + 1);
+    for (const id of [...empty.world.agents.keys(), ...agentIds]) expect(ids).toContain(id);
+  }
+
+  await exportTheOldWorkspace();
+  await adoptEverything();
+  await prepareTheNewWorkspace();
+  await readTheChecklist();
+  const inWaves = await migrateWithAnInterruptionAndAKill();
+  await resolveWhatTheKillLeft();
   const third = await voxform(inWaves);
   expect(third, third.stdout + third.stderr).toMatchObject({ code: 0 });
-
-  // 6: what waited comes after what it waited for.
-  empty.dashboard.addKnowledgeBase({ name: 'Base 19' });
-  for (const user of people.slice(-2)) invite(user);
-  const last = await guided('migrate --from old --to new --auto-approve');
-  expect(last, last.stdout + last.stderr).toMatchObject({ code: 0 });
-  expect(whatIsThere(empty.world), 'everything once, and as in the old one').toEqual({
-    ...whatIsThere(old.emulator.world),
-    // Base 20 has another name here, and nobody has linked the numbers yet.
-    knowledgeBases: expect.arrayContaining(['Questions and answers']),
-    links: [],
-  });
-  const plan = await planOf(fromGuide('plan -w new'));
-  expect(plan.summary).toEqual({
-    ...NOTHING,
-    manual: COUNTS.linkedNumbers,
-    noop: total - COUNTS.linkedNumbers,
-  });
-  const manual = plan.resources.filter(({ action }) => action === 'manual');
-  for (const { address, steps = [] } of manual) {
-    expect(address).toMatch(/^PhoneNumber\//);
-    expect(steps).toContainEqual(expect.stringMatching(/^In the dashboard, set the \w+ agent of number \+/));
-    for (const step of steps) expect(flat(last.stdout)).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
-  }
-  for (const id of webhookIds) expect(flat(last.stdout)).toContain(`delete or disable webhook ${id}`);
-
-  // Each step that a person does leaves the list, until it is empty.
-  linkAsTheOldOne(old.emulator, empty);
-  expect((await planOf(['plan', '-w', 'new'])).summary).toEqual({ ...NOTHING, noop: total });
-  const ids = await readFile(path.join(house, '.voxform/migrations/old-to-new.csv'), 'utf8');
-  expect(ids.trim().split('\n')).toHaveLength(total + 1);
-  for (const id of [...empty.world.agents.keys(), ...agentIds]) expect(ids).toContain(id);
+  const checklist = await migrateWhatWaited();
+  await findOnlyLinksInThePlan(checklist);
+  await linkTheNumbers();
 });
 
 function projectFile(from: Emulator, to: Emulator): string {

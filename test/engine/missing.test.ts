@@ -175,7 +175,8 @@ describe('a record that is missing', () => {
   it('is looked for once more before another is created', async () => {
     const { w, id } = await without('Agent/b');
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
-    showAgain(w, id);
+    const report = await w.apply(desired, { allowRecreate: ['all'], between: () => showAgain(w, id) });
+    expect(outcomes(report)['Agent/b']).toContain(`${id}, the record of Agent/b, is back on the platform`);
     await expect(w.applySaved(plan)).rejects.toThrow('the plan is stale');
     expect(w.writes).toEqual([]);
   });
