@@ -18,6 +18,7 @@ export { apply, drift, plan, readPlan } from './library/runs.ts';
 export type { ApplyDocument } from './output/apply-json.ts';
 export { PlatformError } from './platform/platform-error.ts';
 export type { Diagnostic } from './problems/diagnostic.ts';
+export type { NextStep } from './problems/next-step.ts';
 export { UserError } from './problems/user-error.ts';
 export { InvalidManifests } from './project/invalid-manifests.ts';
 export { InvalidProject } from './project/invalid-project.ts';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import type { Lab } from './lab.ts';
 import type { Ended } from './processes.ts';
 
@@ -52,7 +53,7 @@ export interface PlannedJson {
   readonly action: string;
   readonly reason: string;
   readonly id: string | null;
-  readonly steps?: readonly string[];
+  readonly steps?: PlannedResource['steps'];
   readonly result?: string;
   readonly error?: string;
   readonly hint?: string;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { stepText } from '../../src/output/next-steps.ts';
 import type { Case } from './cases.ts';
 import { converges, refused, resourcesIn, succeeded, unwrapped, writesNothing } from './expectations.ts';
 import { type Bench, Lab } from './lab.ts';
@@ -78,7 +79,7 @@ async function replacement(bench: Bench): Promise<void> {
   const planned = await lab.run('plan', '--output', 'json');
   const blocked = resourcesIn(planned.stdout).get('Webhook/hook');
   assert.equal(blocked?.action, 'blocked');
-  const said = `${blocked?.reason} ${blocked?.steps?.join(' ')}`;
+  const said = `${blocked?.reason} ${(blocked?.steps ?? []).map((step) => stepText(step, '')).join(' ')}`;
   assert.match(said, /--allow-replace Webhook\/hook/);
   assert.match(said, /orphan|still fires|stays|both/, `it does not say what would happen: ${said}`);
   const writes = lab.writes();

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { commandOf } from '../../src/output/next-steps.ts';
+import type { NextStep } from '../../src/problems/next-step.ts';
 import { unknownRecord } from './census.ts';
 import type { Lab } from './lab.ts';
 import { firstAddress } from './manifests.ts';
@@ -7,7 +9,7 @@ import type { Random } from './random.ts';
 interface PlannedUnknown {
   readonly address: string;
   readonly action: string;
-  readonly steps?: readonly string[];
+  readonly steps?: readonly NextStep[];
 }
 
 /** How the person goes about it. */
@@ -32,7 +34,7 @@ export async function settleUnknowns(lab: Lab, manner: Manner): Promise<number> 
   for (const { address, action, steps = [] } of resources) {
     if (action !== 'unknown' || manner.random.chance(manner.leaves)) continue;
     const record = unknownRecord(lab.emulator.world, await lab.state(), address);
-    const words = commandIn(steps, record === undefined ? 'state resolve' : 'import');
+    const words = commandIn(steps, record === undefined ? 'resolve_not_created' : 'import');
     const args = words.map((word) => (word === 'ID' && record !== undefined ? record.id : word));
     assert.ok(
       record === undefined || !address.startsWith('PhoneNumber/'),
@@ -46,13 +48,11 @@ export async function settleUnknowns(lab: Lab, manner: Manner): Promise<number> 
   return answers;
 }
 
-/** The words after `voxform` of the command that the steps name. */
-function commandIn(steps: readonly string[], command: string): string[] {
-  // The last: before it there may be guesses.
-  const step = steps.findLast((each) => each.includes(`voxform ${command}`));
-  assert.ok(step, `no step names "voxform ${command}": ${steps.join(' | ')}`);
-  const words = /voxform (.+?)\.?$/.exec(step.slice(step.indexOf(`voxform ${command}`)))?.[1] ?? '';
-  return words.split(' ');
+/** The words after `voxform` of the command that the last step of this action gives: before it there may be guesses. */
+function commandIn(steps: readonly NextStep[], action: NextStep['action']): string[] {
+  const step = steps.findLast((each) => each.action === action);
+  assert.ok(step, `no step is ${action}: ${JSON.stringify(steps)}`);
+  return commandOf(step, '').split(' ').slice(1);
 }
 
 async function answer(lab: Lab, args: readonly string[], { random, dies }: Manner): Promise<void> {

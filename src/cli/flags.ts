@@ -163,6 +163,18 @@ export function collectText(text: string, earlier: readonly string[] | undefined
   return [...(earlier ?? []), text];
 }
 
+const collectors: ReadonlySet<unknown> = new Set([
+  collectAddress,
+  collectTarget,
+  collectAddressOrAll,
+  collectText,
+]);
+
+/** True for a flag that may stand there several times. */
+export function isRepeatable({ variadic, parseArg }: Option): boolean {
+  return variadic || collectors.has(parseArg);
+}
+
 /** For a command that takes several workspaces. */
 export function withWorkspaces(command: Command): Command {
   return command.option('--all-workspaces', 'All workspaces of the project, in one report');

@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { diagnosticsOf, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
 import { jsonText } from '../output/json-text.ts';
+import type { WorkspaceFlag } from '../output/next-steps.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
@@ -152,7 +153,8 @@ async function perform(
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
   if (wantsJson && failure !== undefined && !terminal.hasResult) {
-    terminal.out(jsonText(errorJson(failure, { exitCode, redact: redacting(redactor) })));
+    const workspaceFlag = flagOf(context);
+    terminal.out(jsonText(errorJson(failure, { exitCode, workspaceFlag, redact: redacting(redactor) })));
   }
   return exitCode;
 }
@@ -215,9 +217,19 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
   const command = `voxform ${args[0] ?? ''}`.trim();
   log.block(
     'error',
-    renderError(error, terminal.errorStyle, { verbose, command, redact: redacting(redactor) }),
+    renderError(error, terminal.errorStyle, {
+      verbose,
+      command,
+      workspaceFlag: flagOf(context),
+      redact: redacting(redactor),
+    }),
   );
   return exitCodeOf(error);
+}
+
+/** A command that mends an error is to mean the workspace that this one was told to. */
+function flagOf({ workspace }: Context): WorkspaceFlag {
+  return workspace === undefined ? '' : ` -w ${workspace}`;
 }
 
 function exitCodeOf(error: unknown): number {

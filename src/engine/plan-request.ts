@@ -17,8 +17,6 @@ export interface PlanRequest {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly lookups: ReadonlyMap<string, Lookup>;
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
-  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
-  readonly workspaceFlag?: string | undefined;
   readonly guards: Guards;
   readonly concurrency: number;
   /** False: recorded records are not read; only what is nowhere recorded is looked for. */

@@ -77,7 +77,7 @@ function refuseOtherWorkspace(saved: PlanDocument, workspace: Resuming['workspac
   if (saved.workspace_id === workspace.id && saved.base_url === workspace.baseUrl) return;
   throw new UserError(
     `the plan is for workspace ${saved.workspace_id} at ${saved.base_url} (${saved.workspace}), but ${workspace.id} at ${workspace.baseUrl} (${workspace.name}) is selected`,
-    { hint: `Select its workspace: voxform apply --workspace ${saved.workspace} FILE` },
+    { next: [{ action: 'select_workspace', workspace: saved.workspace }] },
   );
 }
 

@@ -142,6 +142,6 @@ export interface Lookup {
     readonly name: string;
     readonly workspace_id?: string | null | undefined;
   }>;
-  /** What a person must do in the dashboard when there is none of that name. */
+  /** What a person must do in the dashboard when there is none of that name, a sentence without its full stop. */
   addByHand(name: string): string;
 }

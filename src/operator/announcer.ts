@@ -1,6 +1,7 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { appliedActions, counts, pendingActions, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
+import { withSteps, wordedWarnings } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import {
   appliedMessage,
@@ -49,10 +50,10 @@ export class Announcer implements RunObserver {
     this.#log.entry(level, message, { ...fields, run: this.#run });
   }
 
-  #fetching({ fetchProblem, commit, invalid, workspace }: RunReport): void {
+  #fetching({ fetchProblem, commit, invalid, workspace, workspaceFlag }: RunReport): void {
     // A run that ended before it had fetched anything says nothing of the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
-    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem)];
+    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, workspaceFlag)];
     const { added, gone } = this.#said.news('fetch', problem);
     for (const message of added) {
       const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
@@ -84,9 +85,9 @@ export class Announcer implements RunObserver {
       this.#say('warning', text, { event: 'manifest-warning' });
   }
 
-  #troubles({ error, result, busy }: RunReport): void {
+  #troubles({ error, result, busy, workspaceFlag }: RunReport): void {
     if (error === undefined) return;
-    const message = messageOf(error);
+    const message = messageOf(error, workspaceFlag);
     const isNews =
       this.#said.news('error', [`${troubleOf(error)}${busy?.isLong ? ' for long' : ''}`]).added.length > 0;
     if (result === 'interrupted') return;
@@ -118,7 +119,7 @@ export class Announcer implements RunObserver {
   }
 
   #held(report: RunReport): void {
-    const { hold, plan } = report;
+    const { hold, plan, workspaceFlag = '' } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
       hold === undefined || !isNeeded
@@ -127,22 +128,24 @@ export class Announcer implements RunObserver {
     const isNews = this.#said.news('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const level = hold.why === 'guard' ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
-    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report)), {
+    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), workspaceFlag), {
       event: 'held',
       why: hold.why,
       resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),
     });
   }
 
-  #applied({ applied, plan }: RunReport): void {
+  #applied({ applied, plan, workspaceFlag = '' }: RunReport): void {
     const planned = new Map(plan?.resources.map((resource) => [resource.address, resource]));
     for (const { address, action, result } of applied) {
       const resource = planned.get(address);
       if (resource === undefined || result.status !== 'done') continue;
-      this.#say('info', appliedMessage(resource), { event: 'applied', address, action });
+      this.#say('info', appliedMessage(resource, workspaceFlag), { event: 'applied', address, action });
     }
     const failures = new Map(
-      applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each), each]])),
+      applied.flatMap((each) =>
+        each.result.status === 'done' ? [] : [[failureMessage(each, workspaceFlag), each]],
+      ),
     );
     const added = new Set(this.#said.news('not-applied', [...failures.keys()]).added);
     for (const [message, { address, action, result }] of failures) {
@@ -152,7 +155,7 @@ export class Announcer implements RunObserver {
   }
 
   /** What only a person can settle, and what the platform said that one should know. */
-  #byHand({ plan, missing }: RunReport): void {
+  #byHand({ plan, missing, workspaceFlag = '' }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) =>
       pendingActions.some((each) => each === action),
     );
@@ -166,12 +169,13 @@ export class Announcer implements RunObserver {
     );
     for (const text of this.#said.news('by-hand', [...texts.keys()]).added) {
       const { address = '', action = 'manual', steps = [] } = texts.get(text) ?? {};
-      this.#say('warning', [`${text}.`, ...steps].join(' '), { event: 'by-hand', address, action });
+      const message = withSteps(`${text}.`, steps, workspaceFlag);
+      this.#say('warning', message, { event: 'by-hand', address, action });
     }
     const found = this.#said.news('missing', [...lost.values()]);
     if (found.gone.length > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
-    const warnings = (plan?.warnings ?? []).map(({ address, message }) =>
+    const warnings = wordedWarnings(plan?.warnings ?? [], workspaceFlag).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );
     for (const text of this.#said.news('plan-warning', warnings).added)

@@ -1,6 +1,7 @@
 import { type PlannedResource, writes } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, counts, notAppliedIn, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
+import { guardText, helpText, type WorkspaceFlag, withSteps } from '../output/next-steps.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { visible } from '../output/visible.ts';
 import { PlatformError } from '../platform/platform-error.ts';
@@ -16,10 +17,10 @@ import type {
 } from './run-report.ts';
 
 /** An error in one line, with what helps. */
-export function messageOf(error: unknown): string {
+export function messageOf(error: unknown, flag: WorkspaceFlag = ''): string {
   const message = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof UserError && error.hint !== undefined ? ` (${error.hint})` : '';
-  return visible(message) + visible(hint);
+  const help = error instanceof UserError ? helpText(error, flag) : undefined;
+  return visible(message) + (help === undefined ? '' : visible(` (${help})`));
 }
 
 /**
@@ -83,12 +84,12 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
 }
 
 /** `updated Agent/x` for what was done, with the fields, what leads to it and what is left to a person. */
-export function appliedMessage(resource: PlannedResource): string {
+export function appliedMessage(resource: PlannedResource, flag: WorkspaceFlag): string {
   const { address, action, changes, steps = [] } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
   const said = [done, ...remarksOn(resource)].join('; ');
-  return steps.length === 0 ? said : `${said}. ${steps.map(visible).join(' ')}`;
+  return steps.length === 0 ? said : visible(withSteps(`${said}.`, steps, flag));
 }
 
 function remarksOn(resource: PlannedResource): string[] {
@@ -96,24 +97,24 @@ function remarksOn(resource: PlannedResource): string[] {
 }
 
 /** `Agent/x failed: …` for what was to be done and was not. */
-export function failureMessage({ address, result }: AppliedChange): string {
+export function failureMessage({ address, result }: AppliedChange, flag: WorkspaceFlag): string {
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
-  const hint = result.hint === undefined ? '' : ` (${result.hint})`;
-  return `${address} failed: ${visible(result.error + hint)}`;
+  const help = helpText(result, flag);
+  return `${address} failed: ${visible(result.error + (help === undefined ? '' : ` (${help})`))}`;
 }
 
 /** Why the changes of a plan are not carried out. */
-export function holdMessage(hold: Hold, words: string): string {
+export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): string {
   switch (hold.why) {
     case 'report':
-      return `changes: ${words}; to apply them: ${hold.command}`;
+      return `changes: ${words}; to apply them: voxform apply${flag}`;
     case 'window':
       return hold.opensAt === undefined
         ? `changes pending, but no window ever opens: ${words}`
         : `changes pending until the window opens at ${hold.opensAt.toISOString()}: ${words}`;
     case 'guard':
-      return `nothing is applied: ${hold.guards.map(({ flag, message }) => `${message} (override: ${flag})`).join('; ')}`;
+      return `nothing is applied: ${hold.guards.map(guardText).join('; ')}`;
     case 'leaving':
       return `${hold.addresses.join(', ')} left the manifests; waiting in case a file is still being written`;
     case 'changing':

@@ -3,7 +3,7 @@ import { learntOf } from '../engine/apply/learnt.ts';
 import type { Planned } from '../engine/engine.ts';
 import { driftOf } from '../engine/plan/drift.ts';
 import { type PlanDocument, type PlannedResource, writes } from '../engine/plan/plan-document.ts';
-import { carryOut } from '../runs/carry-out.ts';
+import { carryOut, trippedIn } from '../runs/carry-out.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { changesIn, planWorkspace } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -116,6 +116,7 @@ export class Reconciler {
     yield { notify: receiversOf(opened, context) };
     yield {
       workspace: { name, id },
+      workspaceFlag: opened.workspaceFlag,
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
@@ -189,11 +190,11 @@ export class Reconciler {
       clock.now(),
     );
     if (policy.mode === 'report') {
-      return { why: 'report', command: `voxform apply${opened.workspaceFlag}` };
+      return { why: 'report' };
     }
     const window = windowState(opened.project.windows, context.now());
     if (!window.open) return { why: 'window', opensAt: window.opensAt };
-    const tripped = guards.filter(({ flag }) => !isLifted(flag, policy));
+    const tripped = trippedIn(guards, policy);
     if (tripped.length > 0) return { why: 'guard', guards: tripped };
     if (ending.stop.aborted) return { why: 'stopping' };
     if (hasNews()) return { why: 'changing' };
@@ -212,10 +213,6 @@ async function refuseWhileHeld(opened: OpenWorkspace): Promise<void> {
   const holder = await opened.store.holder();
   if (holder === undefined) return;
   throw new Busy(holder, opened.workspaceFlag);
-}
-
-function isLifted(flag: PlanDocument['guards'][number]['flag'], policy: GuardOptions): boolean {
-  return (flag === '--allow-large-change' ? policy.allowLargeChange : policy.allowOwnerChange) === true;
 }
 
 function withHold(hold: Hold | undefined): Partial<RunOutcome> {

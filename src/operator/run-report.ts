@@ -1,5 +1,6 @@
 import type { ResourceResult } from '../engine/apply/report.ts';
 import type { Action, PlanDocument } from '../engine/plan/plan-document.ts';
+import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
@@ -16,9 +17,7 @@ export type WatchMode = 'report' | 'apply';
 
 /** Why changes that a plan has are not carried out by this run. */
 export type Hold =
-  | { readonly why: 'changing' | 'stopping' }
-  /** `command` carries the changes out. */
-  | { readonly why: 'report'; readonly command: string }
+  | { readonly why: 'report' | 'changing' | 'stopping' }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
   /** They left the manifests just now: a file may be half written. */
@@ -65,6 +64,8 @@ export interface RunReport {
   /** Since another run was first found to hold the state, until the lock is seen free; long after two intervals. */
   readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
   readonly workspace: { readonly name: string; readonly id: string } | undefined;
+  /** What a command needs to mean that workspace. */
+  readonly workspaceFlag?: WorkspaceFlag | undefined;
   /** That the manifests in force are of. */
   readonly commit: string | undefined;
   /** Why the newest manifests could not be fetched. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
 import { type PlannedResource, planDocument, plannedResource } from '../engine/plan/plan-document.ts';
+import { nextStep } from '../problems/next-step.ts';
 import type { Immutable } from '../values/json.ts';
 import { haltOf } from './apply-words.ts';
 
@@ -11,6 +12,7 @@ export const appliedResource = plannedResource.extend({
     .describe('The result; absent for manual steps and for unchanged resources.'),
   error: z.string().optional().describe('Why it failed.'),
   hint: z.string().optional().describe('How to fix it.'),
+  next: z.array(nextStep).optional().describe('What to do next.'),
   because: z.string().optional().describe('Why it was skipped.'),
 });
 
@@ -57,8 +59,9 @@ function withResult(resource: PlannedResource, result: ResourceResult | undefine
       return { ...rest, id: id ?? resource.id, result: status, ...kept };
     }
     case 'failed': {
-      const { error, hint } = result;
-      return { ...resource, result: status, error, ...(hint === undefined ? {} : { hint }) };
+      const { error, hint, next } = result;
+      const help = { ...(hint !== undefined && { hint }), ...(next !== undefined && { next }) };
+      return { ...resource, result: status, error, ...help };
     }
     case 'skipped':
       return { ...resource, result: status, because: result.because };

@@ -3,6 +3,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { named } from './named.ts';
+import { helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -11,11 +12,16 @@ import { visible } from './visible.ts';
 /** In columns: a longer address does not push the words after the others to the right. */
 const widestAddress = 36;
 
+export interface ApplyTextOptions {
+  readonly full?: boolean | undefined;
+  readonly workspaceFlag?: WorkspaceFlag;
+}
+
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
 export function renderApply(
   report: ApplyReport,
   style: Style,
-  { full = false }: { readonly full?: boolean | undefined } = {},
+  { full = false, workspaceFlag = '' }: ApplyTextOptions = {},
 ): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
@@ -24,15 +30,15 @@ export function renderApply(
     list('Skipped', renderSkipped(applied, { style, full }), style.bold),
     list(
       'Failed',
-      applied.flatMap((entry) => renderFailed(entry, style)),
+      applied.flatMap((entry) => renderFailed(entry, { style, workspaceFlag })),
       (text) => style.bold(style.error(text)),
     ),
     list(
       'Left to do',
-      leftIn(report).map((resource) => renderPending(resource, style)),
+      leftIn(report).map((resource) => renderPending(resource, { style, workspaceFlag })),
       style.bold,
     ),
-    renderWarnings(report.warnings, style, { full }),
+    renderWarnings(report.warnings, style, { full, workspaceFlag }),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
   ];
@@ -94,20 +100,24 @@ function renderSkipped(applied: readonly Applied[], { style, full }: Layout): st
   });
 }
 
-function renderFailed({ resource, result }: Applied, style: Style): string[] {
+interface Wording {
+  readonly style: Style;
+  readonly workspaceFlag: WorkspaceFlag;
+}
+
+function renderFailed({ resource, result }: Applied, { style, workspaceFlag }: Wording): string[] {
   if (result.status !== 'failed') return [];
   const { address, source } = resource;
+  const help = helpText(result, workspaceFlag);
   const place = source === null ? '' : `  ${style.dim(`${visible(source.file)}:${source.line}`)}`;
   return [
     `  ${style.error('x')} ${style.bold(visible(address))}${place}`,
     style.prose(result.error, { indent: 4 }),
-    ...(result.hint === undefined
-      ? []
-      : [style.prose(result.hint, { indent: 4, lead: style.dim('hint: ') })]),
+    ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
   ];
 }
 
-function renderPending(resource: PlannedResource, style: Style): string {
+function renderPending(resource: PlannedResource, { style, workspaceFlag }: Wording): string {
   const { address, reason, steps = [] } = resource;
   const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
   const { symbol, done } = actionWords[action];
@@ -115,7 +125,8 @@ function renderPending(resource: PlannedResource, style: Style): string {
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(visible(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
-  return [head, ...why, ...steps.map((step) => style.prose(step, { indent: 4, lead: '[ ] ' }))].join('\n');
+  const said = steps.map((step) => style.prose(stepText(step, workspaceFlag), { indent: 4, lead: '[ ] ' }));
+  return [head, ...why, ...said].join('\n');
 }
 
 function closing(report: ApplyReport, style: Style): string {

@@ -1,5 +1,6 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
+import { stepText } from './next-steps.ts';
 import { inAll, type Passage, passagesOf } from './passages.ts';
 
 /** What is to be said of a resource, or once of several. */
@@ -62,7 +63,16 @@ function withoutTold(shared: readonly Said[]): Said[] {
 export function saidOf(resource: PlannedResource, views: FieldViewOptions): Said {
   const { reason, routes, released = [], notices = [], steps = [] } = resource;
   const fields = fieldViews(resource, views);
-  return { resources: [resource], fields, reason, routes, released, notices, steps, elsewhere: 0 };
+  return {
+    resources: [resource],
+    fields,
+    reason,
+    routes,
+    released,
+    notices,
+    steps: steps.map((step) => stepText(step, views.workspaceFlag ?? '')),
+    elsewhere: 0,
+  };
 }
 
 /** What may be said once for several: a change, a passage of a text, a remark; of what is more than a change, all of it. */

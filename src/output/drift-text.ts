@@ -10,13 +10,13 @@ import { type Style, sentences } from './style.ts';
 export function renderDriftText(
   drift: PlanDocument,
   style: Style,
-  { verbose = false, headed = false, full = verbose }: PlanTextOptions = {},
+  { verbose = false, headed = false, full = verbose, workspaceFlag = '' }: PlanTextOptions = {},
 ): string {
   const views = { secrets: createSecretNumbers(), verbose, towards: 'platform' as const };
   const groups = driftGroups(drift.resources);
   const body = [
     ...groups.map((group) => renderGroup(group, { style, views, full })),
-    renderRemarks(drift, style, { full }),
+    renderRemarks(drift, style, { full, workspaceFlag }),
   ].filter((part) => part !== '');
   const heading = body.length === 0 && !headed ? [] : [renderHeading(drift, style)];
   const isClean = groups.every(({ resources }) => resources.length === 0);

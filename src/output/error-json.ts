@@ -2,18 +2,20 @@ import { PlatformError } from '../platform/platform-error.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { ErrorDocument } from './error-json-schema.ts';
+import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
 
 export interface Failed {
   readonly exitCode: number;
+  readonly workspaceFlag?: WorkspaceFlag;
   /** Strikes secrets out. */
   redact(text: string): string;
 }
 
 /** An error for a program. No stack: that is on stderr. */
-export function errorJson(error: unknown, { exitCode, redact }: Failed): ErrorDocument {
+export function errorJson(error: unknown, { exitCode, workspaceFlag = '', redact }: Failed): ErrorDocument {
   const diagnostics = diagnosticsOf(error) ?? [];
-  const hint = hintOf(error);
+  const hint = hintOf(error, workspaceFlag);
   return {
     error: {
       message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
@@ -42,9 +44,9 @@ function messageOf(error: unknown): string {
   return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
 }
 
-function hintOf(error: unknown): string | undefined {
+function hintOf(error: unknown, flag: WorkspaceFlag): string | undefined {
   if (error instanceof PlatformError) return platformHint(error, undefined);
-  return error instanceof UserError ? error.hint : undefined;
+  return error instanceof UserError ? helpText(error, flag) : undefined;
 }
 
 function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument['error']['request']> {

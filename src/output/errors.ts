@@ -1,6 +1,7 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
+import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
 import type { Style } from './style.ts';
 import { visible, visibleLines } from './visible.ts';
@@ -12,6 +13,7 @@ export interface ErrorOptions {
   readonly command?: string;
   /** The page where problems are reported. */
   readonly issues?: string;
+  readonly workspaceFlag?: WorkspaceFlag;
   /** Where the platform was looked for. */
   readonly baseUrl?: string;
   /** Strikes secrets out of what an error says, before lines are broken and characters escaped. */
@@ -20,7 +22,9 @@ export interface ErrorOptions {
 
 /** An error for a person: what is wrong and what may help; for a mistake of ours the stack, and what to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
-  if (error instanceof UserError) return expected(error, error.hint, style, options);
+  if (error instanceof UserError) {
+    return expected(error, helpText(error, options.workspaceFlag ?? ''), style, options);
+  }
   if (error instanceof PlatformError) {
     const hint = platformHint(error, options.baseUrl);
     const requestId = error.facts.requestId;

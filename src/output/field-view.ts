@@ -1,6 +1,7 @@
 import type { Action, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { namedId } from '../manifests/resource.ts';
 import type { Json } from '../values/json.ts';
+import type { WorkspaceFlag } from './next-steps.ts';
 import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
@@ -37,6 +38,8 @@ export interface FieldViewOptions {
   readonly verbose: boolean;
   /** New texts and values are shown whole, where there is room to fold them. */
   readonly wholeTexts?: boolean;
+  /** For the steps that go with the fields. */
+  readonly workspaceFlag?: WorkspaceFlag | undefined;
   /** What was made of equal changes before: comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
 }

@@ -3,13 +3,15 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import { haltOf } from './apply-words.ts';
-import type { MigrationEnd } from './migrate-text.ts';
+import { type MigrationEnd, matterText } from './migrate-text.ts';
+import type { WorkspaceFlag } from './next-steps.ts';
 
 export interface MigrationFacts {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
   readonly source: 'manifests' | 'live';
   readonly dryRun: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
   readonly checklist: readonly ChecklistItem[];
   readonly files: readonly string[];
   readonly plan: PlanDocument | undefined;
@@ -19,7 +21,7 @@ export interface MigrationFacts {
 
 /** The migration as data: what was on the checklist, what was planned, and what became of each resource. */
 export function migrateJson(facts: MigrationFacts): object {
-  const { from, to, source, dryRun, checklist, files, plan, report, oldIds } = facts;
+  const { from, to, source, dryRun, workspaceFlag, checklist, files, plan, report, oldIds } = facts;
   const halted = report === undefined ? undefined : haltOf(report);
   return {
     format_version: 1,
@@ -27,7 +29,11 @@ export function migrateJson(facts: MigrationFacts): object {
     to: endOf(to),
     source,
     dry_run: dryRun,
-    checklist: checklist.map(({ moment, text, addresses }) => ({ moment, text, addresses })),
+    checklist: checklist.map(({ moment, matter, addresses }) => ({
+      moment,
+      text: matterText(matter, workspaceFlag),
+      addresses,
+    })),
     files,
     summary: plan?.summary ?? null,
     resources: (plan?.resources ?? []).map(({ address, kind, action, id, reason, steps }) => {
@@ -44,6 +50,7 @@ export function migrateJson(facts: MigrationFacts): object {
         ...(result?.status === 'failed' && {
           error: result.error,
           ...(result.hint !== undefined && { hint: result.hint }),
+          ...(result.next !== undefined && { next: result.next }),
         }),
         ...(result?.status === 'skipped' && { because: result.because }),
       };

@@ -2,10 +2,11 @@ import type { ApplyReport } from '../engine/apply/report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { writes } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
-import type { ChecklistItem } from '../runs/migrate/checklist.ts';
+import type { ChecklistItem, Matter } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
 import { haltOf } from './apply-words.ts';
 import { named } from './named.ts';
+import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import { kindCounts } from './plural.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
@@ -28,21 +29,29 @@ export interface MigrationView {
   readonly files: readonly string[];
   /** Names every address where something holds for many. */
   readonly full: boolean;
+  /** Of the workspace that is filled. */
+  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** What a migration meets and what it would do: a checklist and a count. */
 export function migrationText(view: MigrationView, style: Style): string {
-  const { from, to, before, plan, files, full } = view;
+  const { from, to, before, plan, files, full, workspaceFlag } = view;
   const of = (moment: ChecklistItem['moment']) => before.filter((item) => item.moment === moment);
   const parts = [
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
-    section('Required first: nothing is written until this is done', of('must'), { style, full, box: true }),
+    section('Required first: nothing is written until this is done', of('must'), {
+      style,
+      full,
+      workspaceFlag,
+      box: true,
+    }),
     section('Now or later: only the resources that need it wait', of('waits'), {
       style,
       full,
+      workspaceFlag,
       box: true,
     }),
-    section('Notes', of('know'), { style, full, box: false }),
+    section('Notes', of('know'), { style, full, workspaceFlag, box: false }),
     filesText(files, style),
     plan === undefined ? '' : planText(plan, style),
   ];
@@ -75,8 +84,8 @@ function planText(plan: PlanDocument, style: Style): string {
     applied === '' ? 'Nothing to write.' : `Plan: ${applied}.`,
     ...(rest === '' ? [] : [`${rest}.`]),
   ];
-  const guards = plan.guards.map(({ message, flag }) =>
-    style.prose(`${message} (override: ${flag})`, { lead: `  ${style.error('x')} ` }),
+  const guards = plan.guards.map((guard) =>
+    style.prose(guardText(guard), { lead: `  ${style.error('x')} ` }),
   );
   return [...lines, ...guards, sentences(texts, style, { format: style.bold })].join('\n');
 }
@@ -88,14 +97,21 @@ export interface MigrationResult {
   readonly from: string;
   readonly to: string;
   readonly full: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** What a migration did, and the checklist of what is left to people. */
-export function migratedText({ report, after, from, to, full }: MigrationResult, style: Style): string {
+export function migratedText(result: MigrationResult, style: Style): string {
+  const { report, after, from, to, full, workspaceFlag } = result;
   const parts = [
-    report === undefined ? '' : outcomeText(report, full, style),
-    report === undefined ? '' : renderWarnings(report.warnings, style, { full }),
-    section(`Manual steps left to move from ${from} to ${to}`, after, { style, full, box: true }),
+    report === undefined ? '' : outcomeText(report, result, style),
+    report === undefined ? '' : renderWarnings(report.warnings, style, { full, workspaceFlag }),
+    section(`Manual steps left to move from ${from} to ${to}`, after, {
+      style,
+      full,
+      workspaceFlag,
+      box: true,
+    }),
     report === undefined ? '' : closing(report, to, style),
   ];
   return parts
@@ -104,15 +120,19 @@ export function migratedText({ report, after, from, to, full }: MigrationResult,
     .join('\n');
 }
 
-function outcomeText({ plan, results }: ApplyReport, full: boolean, style: Style): string {
+function outcomeText(
+  { plan, results }: ApplyReport,
+  { full, workspaceFlag }: Pick<MigrationResult, 'full' | 'workspaceFlag'>,
+  style: Style,
+): string {
   const lines: string[] = [];
   const skipped = new Map<string, Address[]>();
   for (const { address } of plan.resources) {
     const result = results.get(address);
     if (result?.status === 'failed') {
       lines.push(style.prose(`${address}: ${result.error}`, { lead: `  ${style.error('x')} ` }));
-      if (result.hint !== undefined)
-        lines.push(style.prose(result.hint, { indent: 4, lead: style.dim('hint: ') }));
+      const help = helpText(result, workspaceFlag);
+      if (help !== undefined) lines.push(style.prose(help, { indent: 4, lead: style.dim('hint: ') }));
     } else if (result?.status === 'skipped') {
       skipped.set(result.because, [...(skipped.get(result.because) ?? []), address]);
     }
@@ -155,9 +175,19 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
+/** An item of the checklist. */
+export function matterText(matter: Matter, flag: WorkspaceFlag): string {
+  if ('text' in matter) return matter.text;
+  if ('step' in matter) return stepText(matter.step, flag);
+  if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
+  const { address, reason, steps } = matter;
+  return steps.length === 0 ? `${address}: ${reason}` : withSteps(`${address}: ${reason}.`, steps, flag);
+}
+
 interface SectionOptions {
   readonly style: Style;
   readonly full: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
   /** True where each item can be ticked off. */
   readonly box: boolean;
 }
@@ -165,10 +195,11 @@ interface SectionOptions {
 function section(
   heading: string,
   items: readonly ChecklistItem[],
-  { style, full, box }: SectionOptions,
+  { style, full, workspaceFlag, box }: SectionOptions,
 ): string {
   if (items.length === 0) return '';
-  const lines = items.flatMap(({ text, addresses }) => {
+  const lines = items.flatMap(({ matter, addresses }) => {
+    const text = matterText(matter, workspaceFlag);
     const isNamed = addresses.every((address) => text.includes(address));
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });

@@ -10,6 +10,12 @@ export function named(names: readonly string[], full = false): string {
   return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more (--full lists them)` : ''}`;
 }
 
+/** `name, role and 3 more`: at most so many, then their number. */
+export function listed(names: readonly string[], most: number): string {
+  const more = names.length - most;
+  return more <= 0 ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${more} more`;
+}
+
 /** All of them where somebody must decide, where a record is left or where somebody else's change is overwritten. */
 export function mustNameAll(resources: readonly PlannedResource[]): boolean {
   return resources.some(

@@ -9,6 +9,7 @@ import { actionWords, byAction, pendingActions, plural, shownActions } from './a
 import { appliedIn, earlyEnd } from './apply-words.ts';
 import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
+import { guardText, helpText, remarkText, stepText, type WorkspaceFlag } from './next-steps.ts';
 import { routeRemarks } from './route-words.ts';
 
 /** How many fields are named before the rest is counted. */
@@ -17,6 +18,7 @@ const namedFields = 5;
 export interface GithubOptions {
   /** Named in the titles, where there are several. */
   readonly workspace?: string;
+  readonly workspaceFlag?: WorkspaceFlag;
 }
 
 function titles(workspace: string | undefined): (what: string) => string {
@@ -27,22 +29,24 @@ function titles(workspace: string | undefined): (what: string) => string {
  * Annotations for GitHub Actions, a line each: what a plan does to each declared resource, beside its manifest, and the plan's
  * warnings and guards. Those that need a person come first, because GitHub shows only the first ten of a kind.
  */
-export function planGithub(plan: PlanDocument, { workspace }: GithubOptions = {}): string {
-  const title = titles(workspace);
+export function planGithub(
+  plan: PlanDocument,
+  { workspace, workspaceFlag = '' }: GithubOptions = {},
+): string {
+  const wording = { title: titles(workspace), workspaceFlag };
+  const { title } = wording;
   const of = byAction(plan.resources);
   return [
-    ...plan.guards.map(({ flag, message }) =>
-      githubCommand('warning', { title: title('guard') }, `${message} (override: ${flag})`),
-    ),
+    ...plan.guards.map((guard) => githubCommand('warning', { title: title('guard') }, guardText(guard))),
     ...shownActions
       .flatMap(of)
       .filter(needsPerson)
-      .map((resource) => annotation(resource, title)),
-    ...plan.warnings.map((warning) => warningAnnotation(warning, plan, title)),
+      .map((resource) => annotation(resource, wording)),
+    ...plan.warnings.map((warning) => warningAnnotation(warning, plan, wording)),
     ...shownActions
       .flatMap(of)
       .filter((resource) => !needsPerson(resource))
-      .map((resource) => annotation(resource, title)),
+      .map((resource) => annotation(resource, wording)),
   ].join('');
 }
 
@@ -62,12 +66,18 @@ export function driftGithub(drift: PlanDocument, { workspace }: GithubOptions = 
 }
 
 /** The same for what an apply did: an error for each resource that failed, a warning for each that was skipped or is left to a person. */
-export function applyGithub(report: ApplyReport): string {
+export function applyGithub(
+  report: ApplyReport,
+  { workspaceFlag = '' }: Pick<GithubOptions, 'workspaceFlag'> = {},
+): string {
   const { plan, warnings, interrupted } = report;
   const ended = earlyEnd(report);
-  const title = titles(undefined);
+  const wording = { title: titles(undefined), workspaceFlag };
+  const { title } = wording;
   const of = byAction(plan.resources);
-  const told = appliedIn(report).map(({ resource, result }) => resultAnnotation(resource, result, title));
+  const applied = Map.groupBy(appliedIn(report), ({ result }) => result.status === 'done');
+  const told = (isDone: boolean) =>
+    (applied.get(isDone) ?? []).map(({ resource, result }) => resultAnnotation(resource, result, wording));
   return [
     ...(ended === undefined
       ? []
@@ -78,20 +88,23 @@ export function applyGithub(report: ApplyReport): string {
             ended,
           ),
         ]),
-    ...told.filter((line) => !line.startsWith('::notice')),
-    ...pendingActions.flatMap(of).map((resource) => annotation(resource, title)),
-    ...warnings.map((warning) => warningAnnotation(warning, plan, title)),
-    ...told.filter((line) => line.startsWith('::notice')),
+    ...told(false),
+    ...pendingActions.flatMap(of).map((resource) => annotation(resource, wording)),
+    ...warnings.map((warning) => warningAnnotation(warning, plan, wording)),
+    ...told(true),
   ].join('');
 }
 
-type Title = ReturnType<typeof titles>;
+interface Wording {
+  readonly title: ReturnType<typeof titles>;
+  readonly workspaceFlag: WorkspaceFlag;
+}
 
 /** Also for a resource that no manifest declares any more: what failed must be seen. */
 function resultAnnotation(
   { action, address, source }: PlannedResource,
   result: ResourceResult,
-  title: Title,
+  { title, workspaceFlag }: Wording,
 ): string {
   const titled = (word: string) => ({ ...source, title: title(`${word} ${address}`) });
   const { status } = result;
@@ -101,7 +114,9 @@ function resultAnnotation(
       return githubCommand('notice', titled(actionWords[action].done), message);
     }
     case 'failed': {
-      const message = [result.error, result.hint ?? ''].filter((text) => text !== '').join('; ');
+      const message = [result.error, helpText(result, workspaceFlag) ?? '']
+        .filter((text) => text !== '')
+        .join('; ');
       return githubCommand('error', titled('failed'), message);
     }
     case 'skipped':
@@ -112,10 +127,11 @@ function resultAnnotation(
 }
 
 function warningAnnotation(
-  { address, message }: PlanWarning,
+  { address, ...remark }: PlanWarning,
   { resources }: PlanDocument,
-  title: Title,
+  { title, workspaceFlag }: Wording,
 ): string {
+  const message = remarkText(remark, workspaceFlag);
   const source = resources.find((resource) => resource.address === address)?.source;
   return githubCommand('warning', { ...source, title: title('warning') }, about(address, message));
 }
@@ -125,13 +141,14 @@ function needsPerson({ action }: PlannedResource): boolean {
 }
 
 /** Nothing for a resource that no manifest declares. */
-function annotation(resource: PlannedResource, title: (what: string) => string): string {
+function annotation(resource: PlannedResource, { title, workspaceFlag }: Wording): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
   if (source === null) return '';
   const level: AnnotationLevel = needsPerson(resource) || action === 'replace' ? 'warning' : 'notice';
   const fields = action === 'create' ? undefined : fieldsOf(changes);
   const routes = routeRemarks(resource, { verbose: false });
-  const message = [reason, fields ?? '', ...routes, ...steps].filter((text) => text !== '').join('; ');
+  const said = steps.map((step) => stepText(step, workspaceFlag));
+  const message = [reason, fields ?? '', ...routes, ...said].filter((text) => text !== '').join('; ');
   return githubCommand(
     level,
     {

@@ -5,6 +5,7 @@ import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply
 import { driftGroups, driftSummary } from './drift-words.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { named } from './named.ts';
+import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { type Listed, type MarkdownPlace, reportMarkdown } from './report-markdown.ts';
 import type { RowWords } from './resource-markdown.ts';
 
@@ -39,7 +40,10 @@ export function driftMarkdown(drift: PlanDocument, place: MarkdownPlace = {}): s
 }
 
 /** The same for what an apply did: what failed comes first, and why. */
-export function applyMarkdown(report: ApplyReport, { full }: Pick<MarkdownPlace, 'full'> = {}): string {
+export function applyMarkdown(
+  report: ApplyReport,
+  { full, workspaceFlag = '' }: Pick<MarkdownPlace, 'full' | 'workspaceFlag'> = {},
+): string {
   const { plan, results, warnings } = report;
   const ended = earlyEnd(report);
   const applied = appliedIn(report);
@@ -56,13 +60,13 @@ export function applyMarkdown(report: ApplyReport, { full }: Pick<MarkdownPlace,
     summary: applySummary(report),
     urgent: [
       ...(ended === undefined ? [] : [`- **${markdownText(ended)}**`]),
-      ...applied.flatMap(({ resource, result }) => failureOf(resource, result)),
+      ...applied.flatMap(({ resource, result }) => failureOf(resource, result, workspaceFlag)),
       ...skippedIn(applied, full),
     ],
     pending: left,
     listed,
     towards: 'manifest',
-    place: { command: 'voxform status', full },
+    place: { command: 'voxform status', full, workspaceFlag },
   });
 }
 
@@ -78,9 +82,10 @@ function resultWords(resource: PlannedResource, result: ResourceResult | undefin
   return { symbol: result.status === 'failed' ? 'x' : '-', action: result.status };
 }
 
-function failureOf({ address }: PlannedResource, result: ResourceResult): string[] {
+function failureOf({ address }: PlannedResource, result: ResourceResult, flag: WorkspaceFlag): string[] {
   if (result.status !== 'failed') return [];
-  const hint = result.hint === undefined ? '' : ` (${markdownText(result.hint)})`;
+  const help = helpText(result, flag);
+  const hint = help === undefined ? '' : ` (${markdownText(help)})`;
   return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
 }
 

@@ -1,6 +1,7 @@
 import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
 import { createSecretNumbers } from './field-view.ts';
+import type { WorkspaceFlag } from './next-steps.ts';
 import { renderRemarks } from './remarks-text.ts';
 import { headLine, renderRemark } from './resource-lines.ts';
 import { type ResourceGroup, renderGroup } from './resource-text.ts';
@@ -14,20 +15,21 @@ export interface PlanTextOptions {
   readonly headed?: boolean;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
+  readonly workspaceFlag?: WorkspaceFlag;
 }
 
 /** A plan for a person to read: groups by action, a line a field, what else is to be known, and a closing count. */
 export function renderPlanText(
   plan: PlanDocument,
   style: Style,
-  { verbose = false, headed = false, full = verbose }: PlanTextOptions = {},
+  { verbose = false, headed = false, full = verbose, workspaceFlag = '' }: PlanTextOptions = {},
 ): string {
   const of = byAction(plan.resources);
-  const views = { secrets: createSecretNumbers(), verbose };
+  const views = { secrets: createSecretNumbers(), verbose, workspaceFlag };
   const body = [
     ...shownActions.map((action) => renderGroup(groupOf(action, of(action)), { style, views, full })),
     renderUnchanged(of('noop'), style, verbose),
-    renderRemarks(plan, style, { full }),
+    renderRemarks(plan, style, { full, workspaceFlag }),
   ].filter((part) => part !== '');
   const heading = body.length === 0 && !headed ? [] : [renderHeading(plan, style)];
   return `${[...heading, ...body, closing(plan, style)].join('\n\n')}\n`;

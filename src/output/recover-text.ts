@@ -3,6 +3,8 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Missed } from '../runs/heard-of.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
+import { listed } from './named.ts';
+import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import type { Style } from './style.ts';
 
 /** What was found for each manifest, with the evidence. */
@@ -40,14 +42,9 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
     shown === 0
       ? 'the platform shows no field of the manifest'
       : differs.length === 0
-        ? `all shown fields match: ${listed(agrees)}`
-        : `${agrees.length} of ${plural(shown, 'shown field')} match; different: ${listed(differs)}`;
+        ? `all shown fields match: ${listed(agrees, MOST_NAMED)}`
+        : `${agrees.length} of ${plural(shown, 'shown field')} match; different: ${listed(differs, MOST_NAMED)}`;
   return [fields, ...clauses].join('; ');
-}
-
-function listed(paths: readonly string[]): string {
-  const more = paths.length - MOST_NAMED;
-  return more <= 0 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more`;
 }
 
 export interface Recovered {
@@ -58,8 +55,7 @@ export interface Recovered {
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
   readonly kinds: ReadonlyMap<string, Kind>;
-  /** What a command line needs to mean this workspace; nothing where there is only one. */
-  readonly workspaceFlag: string;
+  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** The imported records, and what is left to a person. */
@@ -73,13 +69,19 @@ export function recoveredText(
   const findable = open.filter(({ resource }) => kinds.get(resource.kind)?.recordKey !== undefined);
   const lost = open.filter(({ resource }) => !findable.some((each) => each.resource === resource));
   const notes = [
-    ...unanswered.map(
-      (address) =>
-        `${address}: unknown create. If you find it in the dashboard: voxform import ${address} ID${flag}. If it is not there: voxform state resolve ${address} --not-created${flag}`,
+    ...unanswered.map((address) =>
+      withSteps(
+        `${address}: unknown create.`,
+        [
+          { action: 'import', address, id: null, reason: 'found' },
+          { action: 'resolve_not_created', address },
+        ],
+        flag,
+      ),
     ),
     ...lost.map(
       ({ resource: { address } }) =>
-        `${address}: if you find it in the dashboard: voxform import ${address} ID${flag}. Otherwise apply creates it, as a duplicate if it exists.`,
+        `${address}: if you find it in the dashboard: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, flag)}. Otherwise apply creates it, as a duplicate if it exists.`,
     ),
     ...(findable.length === 0
       ? []

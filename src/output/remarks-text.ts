@@ -1,10 +1,12 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
 import { named } from './named.ts';
+import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
 
 interface RemarkOptions {
   /** Names every address where a remark holds for many. */
   readonly full: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** What a plan says besides its changes: notes on unchanged resources, guards that would stop an apply, and warnings. */
@@ -24,13 +26,14 @@ export function renderWarnings(
   style: Style,
   options: RemarkOptions,
 ): string {
-  const lines = renderAll(warnings, style, { ...options, lead: `${style.warn('!')} ` });
+  const said = wordedWarnings(warnings, options.workspaceFlag);
+  const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
   return section('Warnings', lines, (heading) => style.bold(style.warn(heading)));
 }
 
 function renderGuards({ guards }: PlanDocument, style: Style): string {
-  const lines = guards.map(({ flag, message }) =>
-    style.prose(`${message} (override: ${flag})`, { lead: `${style.error('x')} `, indent: 2 }),
+  const lines = guards.map((guard) =>
+    style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }),
   );
   return section('Guards: apply refuses this plan', lines, (heading) => style.bold(style.error(heading)));
 }

@@ -1,9 +1,10 @@
-import type { PlanDocument, PlannedResource, PlanWarning } from '../engine/plan/plan-document.ts';
+import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { compacted, type Said } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { named } from './named.ts';
+import { guardFlags, stepText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from './resource-markdown.ts';
 
 /** How full the page may be at most, of each part and what stands before it. */
@@ -33,6 +34,7 @@ export interface MarkdownPlace {
   readonly command?: string;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
+  readonly workspaceFlag?: WorkspaceFlag;
 }
 
 export interface Listed {
@@ -50,11 +52,13 @@ export function reportMarkdown(report: MarkdownReport): string {
   const workspace = markdownCode(document.workspace.slice(0, 100));
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   page.addList('', urgent, bounds.urgent);
-  const { full = false } = place;
+  const { full = false, workspaceFlag = '' } = place;
+  const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
+    steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
   const isOld = ({ action }: PlannedResource) => action === 'manual';
-  page.addList('', remarksOf(document, full), bounds.warnings);
+  page.addList('', remarksOf(document, { full, workspaceFlag }), bounds.warnings);
   page.addList('#### Manual steps', pending.filter((each) => !isOld(each)).flatMap(checklist), bounds.steps);
-  const blocks = blocksOf(listed, { towards, full });
+  const blocks = blocksOf(listed, { towards, full, workspaceFlag });
   page.addList(
     TABLE_HEADING,
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
@@ -83,9 +87,9 @@ const FEWEST_ADOPTED = 12;
 /** What is said of resources that the same becomes of, once where several share it. */
 function blocksOf(
   listed: readonly Listed[],
-  { towards, full }: { readonly towards: MarkdownReport['towards']; readonly full: boolean },
+  { towards, full, workspaceFlag }: Pick<MarkdownReport, 'towards'> & Wording,
 ): Block[] {
-  const views = { secrets: createSecretNumbers(), verbose: false, towards };
+  const views = { secrets: createSecretNumbers(), verbose: false, towards, workspaceFlag };
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
   return [...groups.values()].flatMap((group): Block[] => {
     const [{ words } = { words: { symbol: '', action: '' } }] = group;
@@ -114,22 +118,22 @@ function isPlainAdoption({ resources, fields, notices, released }: Said): boolea
   return isAdoption && fields.length + notices.length + released.length === 0;
 }
 
-function remarksOf({ guards, warnings }: PlanDocument, full: boolean): string[] {
+interface Wording {
+  readonly full: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
+}
+
+function remarksOf({ guards, warnings }: PlanDocument, { full, workspaceFlag }: Wording): string[] {
+  const said = wordedWarnings(warnings, workspaceFlag);
   return [
     ...guards.map(
-      ({ flag, message }) =>
-        `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(flag)})`,
+      ({ guard, message }) =>
+        `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
     ),
-    ...[...Map.groupBy(warnings, ({ message }) => message)].map(([message, sharing]) => {
-      const names = sharing.flatMap(({ address }: PlanWarning) =>
-        address === null ? [] : markdownCode(address),
-      );
+    ...[...Map.groupBy(said, ({ message }) => message)].map(([message, sharing]) => {
+      const names = sharing.flatMap(({ address }) => (address === null ? [] : markdownCode(address)));
       const who = names.length === 0 ? '' : `${named(names, full)}: `;
       return `- **Warning:** ${who}${markdownText(message)}`;
     }),
   ];
-}
-
-function checklist({ address, steps = [] }: PlannedResource): string[] {
-  return steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(step)}`);
 }

@@ -1,4 +1,5 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import { stepText, type WorkspaceFlag } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { type Mark, renderRemark, renderStep } from './resource-lines.ts';
 import type { Style } from './style.ts';
@@ -11,6 +12,7 @@ const margin = 4;
 
 interface Listing {
   readonly style: Style;
+  readonly workspaceFlag: WorkspaceFlag;
   /** Whether the reason is said. */
   says(resource: PlannedResource): boolean;
 }
@@ -19,7 +21,7 @@ interface Listing {
 export function renderList(
   resources: readonly PlannedResource[],
   { symbol, colorOf }: Mark,
-  { style, says }: Listing,
+  { style, says, workspaceFlag }: Listing,
 ): string {
   const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
   const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));
@@ -40,7 +42,7 @@ export function renderList(
   const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
     ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
-    ...steps.map((step) => renderStep(step, style)),
+    ...steps.map((step) => renderStep(stepText(step, workspaceFlag), style)),
   ];
   const lines = rows.map(({ resource, cells }) =>
     [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),

@@ -53,7 +53,8 @@ export function renderGroup(group: ResourceGroup, { style, views, full }: Resour
     renderSaid(said, group, { style, views, says }),
   );
   const airy = isList || blocks.some((block) => block.includes('\n'));
-  if (isList) blocks.push(renderList(listed, group, { style, says }));
+  if (isList)
+    blocks.push(renderList(listed, group, { style, says, workspaceFlag: views.workspaceFlag ?? '' }));
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
 }
 

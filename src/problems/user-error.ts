@@ -1,14 +1,26 @@
+import type { NextStep } from './next-step.ts';
+
 /** A problem a person can mend: one message, and the way out. Shown without a stack. */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
   readonly hint: string | undefined;
+  /** What helps, as data; shown after the hint. */
+  readonly next: readonly NextStep[];
   readonly exitCode: number;
 
-  constructor(message: string, options: { hint?: string; exitCode?: number; cause?: unknown } = {}) {
+  constructor(message: string, options: UserErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.hint = options.hint;
+    this.next = options.next ?? [];
     this.exitCode = options.exitCode ?? ExitCode.error;
   }
+}
+
+export interface UserErrorOptions {
+  readonly hint?: string;
+  readonly next?: readonly NextStep[];
+  readonly exitCode?: number;
+  readonly cause?: unknown;
 }
 
 /** The process exit codes, the same for every command. */

@@ -66,16 +66,20 @@ function withoutSecrets(result: ResourceResult, redactor: Redactor): ResourceRes
   };
 }
 
+/** The guards that no option lifts. */
+export function trippedIn(
+  guards: PlanDocument['guards'],
+  { allowLargeChange = false, allowOwnerChange = false }: GuardOptions,
+): PlanDocument['guards'] {
+  const isLifted = { large_change: allowLargeChange, owner_change: allowOwnerChange } as const;
+  return guards.filter(({ guard }) => !isLifted[guard]);
+}
+
 /** Throws `UserError` where a guard stops the plan and no option lifts it. */
 export function refuseTrippedGuards({ guards }: PlanDocument, options: GuardOptions): void {
-  const lifted = new Set([
-    ...(options.allowLargeChange ? ['--allow-large-change'] : []),
-    ...(options.allowOwnerChange ? ['--allow-owner-change'] : []),
-  ]);
-  const tripped = guards.filter(({ flag }) => !lifted.has(flag));
+  const tripped = trippedIn(guards, options);
   if (tripped.length === 0) return;
-  const flags = [...new Set(tripped.map(({ flag }) => flag))].join(' and ');
   throw new UserError(`nothing was written: ${tripped.map(({ message }) => message).join('; ')}`, {
-    hint: `To apply the whole plan anyway: ${flags}`,
+    next: [{ action: 'lift_guards', guards: [...new Set(tripped.map(({ guard }) => guard))] }],
   });
 }

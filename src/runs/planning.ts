@@ -138,7 +138,6 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
     kinds,
     lookups,
     workspace: { name, id: workspaceId, baseUrl },
-    workspaceFlag: opened.workspaceFlag,
     concurrency: opened.concurrency(options),
     version: VERSION,
     now,

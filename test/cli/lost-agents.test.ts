@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { stepTexts } from '../step-texts.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
 it('offers the record of a lost create that a number mentions, with the evidence', async () => {
@@ -18,8 +20,8 @@ it('offers the record of a lost create that a number mentions, with the evidence
   emulator.dashboard.linkNumber(data.id, { inbound_agent_id: day?.id });
 
   const { stdout } = await workspace.run('plan', '--output', 'json');
-  const plan = JSON.parse(stdout) as { resources: { address: string; action: string; steps: string[] }[] };
-  const steps = new Map(plan.resources.map((each) => [each.address, each.steps]));
+  const plan = JSON.parse(stdout) as PlanDocument;
+  const steps = new Map(plan.resources.map((each) => [each.address, stepTexts(each)]));
   expect(steps.get('Agent/day')?.[0]).toBe(
     `Possibly ${day?.id}: number +12025550120 is linked to it; name, prompt_config.prompt match. If it is: voxform import Agent/day ${day?.id}`,
   );

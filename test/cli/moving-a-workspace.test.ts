@@ -4,8 +4,10 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/front-door.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../runs/big-workspace.ts';
 import { byHand } from '../runs/by-hand.ts';
+import { stepTexts } from '../step-texts.ts';
 import { command } from '../trust/in-process.ts';
 import { start, temporaryFolder } from './voxform-process.ts';
 
@@ -31,7 +33,7 @@ interface PlanShown {
   readonly resources: readonly {
     readonly address: string;
     readonly action: string;
-    readonly steps?: readonly string[];
+    readonly steps?: PlannedResource['steps'];
   }[];
 }
 
@@ -152,7 +154,9 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
     const { summary, resources } = await planOf(fromGuide('plan -w new'));
     const manual = COUNTS.linkedNumbers;
     expect(summary).toEqual({ ...NOTHING, manual, noop: TOTAL - manual });
-    for (const { address, steps = [] } of resources.filter(({ action }) => action === 'manual')) {
+    for (const resource of resources.filter(({ action }) => action === 'manual')) {
+      const { address } = resource;
+      const steps = stepTexts(resource) ?? [];
       expect(address).toMatch(/^PhoneNumber\//);
       const link = /^In the dashboard, set the \w+ agent of number \+/;
       expect(steps).toContainEqual(expect.stringMatching(link));

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
+import { stepTexts } from '../step-texts.ts';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day') };
@@ -105,12 +107,12 @@ describe('a create whose answer was lost, of a resource that was renamed since',
       await workspace.folder.write('manifests/a.yaml', renamed);
       const { stdout } = await workspace.run('plan', '--output', 'json');
       const { resources } = JSON.parse(stdout) as {
-        resources: { address: string; action: string; steps: string[] }[];
+        resources: readonly PlannedResource[];
       };
       expect(resources).toMatchObject([{ address: 'Agent/early', action: 'unknown' }]);
       const id = [...workspace.emulator.world.agents.keys()][0];
       const command = id === undefined ? /state resolve \S+ --not-created/ : /import \S+ ID/;
-      const said = command.exec(resources[0]?.steps.join('\n') ?? '')?.[0] ?? '';
+      const said = command.exec(stepTexts(resources[0] ?? {})?.join('\n') ?? '')?.[0] ?? '';
       const words = said.split(' ').map((word) => (word === 'ID' ? (id ?? '') : word));
       expect((await workspace.run(...words)).code).toBe(0);
 

@@ -86,9 +86,14 @@ describe('a record that metadata.id names', () => {
     await w.apply([agent('a')]);
     const { id } = await w.client.agents.create({ name: 'a' });
     const plan = await w.plan([agent('a', {}, { id })]);
-    expect(at(plan, 'Agent/a').id).toBe(await w.idOf('Agent/a'));
+    const held = await w.idOf('Agent/a');
+    expect(at(plan, 'Agent/a').id).toBe(held);
     expect(plan.warnings).toEqual([
-      { address: 'Agent/a', message: expect.stringContaining(`metadata.id names ${id}`) },
+      {
+        address: 'Agent/a',
+        message: `metadata.id names ${id}, but the state manages ${held}.`,
+        next: [{ action: 'release', address: 'Agent/a', id: held, or: 'remove_id' }],
+      },
     ]);
   });
 
@@ -158,7 +163,7 @@ describe('a rename', () => {
     expect(at(await w.plan(desired), 'PhoneNumber/m')).toMatchObject({
       ...renamed,
       action: 'manual',
-      steps: [expect.stringContaining('"Front desk"')],
+      steps: [{ action: 'dashboard', instruction: expect.stringContaining('"Front desk"') }],
     });
     w.requests();
     await w.apply(desired);

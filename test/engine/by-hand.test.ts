@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
+import { inDashboard, stepTexts } from '../step-texts.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
 
@@ -11,7 +12,7 @@ describe('what only a person can do', () => {
     expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({
       action: 'manual',
       id: null,
-      steps: ['In the dashboard, invite Ada@example.com to the workspace.'],
+      steps: [inDashboard('In the dashboard, invite Ada@example.com to the workspace.')],
     });
     expect(outcomes(await w.apply(desired))).toEqual({});
     expect(w.writes).toEqual([]);
@@ -58,7 +59,7 @@ describe('what only a person can do', () => {
     const selection = { targets: ['WorkspaceUser/ada'], labels: {}, alone: true };
     const plan = await w.plan(desired, { selection });
     expect(actionsIn(plan)).toEqual(['manual WorkspaceUser/ada']);
-    expect(at(plan, 'WorkspaceUser/ada').steps).toEqual([
+    expect(stepTexts(at(plan, 'WorkspaceUser/ada'))).toEqual([
       'Waits for Agent/a, which has no record yet and is not part of this run.',
     ]);
     await w.apply(desired, { selection: { ...selection, targets: ['Agent/a'] } });
@@ -77,7 +78,7 @@ describe('what only a person can do', () => {
     ];
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['manual Agent/a', 'create Agent/b', 'manual WorkspaceUser/ada']);
-    expect(at(plan, 'Agent/a').steps).toEqual([
+    expect(stepTexts(at(plan, 'Agent/a'))).toEqual([
       'In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?',
     ]);
     expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/b': 'done' });
@@ -134,7 +135,7 @@ describe('what only a person can do', () => {
     const n = await w.idOf('PhoneNumber/n');
     const planned = at(await w.plan(desired), 'PhoneNumber/n');
     expect(planned.action).toBe('manual');
-    expect(planned.steps).toEqual([
+    expect(stepTexts(planned)).toEqual([
       `In the dashboard, set the inbound agent of number +49301 to Agent/a (${a}).`,
       'In the dashboard, rename number +49301 to "Front desk".',
     ]);
@@ -165,7 +166,7 @@ describe('what only a person can do', () => {
     expect(planned).toMatchObject({
       action: 'create',
       depends_on: ['Agent/a'],
-      steps: ['In the dashboard, set the inbound agent of number +49 30-1 to Agent/a.'],
+      steps: [inDashboard('In the dashboard, set the inbound agent of number +49 30-1 to Agent/a.')],
     });
     const report = await w.apply(desired);
     expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'PhoneNumber/n': 'done' });

@@ -55,7 +55,7 @@ it('a record with the same key and other values is left to the next plan, which 
   expect((await w.state()).pending.has(address)).toBe(true);
   expect(at(await w.plan(desired), address)).toMatchObject({
     action: 'adopt',
-    steps: [expect.stringContaining('rename')],
+    steps: [{ action: 'dashboard', instruction: expect.stringContaining('rename') }],
   });
 });
 

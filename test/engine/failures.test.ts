@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureOf } from '../state/temporary-state.ts';
+import { stepTexts } from '../step-texts.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user, webhook } from './resources.ts';
 
@@ -27,7 +28,7 @@ describe('a create whose answer was lost', () => {
     expect(w.emulator.world.agents.size).toBe(1);
     const planned = at(await w.plan(desired), 'Agent/a');
     expect(planned.action).toBe('unknown');
-    expect(planned.steps?.join('\n')).toContain('voxform state resolve Agent/a --not-created');
+    expect(stepTexts(planned)?.join('\n')).toContain('voxform state resolve Agent/a --not-created');
     expect(actionsIn(await w.plan([])), 'also when its manifest is gone').toEqual(['unknown Agent/a']);
     await w.apply(desired);
     expect(w.writes).toEqual(['POST /api/v1/agents']);
@@ -109,7 +110,9 @@ describe('a create whose answer was lost', () => {
     const desired = [number('n', { number: '+49302' })];
     const planned = at(await w.plan(desired), 'PhoneNumber/n');
     expect(planned.action).toBe('unknown');
-    expect(planned.steps).toEqual([`Import the record, then plan again: voxform import PhoneNumber/n ${id}`]);
+    expect(stepTexts(planned)).toEqual([
+      `Import the record, then plan again: voxform import PhoneNumber/n ${id}`,
+    ]);
     await w.apply(desired);
     expect((await w.state()).pending.has('PhoneNumber/n')).toBe(true);
   });
@@ -143,7 +146,7 @@ describe('a create whose answer was lost', () => {
     const desired = [number('m', { number: '0049 301' })];
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
-    expect(at(plan, 'PhoneNumber/m').steps).toEqual(['Resolve PhoneNumber/n first, then plan again.']);
+    expect(stepTexts(at(plan, 'PhoneNumber/m'))).toEqual(['Resolve PhoneNumber/n first, then plan again.']);
     w.requests();
     await w.apply(desired);
     expect(w.writes).toEqual([]);

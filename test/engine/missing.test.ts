@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Resource } from '../../src/manifests/resource.ts';
+import { remarkText } from '../../src/output/next-steps.ts';
+import { stepTexts } from '../step-texts.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user, webhook } from './resources.ts';
 
@@ -50,7 +52,7 @@ describe('a record that is missing', () => {
       missing_since: since,
       reason: expect.stringContaining(`since ${since}`),
     });
-    expect(planned.steps?.join(' ')).toContain(`voxform apply --allow-recreate ${address}`);
+    expect(stepTexts(planned)?.join(' ')).toContain(`voxform apply --allow-recreate ${address}`);
     expect(actionsIn(await w.drift(resources))).toEqual([`blocked ${address}`]);
   });
 
@@ -187,7 +189,7 @@ describe('a record that is missing', () => {
     for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
       w.emulator.dashboard.remove('agents', await w.idOf(`Agent/${name}`));
     const { guards } = await w.plan(many, { allowRecreate: ['all'] });
-    expect(guards).toMatchObject([{ flag: '--allow-large-change' }]);
+    expect(guards).toMatchObject([{ guard: 'large_change' }]);
     expect((await w.plan(many)).guards).toEqual([]);
   });
 
@@ -268,7 +270,7 @@ describe('a record that is missing', () => {
     const plan = await w.plan([...desired, ann('admin')]);
     expect(at(plan, 'WorkspaceUser/ann')).toMatchObject({
       action: 'manual',
-      steps: ['Waits for Agent/b, whose record is missing.'],
+      steps: [{ action: 'wait_for', address: 'Agent/b', because: 'missing' }],
     });
     await w.apply([...desired, ann('admin')]);
     expect(w.writes).toEqual([]);
@@ -282,12 +284,12 @@ describe('a record that is missing', () => {
     const id = await w.idOf('Agent/b');
     w.emulator.dashboard.remove('agents', id);
     const linked = [...desired, number('n', { number: '+49301', inbound_agent_id: ref('Agent/b') })];
-    const waits = 'inbound_agent_id waits for Agent/b, whose record is missing.';
+    const waits = { action: 'wait_for', address: 'Agent/b', because: 'missing', path: 'inbound_agent_id' };
     expect(at(await w.plan(linked), 'PhoneNumber/n')).toMatchObject({ action: 'create', steps: [waits] });
     await w.apply(linked);
     expect(at(await w.plan(linked), 'PhoneNumber/n')).toMatchObject({ action: 'manual', steps: [waits] });
     await w.apply(linked, { allowRecreate: ['Agent/b'] });
-    const steps = at(await w.plan(linked), 'PhoneNumber/n').steps?.join() ?? '';
+    const steps = stepTexts(at(await w.plan(linked), 'PhoneNumber/n'))?.join() ?? '';
     expect(steps).toContain(`to Agent/b (${await w.idOf('Agent/b')})`);
     expect(steps).not.toContain(id);
   });
@@ -301,7 +303,9 @@ describe('a record that is missing', () => {
     w.requests();
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     expect(at(plan, 'Agent/b').action).toBe('blocked');
-    expect(plan.warnings.map(({ message }) => message).join()).toContain(`voxform import Agent/b ${old}`);
+    expect(plan.warnings.map((each) => remarkText(each, '')).join()).toContain(
+      `voxform import Agent/b ${old}`,
+    );
     expect(await w.import('Agent/b', old)).toBe('taken');
     await w.apply(desired);
     expect(actionsIn(await w.plan(desired))).toEqual([]);

@@ -4,8 +4,10 @@ import { actionsIn, at, Bench, besidesResends } from './bench.ts';
 import { agent } from './resources.ts';
 
 const TEMPERATURE = 'llm_config.temperature';
-const STANDS =
-  'The platform ignored the last update of llm_config.temperature and kept 0.7. Change the manifest, or resend it with --retry-ignored.';
+const STANDS = {
+  message: 'The platform ignored the last update of llm_config.temperature and kept 0.7.',
+  next: [{ action: 'retry_ignored', path: TEMPERATURE }],
+} as const;
 
 const withTemperature = (temperature: number, model = 'm') => [
   agent('a', { llm_config: { model, temperature } }),
@@ -28,7 +30,7 @@ describe('a field that the platform keeps as it was', () => {
   it('is said by name in apply, plan and drift, and not sent again', async () => {
     const w = await refusing();
     const report = await w.apply(withTemperature(0.2));
-    expect(besidesResends(report)).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect(besidesResends(report)).toEqual([{ address: 'Agent/a', ...STANDS }]);
     expect((await w.state()).resources.get('Agent/a')).toMatchObject({
       recorded: { [TEMPERATURE]: 0.2 },
       observed: { [TEMPERATURE]: 0.7 },
@@ -38,7 +40,7 @@ describe('a field that the platform keeps as it was', () => {
     const plan = await w.plan(withTemperature(0.2));
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', not_applied: [TEMPERATURE], changes: [] });
     expect(at(plan, 'Agent/a').reason).not.toBe('in sync');
-    expect(plan.warnings).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect(plan.warnings).toEqual([{ address: 'Agent/a', ...STANDS }]);
     expect(await w.plan(withTemperature(0.2), { refresh: false })).toMatchObject({
       warnings: plan.warnings,
     });
@@ -81,7 +83,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(at(saved, 'Agent/a')).not.toHaveProperty('not_applied');
     expect(besidesResends(saved)).toEqual([]);
     expect(besidesResends(await w.apply(withTemperature(0.2), { retryIgnored: true }))).toEqual([
-      { address: 'Agent/a', message: STANDS },
+      { address: 'Agent/a', ...STANDS },
     ]);
 
     const next = await w.plan(withTemperature(0.2), { retryIgnored: true });
@@ -99,7 +101,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(at(await w.plan(withTemperature(0.2, 'n')), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
     w.emulator.setBehaviour({ ignoredByPut: { fields: [] } });
     const saved = await w.plan(withTemperature(0.2, 'o'));
-    expect(besidesResends(saved)).toEqual([{ address: 'Agent/a', message: STANDS }]);
+    expect(besidesResends(saved)).toEqual([{ address: 'Agent/a', ...STANDS }]);
     expect(besidesResends(await w.applySaved(saved)), 'what is true after the apply').toEqual([]);
     expect(at(await w.plan(withTemperature(0.2, 'o')), 'Agent/a')).toMatchObject({ reason: 'in sync' });
   });
@@ -120,9 +122,7 @@ describe('a field that the platform keeps as it was', () => {
 
   it('is seen where the answer hides it', async () => {
     const w = await refusing({ shows: { update: [] } });
-    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([
-      { address: 'Agent/a', message: STANDS },
-    ]);
+    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...STANDS }]);
     expect(reads(w), 'the plan, and once more after the update').toBe(2);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
   });
@@ -132,9 +132,7 @@ describe('a field that the platform keeps as it was', () => {
     await w.apply(withTemperature(0.7));
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([]);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
-    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([
-      { address: 'Agent/a', message: STANDS },
-    ]);
+    expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...STANDS }]);
     w.requests();
     await w.apply(withTemperature(0.2));
     expect(w.writes).toEqual([]);
@@ -165,7 +163,7 @@ describe('a field that the platform keeps as it was', () => {
     const desired = [agent('a', { llm_config: { model: 'n', temperature: 0.2 } }, { id })];
     w.requests();
     const report = await w.apply(desired);
-    expect(report.warnings).toContainEqual({ address: 'Agent/a', message: STANDS });
+    expect(report.warnings).toContainEqual({ address: 'Agent/a', ...STANDS });
     expect(w.writes).toEqual([`PUT /api/v1/agents/${id}`]);
     for (let run = 0; run < 3; run += 1) await w.apply(desired);
     expect(w.writes).toHaveLength(1);

@@ -35,7 +35,7 @@ describe('publishing', () => {
   it('is a step after an apply that made or changed an agent, in every form', async () => {
     const w = await Bench.open();
     const made = await w.apply(desired('one'));
-    expect(at(made.plan, 'Agent/a').steps).toEqual([FIRST]);
+    expect(at(made.plan, 'Agent/a').steps).toEqual([{ action: 'publish', instruction: FIRST }]);
     const notices = async (prompt: string) => at(await w.plan(desired(prompt)), 'Agent/a').notices;
     expect(await notices('one')).toEqual([expect.stringContaining('never published')]);
     const [id = ''] = w.emulator.world.agents.keys();
@@ -62,7 +62,9 @@ describe('publishing', () => {
     const plan = await w.plan(desired('one'), { publications: 'changes' });
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
     expect(at(plan, 'Agent/a')).not.toHaveProperty('steps');
-    expect(at(await w.plan(desired('two'), { publications: 'changes' }), 'Agent/a').steps).toEqual([AGAIN]);
+    expect(at(await w.plan(desired('two'), { publications: 'changes' }), 'Agent/a').steps).toEqual([
+      { action: 'publish', instruction: AGAIN },
+    ]);
   });
 
   it('says what else it changes', async () => {
@@ -70,7 +72,7 @@ describe('publishing', () => {
     w.emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
     const plan = await w.plan(desired('two'), { publications: 'changes' });
     expect(at(plan, 'Agent/a')).toMatchObject({
-      steps: [AGAIN],
+      steps: [{ action: 'publish', instruction: AGAIN }],
       notices: ['publishing it also changes llm_config.model'],
     });
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inDashboard } from '../step-texts.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, user, webhook } from './resources.ts';
 
@@ -9,7 +10,7 @@ describe('a change that no update reaches', () => {
     const id = await w.idOf('Webhook/h');
     const planned = at(await w.plan([webhook('h', { timeout: 6 })]), 'Webhook/h');
     expect(planned).toMatchObject({ action: 'blocked', id });
-    expect(planned.steps?.[0]).toContain('--allow-replace Webhook/h');
+    expect(planned.steps).toEqual([{ action: 'replace', address: 'Webhook/h', id }]);
     w.requests();
     expect(outcomes(await w.apply([webhook('h', { timeout: 6 })]))).toEqual({});
     expect(w.writes).toEqual([]);
@@ -103,7 +104,7 @@ describe('a change that no update reaches', () => {
       const planned = at(await w.plan(desired(allowed)), 'WorkspaceUser/boss');
       expect(planned).toMatchObject({
         action: 'manual',
-        steps: ['In the dashboard, invite grace@example.com to the workspace.'],
+        steps: [inDashboard('In the dashboard, invite grace@example.com to the workspace.')],
       });
     }
     const grace = w.emulator.dashboard.inviteUser({ email: 'grace@example.com', role: 'member' });

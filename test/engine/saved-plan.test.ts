@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { helpText } from '../../src/output/next-steps.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
 import { actionsIn, Bench, outcomes, reread } from './bench.ts';
@@ -116,7 +117,7 @@ describe('a saved plan is refused before the first write', () => {
     w.requests();
     const error = await failureOf(w.applySaved({ ...saved, ...edit }));
     expect(error).toBeInstanceOf(UserError);
-    expect(error.hint).toBeTruthy();
+    expect(helpText(error, '')).toBeTruthy();
     expect(error.message).not.toContain('-secret');
     expect(w.writes).toEqual([]);
     return error.message;

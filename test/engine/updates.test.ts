@@ -334,8 +334,8 @@ describe('without a refresh', () => {
     const desired = [user('ada', { role: 'member' })];
     for (const refresh of [true, false]) {
       const { guards } = await w.plan(desired, { refresh });
-      expect(new Set(guards.map(({ flag }) => flag)), `refresh: ${refresh}`).toEqual(
-        new Set(['--allow-owner-change']),
+      expect(new Set(guards.map(({ guard }) => guard)), `refresh: ${refresh}`).toEqual(
+        new Set(['owner_change']),
       );
     }
   });

@@ -177,7 +177,7 @@ describe('a program that uses voxform', () => {
     const planned = await plan(project);
     const before = given.writes();
     expect(await failureOf(apply(planned))).toMatchObject({
-      hint: expect.stringContaining('--allow-large-change'),
+      next: [{ action: 'lift_guards', guards: ['large_change'] }],
     });
     expect(given.writes()).toBe(before);
     expect((await apply(planned, { allowLargeChange: true })).complete).toBe(true);

@@ -6,6 +6,7 @@ import { applyHtml } from '../../src/output/html/reports.ts';
 import { jsonText } from '../../src/output/json-text.ts';
 import { applyGithub } from '../../src/output/plan-github.ts';
 import { applyMarkdown } from '../../src/output/plan-markdown.ts';
+import { inDashboard } from '../step-texts.ts';
 import { evilPlan } from './evil-plan.ts';
 import { agents } from './many-resources.ts';
 import { plan, resource, richPlan } from './sample-plan.ts';
@@ -96,7 +97,11 @@ describe('an apply as text', () => {
   });
 
   it('tells of steps that a create leaves', () => {
-    const created = resource('PhoneNumber/a', { action: 'create', id: null, steps: ['Link it.'] });
+    const created = resource('PhoneNumber/a', {
+      action: 'create',
+      id: null,
+      steps: [inDashboard('Link it.')],
+    });
     const done = new Map<string, ResourceResult>([['PhoneNumber/a', { status: 'done', id: '1' }]]);
     const text = renderApply({ ...report, plan: plan([created]), results: done, warnings: [] }, plainStyle());
     expect(text).toBe(`  + PhoneNumber/a  created  1

@@ -5,6 +5,7 @@ import { compacted } from '../../src/output/compact.ts';
 import { renderDriftText } from '../../src/output/drift-text.ts';
 import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
+import { inDashboard } from '../step-texts.ts';
 import { adoptions, agents, sameChange, sharedPassage } from './many-resources.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle, widest } from './sample-styles.ts';
@@ -66,7 +67,7 @@ describe('a plan of many resources', () => {
   });
 
   it('keeps steps and notices in a table, and every address of a step', () => {
-    const step = 'In the dashboard, link the number.';
+    const step = inDashboard('In the dashboard, link the number.');
     const created = agents(20, () => ({ action: 'create', id: null, steps: [step], reason: 'new' }));
     expect(text(created).match(/\[ \] In the dashboard/g)).toHaveLength(20);
     const manual = agents(20, () => ({ action: 'manual', steps: [step], reason: 'new' }));
@@ -125,7 +126,7 @@ const some = fc.array(
     action: fc.constantFrom('update', 'create', 'replace', 'blocked', 'manual'),
     changes,
     notices: fc.array(fc.constantFrom('n', 'm'), { maxLength: 2 }),
-    steps: fc.array(fc.constantFrom('s', 't'), { maxLength: 1 }),
+    steps: fc.array(fc.constantFrom('s', 't').map(inDashboard), { maxLength: 1 }),
     reason: fc.constantFrom('r', 'q'),
   }),
   { maxLength: 14 },

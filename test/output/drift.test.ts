@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { renderDriftText } from '../../src/output/drift-text.ts';
 import { driftGithub } from '../../src/output/plan-github.ts';
 import { driftMarkdown } from '../../src/output/plan-markdown.ts';
+import { inDashboard } from '../step-texts.ts';
 import { evilPlan } from './evil-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { forged, plainStyle, unsafe } from './sample-styles.ts';
@@ -19,7 +20,7 @@ const drift = plan([
   }),
   resource('PhoneNumber/main', {
     action: 'manual',
-    steps: ['In the dashboard, rename number +4930999999 to "Main".'],
+    steps: [inDashboard('In the dashboard, rename number +4930999999 to "Main".')],
     changes: [change('nickname', { before: 'Mine', after: 'Main', cause: 'drift', manual: true })],
   }),
   resource('Agent/lost', {

@@ -1,4 +1,5 @@
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
+import { inDashboard } from '../step-texts.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { evil } from './sample-styles.ts';
 
@@ -13,7 +14,7 @@ export function evilPlan(): PlanDocument {
         reason: evil,
         previous_address: evil,
         notices: [evil],
-        steps: [evil],
+        steps: [inDashboard(evil), { action: 'import', address: evil, id: evil, reason: 'former' }],
         released: [evil],
         unverified: [evil],
         routes: [
@@ -31,8 +32,8 @@ export function evilPlan(): PlanDocument {
       workspace: evil,
       workspace_id: evil,
       base_url: evil,
-      warnings: [{ address: evil, message: evil }],
-      guards: [{ flag: '--allow-large-change', message: evil }],
+      warnings: [{ address: evil, message: evil, next: [{ action: 'retry_ignored', path: evil }] }],
+      guards: [{ guard: 'large_change', message: evil }],
     },
   );
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import { markdownCode, markdownText } from '../../src/output/markdown-text.ts';
 import { planMarkdown } from '../../src/output/plan-markdown.ts';
+import { inDashboard, stepTexts } from '../step-texts.ts';
 import { evilPlan } from './evil-plan.ts';
 import { adoptions, sameChange } from './many-resources.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
@@ -71,9 +72,10 @@ describe('a plan as Markdown', () => {
 
   it('has every address and every step of a plan', () => {
     const text = planMarkdown(richPlan);
-    for (const { address, action, steps = [] } of richPlan.resources) {
+    for (const resource of richPlan.resources) {
+      const { address, action } = resource;
       if (action !== 'noop') expect(text).toContain(markdownCode(address));
-      for (const step of steps)
+      for (const step of stepTexts(resource) ?? [])
         expect(text).toContain(`- [ ] ${markdownCode(address)}: ${markdownText(step)}`);
     }
   });
@@ -126,7 +128,7 @@ describe('a plan as Markdown', () => {
     const resources = Array.from({ length: 2000 }, (_, index) =>
       resource(`Agent/agent-number-${index}`, {
         action: 'update',
-        steps: [`Do the thing with number ${index}.`],
+        steps: [inDashboard(`Do the thing with number ${index}.`)],
         changes: [change('prompt_config.prompt', { before: 'x\n'.repeat(50), after: 'y\n'.repeat(50) })],
       }),
     );

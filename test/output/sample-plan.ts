@@ -1,4 +1,5 @@
 import type { PlanDocument, PlannedChange, PlannedResource } from '../../src/engine/plan/plan-document.ts';
+import { inDashboard } from '../step-texts.ts';
 
 /** A plan with something of everything. */
 
@@ -44,7 +45,7 @@ export function plan(resources: readonly PlannedResource[], rest: Partial<PlanDo
   const count = (action: PlannedResource['action']) =>
     resources.filter((one) => one.action === action).length;
   return {
-    format_version: 1,
+    format_version: 2,
     voxform_version: '0.1.0',
     workspace: 'staging',
     workspace_id: '01JWORKSPACE0000000000000A',
@@ -153,7 +154,11 @@ export const richPlan = plan(
         change('nickname', { after: 'Hotline' }),
         change('number', { after: '+4930123456' }),
       ],
-      steps: ['In the dashboard, set the inbound agent of number +4930123456 to the agent Agent/billing.'],
+      steps: [
+        inDashboard(
+          'In the dashboard, set the inbound agent of number +4930123456 to the agent Agent/billing.',
+        ),
+      ],
       depends_on: ['Agent/billing'],
     }),
     resource('PhoneNumber/main', {
@@ -162,7 +167,7 @@ export const richPlan = plan(
       source: { file: 'manifests/numbers.yaml', line: 12 },
       reason: 'the API cannot change this',
       changes: [change('nickname', { before: 'Main', after: 'Main line', manual: true })],
-      steps: ['In the dashboard, rename number +4930999999 to "Main line".'],
+      steps: [inDashboard('In the dashboard, rename number +4930999999 to "Main line".')],
     }),
     resource('Webhook/calls', {
       action: 'replace',
@@ -177,9 +182,7 @@ export const richPlan = plan(
       id: '01JWEBHOOK0000000000000002',
       source: { file: 'manifests/webhooks.yaml', line: 14 },
       reason: 'timeout cannot be updated',
-      steps: [
-        'To replace it, set metadata.replace: allow, or apply with --allow-replace Webhook/audit. 01JWEBHOOK0000000000000002 stays active until you delete it.',
-      ],
+      steps: [{ action: 'replace', address: 'Webhook/audit', id: '01JWEBHOOK0000000000000002' }],
       changes: [change('timeout', { before: 10, after: 20 })],
     }),
     resource('Webhook/events', {
@@ -189,8 +192,8 @@ export const richPlan = plan(
       reason:
         'the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record may or may not exist',
       steps: [
-        'If you find it in the dashboard: voxform import Webhook/events ID',
-        'If it is not there: voxform state resolve Webhook/events --not-created',
+        { action: 'import', address: 'Webhook/events', id: null, reason: 'found' },
+        { action: 'resolve_not_created', address: 'Webhook/events' },
       ],
     }),
     resource('WorkspaceUser/anna', {
@@ -216,13 +219,13 @@ export const richPlan = plan(
       id: null,
       source: { file: 'manifests/users.yaml', line: 17 },
       reason: 'not in the workspace yet',
-      steps: ['In the dashboard, invite carla@example.com to the workspace.'],
+      steps: [inDashboard('In the dashboard, invite carla@example.com to the workspace.')],
     }),
   ],
   {
     guards: [
       {
-        flag: '--allow-owner-change',
+        guard: 'owner_change',
         message: 'WorkspaceUser/ben is a workspace owner, and its role would change',
       },
     ],

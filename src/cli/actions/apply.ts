@@ -5,6 +5,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { resume } from '../../engine/resume.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
+import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { carryOut, refuseTrippedGuards } from '../../runs/carry-out.ts';
@@ -87,7 +88,8 @@ async function approveAndApply(
   { opened, session, planned, options }: Carrying,
 ): Promise<number> {
   const { document } = planned.plan;
-  await show(context, document, options);
+  const { workspaceFlag } = opened;
+  await show(context, document, { ...options, workspaceFlag });
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, options);
     const approved = options.autoApprove || (await confirm(context, document));
@@ -112,7 +114,7 @@ async function approveAndApply(
   progress.clear();
   if (options.output !== 'text' || applied.results.size > 0) {
     const { full = context.verbose } = options;
-    await report(context, { ...options, full }, (format, presentation) =>
+    await report(context, { ...options, full, workspaceFlag }, (format, presentation) =>
       format.apply(applied, presentation),
     );
   }
@@ -123,13 +125,17 @@ async function approveAndApply(
 }
 
 /** The plan before it is carried out: the result itself where results are text, else only for who is asked about it. */
-async function show(context: Context, document: PlanDocument, options: ApplyOptions): Promise<void> {
+async function show(
+  context: Context,
+  document: PlanDocument,
+  options: ApplyOptions & { readonly workspaceFlag: WorkspaceFlag },
+): Promise<void> {
   const { terminal, verbose } = context;
-  const { output, full, autoApprove } = options;
+  const { output, full, autoApprove, workspaceFlag } = options;
   if (output === 'text') {
     await report(context, options, (format, presentation) => format.plan(document, presentation));
   } else if (!autoApprove && terminal.canAsk) {
-    terminal.err(renderPlanText(document, terminal.errorStyle, { verbose, full }));
+    terminal.err(renderPlanText(document, terminal.errorStyle, { verbose, full, workspaceFlag }));
   }
 }
 

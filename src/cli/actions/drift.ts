@@ -19,8 +19,12 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
     await report(context, options, (format, presentation) => format.several(plans, presentation));
     return severalCode(context, found, codeFor(documents));
   }
-  const document = await driftIn(context, await openWorkspace(context, { requireKey: true }), options);
-  await report(context, options, (format, presentation) => format.drift(document, presentation));
+  const opened = await openWorkspace(context, { requireKey: true });
+  const document = await driftIn(context, opened, options);
+  const { workspaceFlag } = opened;
+  await report(context, { ...options, workspaceFlag }, (format, presentation) =>
+    format.drift(document, presentation),
+  );
   return codeFor([document]);
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ApplyReport } from '../../engine/apply/report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
-import { type MigrationEnd, migratedText, migrationText } from '../../output/migrate-text.ts';
+import { type MigrationView, migratedText, migrationText } from '../../output/migrate-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
@@ -201,18 +201,19 @@ function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | und
       jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })),
     );
   } else {
-    const text = migratedText({ report, after, from, to, full }, terminal.style);
+    const { workspaceFlag } = ends.to;
+    const text = migratedText({ report, after, from, to, full, workspaceFlag }, terminal.style);
     if (text !== '') terminal.out(`\n${text}`);
   }
   if (plan === undefined)
     log.warn('nothing was written: fix the first items of the list, or leave them out with --exclude');
 }
 
-function endsOf({ from, to }: Ends): { readonly from: MigrationEnd; readonly to: MigrationEnd } {
+function endsOf({ from, to }: Ends): Pick<MigrationView, 'from' | 'to' | 'workspaceFlag'> {
   const end = ({ workspace: { name, workspaceId, baseUrl } }: OpenWorkspace) => ({
     name,
     workspaceId,
     baseUrl,
   });
-  return { from: end(from), to: end(to) };
+  return { from: end(from), to: end(to), workspaceFlag: to.workspaceFlag };
 }

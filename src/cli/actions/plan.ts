@@ -29,7 +29,10 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
   const opened = await openWorkspace(context, { requireKey: true });
   const document = await planOf(context, opened, options);
   if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
-  await report(context, options, (format, presentation) => format.plan(document, presentation));
+  const { workspaceFlag } = opened;
+  await report(context, { ...options, workspaceFlag }, (format, presentation) =>
+    format.plan(document, presentation),
+  );
   if (options.out !== undefined) context.log.info(`Plan saved. To apply it: voxform apply ${options.out}`);
   return codeFor([document], options);
 }

@@ -2,6 +2,7 @@ import type { Planned } from '../../engine/engine.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { Presentation, ReportFormat } from '../../output/formats/format.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
+import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
@@ -45,11 +46,11 @@ export interface ReportFlags extends FullFlag {
 /** Prints a report in the format that was asked for. */
 export async function report(
   { terminal, verbose, now }: Context,
-  { output, full }: ReportFlags,
+  { output, full, workspaceFlag = '' }: ReportFlags & { readonly workspaceFlag?: WorkspaceFlag },
   render: (format: ReportFormat, presentation: Presentation) => string,
 ): Promise<void> {
   const { format } = await reportFormats[output]();
-  terminal.out(render(format, { style: terminal.style, verbose, full, made: now() }));
+  terminal.out(render(format, { style: terminal.style, verbose, full, workspaceFlag, made: now() }));
 }
 
 /** @throws UserError where `--even-if-all` has nothing that it goes with. */

@@ -1,7 +1,14 @@
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../actions/watch.ts';
 import type { Start } from '../context.ts';
-import { parseSeconds, withGuards, withOlderState, withPlatform, withReplacing } from '../flags.ts';
+import {
+  collectText,
+  parseSeconds,
+  withGuards,
+  withOlderState,
+  withPlatform,
+  withReplacing,
+} from '../flags.ts';
 
 export function defineWatch(program: Command, start: Start): void {
   const command = withPlatform(program.command('watch'))
@@ -22,13 +29,13 @@ export function defineWatch(program: Command, start: Start): void {
     .option(
       '--allow-dir <dir>',
       'Folder outside the project that secrets_dir or state.path may use (repeatable)',
-      repeated,
+      collectText,
     )
     .option(
       '--listen <address>',
       'Serve /healthz, /readyz, /status, /metrics and POST /reconcile on HOST:PORT',
     )
-    .option('--listen-host <name>', 'Additional host name to accept in requests (repeatable)', repeated);
+    .option('--listen-host <name>', 'Additional host name to accept in requests (repeatable)', collectText);
   withOlderState(withGuards(withReplacing(command)))
     .addOption(
       duration('--lock-timeout', 'How long to wait for the lock', {
@@ -51,10 +58,6 @@ export function defineWatch(program: Command, start: Start): void {
         withoutProject: flags.git !== undefined,
       }),
     );
-}
-
-function repeated(value: string, values: readonly string[] = []): readonly string[] {
-  return [...values, value];
 }
 
 function duration(

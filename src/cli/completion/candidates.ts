@@ -1,4 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
+import { isRepeatable } from '../flags.ts';
 import { spelledOut } from '../spelling.ts';
 import { type Cursor, cursorIn } from './cursor.ts';
 
@@ -85,11 +86,6 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Candidat
   return options
     .filter((option) => !given.has(option.long ?? '') || isRepeatable(option))
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
-}
-
-/** Some commands take several workspaces. */
-function isRepeatable({ long, variadic, description }: Option): boolean {
-  return variadic || long === '--workspace' || description.includes('(repeatable)');
 }
 
 interface Place {

@@ -8,14 +8,14 @@ import type { Fingerprints } from '../../state/fingerprint.ts';
 import { LostLock } from '../../state/lost-lock.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Secret } from '../../values/value.ts';
-import { standingWarnings } from '../decide/answer.ts';
+import { isAboutKept } from '../decide/answer.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { ObserveOptions } from '../observe/observe-options.ts';
 import { createSecondLook } from '../observe/second-look.ts';
 import type { Plan } from '../plan/plan.ts';
 import { type Action, type PlannedResource, type PlanWarning, writes } from '../plan/plan-document.ts';
 import { learntOf } from './learnt.ts';
-import type { ApplyEvent, ApplyReport, ResourceResult } from './report.ts';
+import type { ApplyEvent, ApplyReport, Failure, ResourceResult } from './report.ts';
 import { runGraph } from './schedule.ts';
 import { write } from './write.ts';
 import { MissingReference, UnsavedRecord } from './write-errors.ts';
@@ -109,15 +109,12 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     const wasSeen = observation?.status === 'shown' && observation.record.id === id;
     const mustLook = !wasSeen || !isRecent;
     let notApplied: readonly string[] = [];
-    const entry = session.state.resources.get(resource.previous_address ?? address);
-    const record = observation?.status === 'shown' ? observation.record : undefined;
     try {
       const written = await write({
         client,
         session,
         fingerprints: input.fingerprints,
         workspaceId: input.observing.workspaceId,
-        workspaceFlag: input.observing.workspaceFlag ?? '',
         kind,
         planned: resource,
         observation,
@@ -131,14 +128,13 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         now: input.now,
         kept: (paths) => {
           notApplied = [...paths].sort();
-          const taken = (resource.not_applied ?? []).filter((path) => !paths.has(path));
-          const over = new Set(taken.flatMap((path) => standingWarnings(path, { kind, record, entry })));
-          warnings = warnings.filter((each) => each.address !== address || !over.has(each.message));
+          const taken = new Set((resource.not_applied ?? []).filter((path) => !paths.has(path)));
+          warnings = warnings.filter((each) => each.address !== address || !isAboutKept(each, taken));
         },
-        warn(message) {
+        warn(remark) {
           // What stands since an earlier apply is in the plan already.
-          const isSaid = warnings.some((each) => each.address === address && each.message === message);
-          if (!isSaid) warnings.push({ address, message });
+          const isSaid = warnings.some((each) => each.address === address && each.message === remark.message);
+          if (!isSaid) warnings.push({ address, ...remark });
         },
       });
       if (creates.has(resource.action)) lostCreates.inARow = 0;
@@ -152,7 +148,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
       }
       if (creates.has(resource.action)) count(lostCreates, error, session.state.pending.has(address));
       halt(haltReason(error, input) ?? outage(lostCreates));
-      return { status: 'failed', ...wordsOf(error, resource) };
+      return { status: 'failed', ...failureOf(error, resource) };
     }
   };
 
@@ -239,10 +235,14 @@ function haltReason(error: unknown, { onError, session }: ApplyInput): string | 
   return onError === 'stop' ? 'another resource failed' : undefined;
 }
 
-function wordsOf(error: unknown, { action, address }: PlannedResource): { error: string; hint?: string } {
+function failureOf(error: unknown, { action, address }: PlannedResource): Omit<Failure, 'status'> {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof UserError)
-    return { error: message, ...(error.hint !== undefined && { hint: error.hint }) };
+    return {
+      error: message,
+      ...(error.hint !== undefined && { hint: error.hint }),
+      ...(error.next.length > 0 && { next: error.next }),
+    };
   if (
     error instanceof PlatformError &&
     error.outcome === 'lost' &&

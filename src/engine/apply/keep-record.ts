@@ -59,7 +59,7 @@ export async function keepRecord(
       ...displacedBy(facts, record.id),
     });
   } catch (error) {
-    throw new UnsavedRecord(planned.address, record.id, { cause: error, workspaceFlag: facts.workspaceFlag });
+    throw new UnsavedRecord(planned.address, record.id, { cause: error });
   }
   if (after !== undefined) facts.kept(after.notApplied);
   for (const warning of unlikeSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);

@@ -1,3 +1,4 @@
+import type { NextStep } from '../../problems/next-step.ts';
 import type { Action, PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 
 /** What became of one planned resource. */
@@ -8,9 +9,17 @@ export type ResourceResult =
       /** Fields of which the platform kept its own value; present only where there are any. */
       readonly notApplied?: readonly string[];
     }
-  | { readonly status: 'failed'; readonly error: string; readonly hint?: string | undefined }
+  | Failure
   /** Not reached; `because` names the reason, e.g. `Agent/x failed`. */
   | { readonly status: 'skipped'; readonly because: string };
+
+export interface Failure {
+  readonly status: 'failed';
+  readonly error: string;
+  readonly hint?: string | undefined;
+  /** What helps, as data. */
+  readonly next?: readonly NextStep[];
+}
 
 export interface ApplyReport {
   readonly plan: PlanDocument;

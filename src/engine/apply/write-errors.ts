@@ -1,5 +1,5 @@
 import type { Address } from '../../manifests/resource.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { UserError, type UserErrorOptions } from '../../problems/user-error.ts';
 import { references, type Value } from '../../values/value.ts';
 
 /** Something that the resource refers to has no record. */
@@ -18,14 +18,10 @@ export class MissingReference extends Error {
 export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
-  constructor(
-    address: Address,
-    id: string,
-    { cause, workspaceFlag }: { readonly cause: unknown; readonly workspaceFlag: string },
-  ) {
+  constructor(address: Address, id: string, { cause }: { readonly cause: unknown }) {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(`${address} exists as ${id}, but the state could not be written: ${why}`, {
-      hint: `Note the id. Once the state can be written again: voxform import ${address} ${id}${workspaceFlag}`,
+      next: [{ action: 'import', address, id, reason: 'unsaved' }],
       cause,
     });
   }
@@ -35,7 +31,7 @@ export class UnsavedRecord extends UserError {
 export class OddAnswer extends UserError {
   override readonly name = 'OddAnswer';
 
-  constructor(address: Address, problem: string, hint: string) {
-    super(`invalid response for ${address}: ${problem}`, { hint });
+  constructor(address: Address, problem: string, help: Pick<UserErrorOptions, 'hint' | 'next'>) {
+    super(`invalid response for ${address}: ${problem}`, help);
   }
 }

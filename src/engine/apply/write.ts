@@ -128,7 +128,7 @@ async function update(facts: Writing): Promise<string> {
   const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
     const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
-    throw new OddAnswer(planned.address, problem, 'Plan again to see the record.');
+    throw new OddAnswer(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
   const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
   const kept = new Map([...leaves].filter(([path]) => !byHand.has(path)));
@@ -200,7 +200,7 @@ async function madeBefore(
  * The id of a new record must be one, and must not be that of a record that the state or the plan knows already: it would lose the new
  * one. Nothing is put down then, so that the create stays unknown.
  */
-function refuseOddId({ planned, holders, session, stoodBefore, workspaceFlag }: Writing, id: string): void {
+function refuseOddId({ planned, holders, session, stoodBefore }: Writing, id: string): void {
   const holder = holders.get(recordKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
@@ -211,8 +211,10 @@ function refuseOddId({ planned, holders, session, stoodBefore, workspaceFlag }: 
         ? `${id} is an orphan, a former record of ${orphan.address}`
         : stoodBefore(id) && `${id} was on the platform before`;
   if (problem === false) return;
-  const hint = `It counts as an unknown create. Look for the record in the dashboard, then: voxform import ${planned.address} ID${workspaceFlag}`;
-  throw new OddAnswer(planned.address, problem, hint);
+  const { address } = planned;
+  throw new OddAnswer(address, problem, {
+    next: [{ action: 'import', address, id: null, reason: 'odd_answer' }],
+  });
 }
 
 /** What the platform shows now, refused where it is no longer what the plan was made from. */

@@ -6,7 +6,7 @@ import type { StateSession } from '../../state/session.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Secret } from '../../values/value.ts';
 import type { Observation } from '../observe/observation.ts';
-import type { PlannedResource } from '../plan/plan-document.ts';
+import type { PlannedResource, Remark } from '../plan/plan-document.ts';
 
 /** One planned resource, and all that is needed to carry it out. */
 export interface Writing {
@@ -14,8 +14,6 @@ export interface Writing {
   readonly session: StateSession;
   readonly fingerprints: Fingerprints;
   readonly workspaceId: string;
-  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
-  readonly workspaceFlag: string;
   readonly kind: Kind;
   readonly planned: PlannedResource;
   readonly observation: Observation | undefined;
@@ -33,7 +31,7 @@ export interface Writing {
   /** The records with that natural key, read now. */
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
   now(): Date;
-  warn(message: string): void;
+  warn(remark: Remark): void;
   /** Told of the fields of which the platform kept its own value. */
   kept(paths: ReadonlySet<string>): void;
 }

@@ -1,12 +1,11 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { isTainted, revealed } from '../../values/value.ts';
 import type { Aftermath } from '../apply/after-update.ts';
+import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, plainOf } from './memory.ts';
 
 /** The answer to a create shows all that is known. */
 export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
@@ -19,8 +18,8 @@ export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
 
 type ShownAfter = Pick<Aftermath, 'notApplied' | 'shown' | 'showsObject'>;
 
-/** What is shown after a write otherwise than it was sent: a sentence a field. */
-export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): string[] {
+/** What is shown after a write otherwise than it was sent: a warning a field. */
+export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {
   const kept = new Map<LeafPath, Json | undefined>();
   const warnings: string[] = [];
   for (const path of [...sent.keys()].sort()) {
@@ -41,30 +40,23 @@ export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): string[
       );
     }
   }
-  return [...keptWarnings(kept), ...warnings];
+  return [...keptWarnings(kept), ...warnings.map((message) => ({ message }))];
 }
 
-/** What the platform kept of what was sent, a sentence for each field. A value is undefined where it is secret. */
-export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): string[] {
-  const way = 'Change the manifest, or resend it with --retry-ignored.';
-  return [...kept].map(([path, value]) =>
-    value === undefined
-      ? `The platform ignored the last update of ${path}. ${way}`
-      : `The platform ignored the last update of ${path} and kept ${brief(value)}. ${way}`,
-  );
+/** What the platform kept of what was sent, a warning for each field. A value is undefined where it is secret. */
+export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Remark[] {
+  return [...kept].map(([path, value]) => ({
+    message:
+      value === undefined
+        ? `The platform ignored the last update of ${path}.`
+        : `The platform ignored the last update of ${path} and kept ${brief(value)}.`,
+    next: [{ action: 'retry_ignored', path }],
+  }));
 }
 
-/** The warnings that a plan may have of a field as kept: with the value that it saw, or that it remembered, or with none. */
-export function standingWarnings(
-  path: LeafPath,
-  { kind, record, entry }: { kind: Kind; record: ShownRecord | undefined; entry: ResourceEntry | undefined },
-): string[] {
-  const values = [
-    undefined,
-    shownAt(kind, record, path) as Json | undefined,
-    plainOf(baselineOf(entry, path)),
-  ];
-  return values.flatMap((value) => keptWarnings(new Map([[path, value]])));
+/** True for a warning that the platform kept its own value of one of these fields. */
+export function isAboutKept({ next = [] }: Remark, paths: ReadonlySet<LeafPath>): boolean {
+  return next.some((step) => step.action === 'retry_ignored' && paths.has(step.path));
 }
 
 const LONGEST = 60;

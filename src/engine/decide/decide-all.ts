@@ -76,7 +76,6 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
     mayRecreate: run.allowRecreate.has('all') || run.allowRecreate.has(address),
     fingerprints: run.fingerprints,
     salt: run.state.salt,
-    workspaceFlag: run.workspaceFlag ?? '',
   };
 }
 

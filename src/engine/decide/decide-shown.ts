@@ -1,13 +1,14 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { namedId, recordKey } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
-import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
+import type { Action, PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import { keptWarnings } from './answer.ts';
 import type { Binding } from './bind.ts';
 import { isAdopting } from './bind.ts';
 import { fieldsAsObserved } from './body.ts';
-import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
+import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { type Differences, differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
 import { ruleOf } from './field-rules.ts';
@@ -64,7 +65,7 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
   return {
     ...decision,
     planned: { ...planned, ...(notApplied.size > 0 && { not_applied: [...notApplied.keys()] }) },
-    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear), ...warnings],
+    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear).map(remark), ...warnings],
   };
 }
 
@@ -101,7 +102,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   const id = record?.id ?? binding.entry?.id ?? null;
   const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
   if (kind.create === undefined && namesake === undefined) {
-    const steps = [kind.createByHand?.(plainLeaves(facts.leaves)) ?? 'Create it in the dashboard.'];
+    const steps = [creationStep(facts)];
     const reason = `${fields} names a record that is not in the workspace`;
     return {
       ...without(facts, 'manual', reason),
@@ -110,9 +111,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   }
   if (!facts.mayReplace) {
     const reason = `${fields} cannot be updated`;
-    const steps = [
-      `To replace it, set metadata.replace: allow, or apply with --allow-replace ${binding.resource.address}. ${id} stays active until you delete it.`,
-    ];
+    const steps: NextStep[] = [{ action: 'replace', address: binding.resource.address, id }];
     return {
       ...without(facts, 'blocked', reason),
       planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
@@ -144,7 +143,7 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
   if (namesake !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;
     const decision = decideShown(facts, { record: namesake, found: { how, isOurs: false } });
-    return { ...decision, warnings: [...decision.warnings, orphanWarning(id)] };
+    return { ...decision, warnings: [...decision.warnings, remark(orphanWarning(id))] };
   }
   const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
   return {
@@ -153,12 +152,12 @@ function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision
       reason,
       changes,
       desired: formsOf(facts.leaves),
-      ...(kind.publishing !== undefined && { steps: [kind.publishing.first] }),
+      ...(kind.publishing !== undefined && { steps: publishSteps(kind, undefined, true) }),
       ...digest(facts, record),
     }),
     id: undefined,
     settled: undefined,
-    warnings: [orphanWarning(id)],
+    warnings: [remark(orphanWarning(id))],
   };
 }
 
@@ -199,7 +198,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
     warnings: [
       ...updateWarnings({ facts, record, published, differences, adopting, roots }),
       ...leftOut.warnings,
-    ],
+    ].map(remark),
     unchecked: leftOut.unchecked,
   };
 }
@@ -234,7 +233,7 @@ function settledAs(outcome: Compared): Decision {
     warnings: [
       ...releaseWarnings(kind, record, differences),
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
-    ],
+    ].map(remark),
   };
 }
 
@@ -266,6 +265,10 @@ function settledEntry(
     adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
     fingerprints: facts.fingerprints,
   });
+}
+
+function remark(message: string): Remark {
+  return { message };
 }
 
 /** What every planned resource says of the record that was looked at. */

@@ -1,10 +1,11 @@
 import { recordKey } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import type { Candidate } from '../observe/search.ts';
-import { writes } from '../plan/plan-document.ts';
+import { type Remark, writes } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import { decideShown, type Found } from './decide-shown.ts';
-import { type Decision, type Facts, formsOf, plainLeaves, plannedAs, waiting, without } from './decision.ts';
+import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
 import { publishSteps } from './publication.ts';
 import { manualSteps } from './wording.ts';
@@ -14,7 +15,10 @@ export function decide(facts: Facts): Decision {
   const decision = marked(decided(facts), facts);
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
-  const ignored = `metadata.id names ${resource.id}, but the state manages ${entry.id}. Remove metadata.id, or release ${entry.id}: voxform state rm ${resource.address}${facts.workspaceFlag}`;
+  const ignored: Remark = {
+    message: `metadata.id names ${resource.id}, but the state manages ${entry.id}.`,
+    next: [{ action: 'release', address: resource.address, id: entry.id, or: 'remove_id' }],
+  };
   return { ...decision, warnings: [...decision.warnings, ignored] };
 }
 
@@ -74,9 +78,9 @@ function disownedRecord({ binding, observation, records }: Facts): Orphan | unde
 
 function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
   const reason = `${id} is a closed orphan (${closed?.because}): it is not adopted automatically`;
-  const steps = [
-    `To manage it again: ${importing(facts, { id })}`,
-    `If it was deleted: voxform orphans close ${id} --because deleted${facts.workspaceFlag}`,
+  const steps: NextStep[] = [
+    { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
+    { action: 'close_orphan', id, because: 'deleted' },
   ];
   return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
@@ -90,25 +94,20 @@ function succeeding({ entry }: Binding): Found {
 
 /** The platform says that a record which was there is not: late, behind a fault, or deleted. Only a person can tell. */
 function missing(facts: Facts): Decision {
-  const { binding, kind, returned, workspaceFlag } = facts;
+  const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;
   const lost = entry ?? released;
   if (lost === undefined) return created(facts, 'not in the workspace yet');
   const reason = missingReason(binding);
   const again = returned[0];
   const isNamed = entry !== undefined && entry.id === resource.id;
-  const command = `voxform apply --allow-recreate ${resource.address}${workspaceFlag}`;
   if (kind.create === undefined) return created(facts, reason);
   if (facts.mayRecreate && !isNamed && again === undefined) return created(facts, reason, lost.id);
-  const steps =
+  const { address } = resource;
+  const steps: NextStep[] =
     again !== undefined
-      ? [`Its former record ${again.id} is back on the platform. To manage it: ${importing(facts, again)}`]
-      : [
-          'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
-          isNamed
-            ? `If it was deleted: remove metadata.id from the manifest, then recreate it: ${command}`
-            : `If it was deleted, recreate it: ${command}`,
-        ];
+      ? [{ action: 'import', address, id: again.id, reason: 'former' }]
+      : [{ action: 'wait' }, { action: 'recreate', address, ...(isNamed && { remove_id: true as const }) }];
   return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
 
@@ -116,16 +115,13 @@ function missing(facts: Facts): Decision {
 function elsewhere(facts: Facts, workspaceId: string): Decision {
   const { entry, resource } = facts.binding;
   const reason = `its record ${entry?.id ?? resource.id} belongs to workspace ${workspaceId}, not to the selected one`;
-  const release =
+  const steps: NextStep[] = [
+    { action: 'correct_workspace' },
     entry === undefined
-      ? 'Remove metadata.id from the manifest, or name a record of this workspace.'
-      : `If this workspace is the right one, release the record: voxform state rm ${resource.address}${facts.workspaceFlag}`;
-  const steps = ['If the other workspace is the right one, correct workspace_id.', release];
+      ? { action: 'correct_id' }
+      : { action: 'release', address: resource.address, id: entry.id, or: 'correct_workspace' },
+  ];
   return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
-}
-
-function importing({ binding, workspaceFlag }: Facts, { id }: { readonly id: string }): string {
-  return `voxform import ${binding.resource.address} ${id}${workspaceFlag}`;
 }
 
 function missingReason({ entry, released }: Binding): string {
@@ -146,7 +142,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     );
   }
   if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
-    const steps = [`Resolve ${facts.contender} first, then plan again.`];
+    const steps: NextStep[] = [{ action: 'resolve_first', address: facts.contender }];
     const contested = `the unknown create of ${facts.contender} may have made this record`;
     return {
       ...without(facts, 'unknown', contested),
@@ -155,10 +151,13 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
   }
   const changes = creationOf(kind, leaves, facts.fingerprints);
   if (kind.create === undefined) {
-    const step = kind.createByHand?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
     return {
       ...without(facts, 'manual', reason),
-      planned: plannedAs(facts, 'manual', { reason, changes, steps: [step, ...facts.missing] }),
+      planned: plannedAs(facts, 'manual', {
+        reason,
+        changes,
+        steps: [creationStep(facts), ...facts.missing],
+      }),
     };
   }
   if (facts.missing.length > 0) return waiting(facts, facts.missing);
@@ -181,13 +180,12 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
 /** A create that had no clear answer, and whose record cannot be looked for: only a person can say. */
 function undecided(facts: Facts): Decision {
   const address = addressInState(facts);
-  const looked = facts.kind.recordKey === undefined ? '' : 'The list does not show it yet. ';
+  const isListed = facts.kind.recordKey !== undefined;
   const reason = `the create sent at ${facts.binding.pending?.since} was not confirmed: the record may or may not exist`;
-  const take = (id: string) => `voxform import ${address} ${id}${facts.workspaceFlag}`;
-  const steps = [
-    ...facts.candidates.map((candidate) => offer(candidate, take)),
-    `${looked}If you find it in the dashboard: ${take('ID')}`,
-    `If it is not there: voxform state resolve ${address} --not-created${facts.workspaceFlag}`,
+  const steps: NextStep[] = [
+    ...facts.candidates.map((candidate) => offer(candidate, address)),
+    { action: 'import', address, id: null, reason: isListed ? 'not_listed' : 'found' },
+    { action: 'resolve_not_created', address },
   ];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
@@ -207,19 +205,18 @@ function isForAnother({ kind, binding: { pending, resource } }: Facts): boolean 
 function answered(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
   const reason = `the unknown create sent at ${facts.binding.pending?.since} succeeded, but the manifest changed since`;
-  const steps = [`Import the record, then plan again: voxform import ${address} ${id}${facts.workspaceFlag}`];
+  const steps: NextStep[] = [{ action: 'import', address, id, reason: 'succeeded' }];
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
 
-function offer({ id, agrees, differs, heardOf }: Candidate, take: (id: string) => string): string {
-  const but =
-    differs.length === 0 ? '' : `; ${listed(differs)} ${differs.length === 1 ? 'differs' : 'differ'}`;
-  return `Possibly ${id}: ${heardOf.join(', ')}; ${listed(agrees)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is: ${take(id)}`;
-}
-
-const MOST_NAMED = 3;
-
-function listed(paths: readonly string[]): string {
-  const more = paths.length - MOST_NAMED;
-  return more <= 0 ? paths.join(', ') : `${paths.slice(0, MOST_NAMED).join(', ')} and ${more} more`;
+function offer({ id, agrees, differs, heardOf }: Candidate, address: string): NextStep {
+  return {
+    action: 'import',
+    address,
+    id,
+    reason: 'candidate',
+    heard_of: [...heardOf],
+    agrees: [...agrees],
+    differs: [...differs],
+  };
 }

@@ -1,5 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
@@ -7,7 +8,7 @@ import type { Leaves } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 import type { Observation } from '../observe/observation.ts';
 import type { Candidate } from '../observe/search.ts';
-import type { Action, PlannedChange, PlannedResource } from '../plan/plan-document.ts';
+import type { Action, PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import type { KnownRecords } from './known-records.ts';
 import type { Mention } from './left-out.ts';
@@ -23,8 +24,6 @@ export interface OwnFacts {
   readonly mayRecreate: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;
-  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
-  readonly workspaceFlag: string;
 }
 
 /** What is known of one resource when its action is decided. */
@@ -32,8 +31,8 @@ export interface Facts extends OwnFacts {
   readonly observation: Observation;
   /** The managed leaves, with references turned into ids as far as they are known. */
   readonly leaves: Leaves;
-  /** A sentence for each reference to something that only a person can bring about. */
-  readonly missing: readonly string[];
+  /** A step for each reference to something that only a person can bring about. */
+  readonly missing: readonly NextStep[];
   /** What it refers to and has an id, but no record on the platform. */
   readonly gone: ReadonlySet<Address>;
   /** The records with the natural key that the manifest now has, except the remembered one. */
@@ -57,7 +56,7 @@ export interface Decision {
   readonly id: string | undefined;
   /** The state's entry if nothing is written: what an adoption, or mere bookkeeping, puts down. */
   readonly settled: ResourceEntry | undefined;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Remark[];
   /** Records that an update would name and that nobody looked at. */
   readonly unchecked?: readonly Mention[];
 }
@@ -65,7 +64,7 @@ export interface Decision {
 /** What a resource waits for when something that only a person can bring about is missing. */
 export function waiting(
   facts: Facts,
-  steps: readonly string[],
+  steps: readonly NextStep[],
   changes: readonly PlannedChange[] = [],
 ): Decision {
   const reason = 'waits for a record it refers to';
@@ -105,6 +104,12 @@ export function plannedAs({ binding }: Facts, action: Action, details: PlannedDe
 
 export function formsOf(leaves: Leaves): Record<string, Json> {
   return Object.fromEntries([...leaves].map(([path, value]) => [path, toForms(value)]));
+}
+
+/** How a person makes a record of a kind that the API does not create. */
+export function creationStep({ kind, leaves }: Facts): NextStep {
+  const instruction = kind.createByHand?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
+  return { action: 'dashboard', instruction };
 }
 
 /** The leaves that can be said aloud, for a sentence that names the record. */

@@ -13,7 +13,7 @@ export interface Guarding {
   isManaged(resource: PlannedResource): boolean;
 }
 
-/** The guards that an apply of these resources would trip, each with what would happen and the flag that lifts it. */
+/** The guards that an apply of these resources would trip, each with what would happen. */
 export function trippedGuards(planned: readonly PlannedResource[], facts: Guarding): PlanDocument['guards'] {
   return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
 }
@@ -31,7 +31,7 @@ function* largeChange(
   ).length;
   if (changed * 100 <= guards.maxChangedPercent * managed) return;
   yield {
-    flag: '--allow-large-change',
+    guard: 'large_change',
     message: `${changed} of ${managed} managed resources would change, more than guards.max_changed_percent allows (${guards.maxChangedPercent} %)`,
   };
 }
@@ -45,7 +45,7 @@ function* ownerChanges(
     if (field === undefined || observed.lists.has(kind) || action !== 'update') continue;
     if (!changes.some(({ path }) => path === field)) continue;
     yield {
-      flag: '--allow-owner-change',
+      guard: 'owner_change',
       message: `${address} may be a workspace owner, and its ${field} would change; --no-refresh skipped the check`,
     };
   }
@@ -69,12 +69,12 @@ function* ownerChanges(
     for (const owner of owners) {
       if (changeOf(owner) === undefined) continue;
       yield {
-        flag: '--allow-owner-change',
+        guard: 'owner_change',
         message: `${updates.get(owner.id)?.address} is a workspace owner, and its ${field} would change`,
       };
     }
     if (owners.length > 0 && !records.some((record) => isOwner(record, newValue(record)))) {
-      yield { flag: '--allow-owner-change', message: 'the workspace would be left without an owner' };
+      yield { guard: 'owner_change', message: 'the workspace would be left without an owner' };
     }
   }
 }

@@ -1,4 +1,6 @@
+import type { Lookup } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type Reference, references } from '../../values/value.ts';
@@ -27,7 +29,12 @@ export function refuseDoubledNames(resources: readonly Resource[], lookups: Obse
   });
 }
 
-/** A sentence for a person about a name that nothing on the platform has. */
-export function missingSentence(step: string, reference: Reference, lookups: Observed['lookups']): string {
-  return `${step.replace(/\.$/, '')}${didYouMean(reference.target, lookups.get(reference.kind)?.keys() ?? []) || '.'}`;
+/** What a person must do about a name that nothing on the platform has. */
+export function additionStep(
+  lookup: Lookup,
+  { kind, target }: Reference,
+  lookups: Observed['lookups'],
+): Extract<NextStep, { action: 'dashboard' }> {
+  const end = didYouMean(target, lookups.get(kind)?.keys() ?? []) || '.';
+  return { action: 'dashboard', instruction: lookup.addByHand(target) + end };
 }

@@ -1,4 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { type LeafPath, rootOf } from '../../values/path.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
@@ -7,10 +8,14 @@ import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './memory.ts';
 
 /** What a person must do once the record was written. A record that is not given is one that memory stands in for. */
-export function publishSteps({ publishing }: Kind, record: ShownRecord | undefined, isNew = false): string[] {
+export function publishSteps(
+  { publishing }: Kind,
+  record: ShownRecord | undefined,
+  isNew = false,
+): NextStep[] {
   if (publishing === undefined) return [];
   const isFirst = isNew || (record !== undefined && publishing.standing(record) === 'never');
-  return [isFirst ? publishing.first : publishing.again];
+  return [{ action: 'publish', instruction: isFirst ? publishing.first : publishing.again }];
 }
 
 /** How the draft of a record stands to what is published of it, a clause; none where nothing is to be said. */
@@ -78,8 +83,7 @@ export function withGapAfter(
     ({ path, after, sensitive }) =>
       !sensitive && after !== undefined && sameValue(ruleOf(kind, path), after, shownAt(kind, version, path)),
   );
-  const left =
-    isPublished && also.length === 0 ? steps.filter((step) => step !== kind.publishing?.again) : steps;
+  const left = isPublished && also.length === 0 ? steps.filter(({ action }) => action !== 'publish') : steps;
   return {
     ...rest,
     ...(left.length > 0 && { steps: left }),

@@ -1,10 +1,12 @@
 import type { Kind } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
+import { compareText } from '../../problems/compare-text.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import { hasReference, references, withReferences } from '../../values/value.ts';
 import { writes } from '../plan/plan-document.ts';
 import type { Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
-import { lookUp, missingSentence } from './lookups.ts';
+import { additionStep, lookUp } from './lookups.ts';
 import type { Deciding } from './run-facts.ts';
 
 interface Resolving {
@@ -20,12 +22,16 @@ export function resolveReferences(
 ): Pick<Facts, 'leaves' | 'missing' | 'gone'> {
   const gone = new Set<Address>();
   if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [], gone };
-  const missing = new Set<string>();
+  const missing = new Map<string, NextStep>();
+  const wait = (address: Address, because: 'missing' | 'not_created' | 'not_in_run'): void => {
+    missing.set(`wait_for ${address} ${because}`, { action: 'wait_for', address, because });
+  };
   for (const reference of references(resource.spec)) {
     const lookup = input.lookups.get(reference.kind);
     if (lookup === undefined) continue;
     if (lookUp(reference, input.observed.lookups) === undefined) {
-      missing.add(missingSentence(lookup.addByHand(reference.target), reference, input.observed.lookups));
+      const step = additionStep(lookup, reference, input.observed.lookups);
+      missing.set(`dashboard ${step.instruction}`, step);
     }
   }
   const named = leavesOf(kind, resource.spec);
@@ -53,17 +59,18 @@ export function resolveReferences(
     for (const { address } of references(named.get(path) ?? null)) {
       if (!isMissing(address)) continue;
       gone.add(address);
-      if (!isManual) missing.add(`Waits for ${address}, whose record is missing.`);
+      if (!isManual) wait(address, 'missing');
     }
     if (isManual) continue;
     for (const { address } of references(value)) {
       const action = decisions.get(address)?.planned.action;
       if (action !== undefined && !writes.has(action)) {
-        missing.add(`Waits for ${address}, which has no record yet.`);
+        wait(address, 'not_created');
       } else if (input.declared.has(address) && !input.bindings.has(address)) {
-        missing.add(`Waits for ${address}, which has no record yet and is not part of this run.`);
+        wait(address, 'not_in_run');
       }
     }
   }
-  return { leaves, missing: [...missing].sort(), gone };
+  const sorted = [...missing].sort(([a], [b]) => compareText(a, b)).map(([, step]) => step);
+  return { leaves, missing: sorted, gone };
 }

@@ -14,8 +14,6 @@ export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> 
   readonly fingerprints: Fingerprints;
   /** What the platform did not apply is to be sent again. */
   readonly retryIgnored?: boolean;
-  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
-  readonly workspaceFlag?: string | undefined;
 }
 
 export interface Deciding extends Bound, RunFacts {

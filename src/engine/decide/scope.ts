@@ -78,7 +78,7 @@ export function refuseUnknown(
     throw new UserError(
       `${option === undefined ? '' : `${option} `}${address}: no such resource${didYouMean(address, known)}`,
       {
-        hint: 'Addresses have the form Kind/name; `voxform state list` shows them.',
+        next: [{ action: 'list_addresses' }],
         exitCode: ExitCode.usage,
       },
     );

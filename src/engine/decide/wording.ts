@@ -1,5 +1,6 @@
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import { namedId, recordKey } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf } from '../../values/path.ts';
 import { Reference } from '../../values/value.ts';
@@ -31,19 +32,19 @@ export function referentsClause(changes: readonly PlannedChange[]): string | und
   return `it refers to ${addresses.join(', ')}, which ${have}`;
 }
 
-/** What a person must do in the dashboard, a sentence for each change. */
+/** What a person must do in the dashboard, a step for each change. */
 export function manualSteps(
   { kind, leaves, binding, gone, records }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone' | 'records'>,
   changes: readonly PlannedChange[],
   record: ShownRecord | undefined,
-): string[] {
+): NextStep[] {
   if (changes.length === 0) return [];
   const named = leavesOf(kind, binding.resource.spec);
   const known = { ...(record as JsonObject | undefined), ...plainLeaves(leaves) };
-  return changes.map(({ path, before, after }) => {
+  return changes.map(({ path, before, after }): NextStep => {
     const wanted = named.get(path);
     if (wanted instanceof Reference && gone.has(wanted.address))
-      return `${path} waits for ${wanted.address}, whose record is missing.`;
+      return { action: 'wait_for', address: wanted.address, because: 'missing', path };
     const { refersTo } = ruleOf(kind, path);
     const spoken =
       wanted instanceof Reference
@@ -51,10 +52,10 @@ export function manualSteps(
         : refersTo !== undefined && typeof after === 'string'
           ? namedId(after, records.owners.get(recordKey(refersTo, after)))
           : spokenValue(after);
-    return (
+    const instruction =
       kind.changeByHand?.({ path, record: known, before, after: spoken }) ??
-      `In the dashboard, set ${path} to ${spoken}.`
-    );
+      `In the dashboard, set ${path} to ${spoken}.`;
+    return { action: 'dashboard', instruction };
   });
 }
 

@@ -8,8 +8,6 @@ export interface ObserveOptions {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly lookups: ReadonlyMap<string, Lookup>;
   readonly workspaceId: string;
-  /** What a command line needs to mean this workspace, such as ` -w staging`; nothing where there is only one. */
-  readonly workspaceFlag?: string | undefined;
   readonly state: State;
   readonly concurrency: number;
   /** False: recorded records are not read; only what is nowhere recorded is looked for. */

@@ -52,7 +52,6 @@ export function observeOptions(request: PlanRequest): ObserveOptions {
     kinds: request.kinds,
     lookups: request.lookups,
     workspaceId: request.workspace.id,
-    workspaceFlag: request.workspaceFlag,
     state: request.state,
     concurrency: request.concurrency,
     refresh: request.refresh,

@@ -171,7 +171,8 @@ function refuseWhenAllMissing(
   if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
   const which = read.length === state.resources.size ? 'managed records' : 'managed records in this run';
   throw new UserError(`none of the ${read.length} ${which} exists any more`, {
-    hint: 'Check the API key, base_url and the state; the platform may also have a fault. If the records were deleted: voxform apply --allow-recreate all --even-if-all',
+    hint: 'Check the API key, base_url and the state; the platform may also have a fault.',
+    next: [{ action: 'recreate', address: 'all' }],
   });
 }
 

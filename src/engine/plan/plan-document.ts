@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { guards, nextStep } from '../../problems/next-step.ts';
 import { type Immutable, jsonValue } from '../../values/json.ts';
 
 /*
  * The plan: plain data, the same value that is printed, saved and applied. It holds no secret.
  */
 
-export const PLAN_FORMAT_VERSION = 1;
+export const PLAN_FORMAT_VERSION = 2;
 
 export const actions = [
   'create',
@@ -100,7 +101,7 @@ export const plannedResource = z
       .optional()
       .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
     previous_address: z.string().optional().describe('The address before a rename.'),
-    steps: z.array(z.string()).optional().describe('Manual steps, one sentence each.'),
+    steps: z.array(nextStep).optional().describe('What to do next.'),
     unverified: z
       .array(z.string())
       .optional()
@@ -131,6 +132,12 @@ export const plannedResource = z
     observed_digest: z.string().optional().describe('Digest of the record that the plan was made from.'),
   })
   .describe('The planned action of one resource.');
+
+const planWarning = z.strictObject({
+  address: z.string().nullable(),
+  message: z.string(),
+  next: z.array(nextStep).optional().describe('What to do about it.'),
+});
 
 export const planDocument = z
   .strictObject({
@@ -164,12 +171,12 @@ export const planDocument = z
     guards: z
       .array(
         z.strictObject({
-          flag: z.enum(['--allow-large-change', '--allow-owner-change']).describe('The flag that lifts it.'),
+          guard: z.enum(guards).describe('The guard that stops it.'),
           message: z.string(),
         }),
       )
       .describe('Guards that stop apply.'),
-    warnings: z.array(z.strictObject({ address: z.string().nullable(), message: z.string() })),
+    warnings: z.array(planWarning),
     digest: z.string().optional().describe('Digest of everything else in the plan, to detect edits.'),
   })
   .describe('A voxform plan');
@@ -183,6 +190,8 @@ export type PlannedResource = Immutable<z.infer<typeof plannedResource>>;
 export type PlannedRoute = Immutable<z.infer<typeof plannedRoute>>;
 export type PlanDocument = Immutable<z.infer<typeof planDocument>>;
 export type PlanWarning = PlanDocument['warnings'][number];
+/** A warning of the resource that it is decided for. */
+export type Remark = Omit<PlanWarning, 'address'>;
 
 /** True where the platform ignored part of the last update. */
 export function isNotApplied({ not_applied: fields = [] }: Pick<PlannedResource, 'not_applied'>): boolean {

@@ -60,7 +60,7 @@ export function makePlan(input: PlanInput): Plan {
   const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort(byAddress);
   const warnings = [...decisions.values()]
     .flatMap(({ planned, warnings }) =>
-      warnings.map((message): PlanWarning => ({ address: planned.address, message })),
+      warnings.map((remark): PlanWarning => ({ address: planned.address, ...remark })),
     )
     .concat(renameWarnings(all, input.state.resources))
     .concat(input.observed.returned.map((orphan) => returnedWarning(orphan, input)))
@@ -124,7 +124,6 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
     ([address]) => isOpen(address) && !input.state.pending.has(address),
   );
   const pending = [...input.state.pending].filter(([address]) => isOpen(address));
-  const flag = input.workspaceFlag ?? '';
   return [
     ...forgotten.map(([address, entry]) => ({
       ...base(address),
@@ -138,27 +137,21 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       id: input.state.resources.get(address)?.id ?? null,
       reason: `the create sent at ${since} was not confirmed: the record may or may not exist; no manifest declares it any more`,
       steps: [
-        `If you find it in the dashboard: voxform import ${address} ID${flag}`,
-        `If it is not there: voxform state resolve ${address} --not-created${flag}`,
+        { action: 'import' as const, address, id: null, reason: 'found' as const },
+        { action: 'resolve_not_created' as const, address },
       ],
     })),
   ];
 }
 
 /** Two records may answer now: the one that was called gone, and what took its place. */
-function returnedWarning(
-  { kind, id, address }: Orphan,
-  { state, workspaceFlag = '' }: PlanInput,
-): PlanWarning {
+function returnedWarning({ kind, id, address }: Orphan, { state }: PlanInput): PlanWarning {
   const holder = state.resources.get(address)?.id;
-  const command = `voxform import ${address} ${id}${workspaceFlag}`;
-  const message = `the missing ${kind} ${id} is back on the platform`;
+  const step = { action: 'import', address, id, reason: 'returned' } as const;
   return {
     address,
-    message:
-      holder === undefined
-        ? `${message}: ${command}`
-        : `${message}. To manage it instead of ${holder}: ${command}`,
+    message: `the missing ${kind} ${id} is back on the platform.`,
+    next: [{ ...step, ...(holder !== undefined && { instead_of: holder }) }],
   };
 }
 

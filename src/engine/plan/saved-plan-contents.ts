@@ -50,6 +50,6 @@ function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets 
 
 function odd(what: string): UserError {
   return new UserError(`the plan is invalid: it contains ${what}`, {
-    hint: 'Make a new one: voxform plan --out FILE',
+    next: [{ action: 'save_plan' }],
   });
 }

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import type { NextStep } from '../../problems/next-step.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { canonicalJson, isDeeperThan, isObject, type Json } from '../../values/json.ts';
 import { PLAN_FORMAT_VERSION, type PlanDocument, planDocument } from './plan-document.ts';
 
 /** Of a plan: manifests nest their values less than half as deep. */
 const DEEPEST = 250;
+
+const NEWER = 'Apply it with that version, or plan again with this one.';
 
 /** The plan with a digest of itself, by which a file that was edited or cut short is told. */
 export function sealed(document: PlanDocument): PlanDocument {
@@ -14,44 +17,42 @@ export function sealed(document: PlanDocument): PlanDocument {
 
 /**
  * Reads a saved plan back.
- * @throws UserError, a message of its own for each: not JSON, not a plan, of a newer version, edited.
+ * @throws UserError, a message of its own for each: not JSON, not a plan, of another format, of a newer version, edited.
  */
 export function parseSavedPlan(
   text: string,
   { file, version }: { readonly file: string; readonly version: string },
 ): PlanDocument {
-  const hint = 'Make a new one: voxform plan --out FILE';
+  const next: readonly NextStep[] = [{ action: 'save_plan' }];
   let data: unknown;
   try {
     data = JSON.parse(text);
   } catch (cause) {
-    throw new UserError(`${file} is not a saved plan: it is not JSON`, { hint, cause });
+    throw new UserError(`${file} is not a saved plan: it is not JSON`, { next, cause });
   }
   if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
-    throw new UserError(`${file} is not a saved plan`, { hint });
+    throw new UserError(`${file} is not a saved plan`, { next });
   }
   const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
-  if (data.format_version > PLAN_FORMAT_VERSION) {
+  if (data.format_version !== PLAN_FORMAT_VERSION) {
     throw new UserError(
       `${file} has plan format ${data.format_version}; this version of voxform reads format ${PLAN_FORMAT_VERSION}`,
-      { hint: 'Apply it with that version, or plan again with this one.' },
+      data.format_version < PLAN_FORMAT_VERSION ? { next } : { hint: NEWER },
     );
   }
   if (madeBy !== undefined && isNewer(madeBy, version)) {
     throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, {
-      hint: 'Apply it with that version, or plan again with this one.',
+      hint: NEWER,
     });
   }
   if (isDeeperThan(data, DEEPEST)) {
-    throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { hint });
+    throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { next });
   }
   if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
-    throw new UserError(`${file} was edited or damaged since it was made`, {
-      hint,
-    });
+    throw new UserError(`${file} was edited or damaged since it was made`, { next });
   }
   const parsed = planDocument.safeParse(data);
-  if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { hint, cause: parsed.error });
+  if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
   return parsed.data;
 }
 

@@ -54,6 +54,7 @@ function runJson(report: RunReport): Json {
     missing,
     hold,
     applied,
+    workspaceFlag = '',
   } = report;
   return {
     number,
@@ -63,8 +64,8 @@ function runJson(report: RunReport): Json {
     seconds: Math.round(seconds * 1000) / 1000,
     manifests_valid: invalid === undefined,
     problems: invalid === undefined ? [] : invalidLines(invalid),
-    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem),
-    error: error === undefined ? null : messageOf(error),
+    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, workspaceFlag),
+    error: error === undefined ? null : messageOf(error, workspaceFlag),
     resources:
       report.plan === undefined
         ? {}
@@ -75,7 +76,10 @@ function runJson(report: RunReport): Json {
       id,
       since: since ?? startedAt.toISOString(),
     })),
-    held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report)) },
+    held:
+      hold === undefined
+        ? null
+        : { why: hold.why, message: holdMessage(hold, planWords(report), workspaceFlag) },
     applied: applied.map(({ address, action, result: { status } }) => ({ address, action, result: status })),
   };
 }

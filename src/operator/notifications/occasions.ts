@@ -61,7 +61,7 @@ export class Occasions {
   }
 
   #changes(report: RunReport): [lines: readonly string[], addresses: readonly string[]] {
-    const { applied, plan, hold } = report;
+    const { applied, plan, hold, workspaceFlag = '' } = report;
     const planned = (plan?.resources ?? []).filter(
       (resource) => writes.has(resource.action) && !(this.#hearsDrift && isCorrection(resource, report)),
     );
@@ -71,10 +71,16 @@ export class Occasions {
     const key = open.map(({ address, action, changes }) => JSON.stringify([address, action, changes]));
     const isNews = this.#said.news('changes', key).added.length > 0;
     const resources = planned.filter(({ address }) => done.has(address));
-    if (resources.length > 0) return [resources.map(appliedMessage), resources.map(({ address }) => address)];
+    if (resources.length > 0) {
+      const lines = resources.map((each) => appliedMessage(each, workspaceFlag));
+      return [lines, resources.map(({ address }) => address)];
+    }
     if (!isNews || hold === undefined) return [[], []];
     const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
-    return [[hold.why === 'report' ? words : holdMessage(hold, words)], open.map(({ address }) => address)];
+    return [
+      [hold.why === 'report' ? words : holdMessage(hold, words, workspaceFlag)],
+      open.map(({ address }) => address),
+    ];
   }
 
   #failures({
@@ -86,21 +92,24 @@ export class Occasions {
     applied,
     hold,
     plan,
+    workspaceFlag = '',
   }: RunReport): [string[], string[]] {
     const failed = applied.filter((each) => each.result.status === 'failed');
     const hasFailed =
       error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
     const lines = [
-      ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem)}`]),
+      ...(fetchProblem === undefined
+        ? []
+        : [`cannot fetch the source: ${messageOf(fetchProblem, workspaceFlag)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
-      ...(hold?.why === 'guard' ? [holdMessage(hold, '')] : []),
-      ...failed.map(failureMessage),
+      ...(hold?.why === 'guard' ? [holdMessage(hold, '', workspaceFlag)] : []),
+      ...failed.map((each) => failureMessage(each, workspaceFlag)),
     ];
     // A run that was cut short does not show that what failed before is mended.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
     const keys = hasFailed ? [...lines, troubleOf(error)] : lines;
     const isNews = !isOver && this.#said.news('failure', keys).added.length > 0;
-    if (hasFailed) lines.unshift(messageOf(error));
+    if (hasFailed) lines.unshift(messageOf(error, workspaceFlag));
     return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
   }
 
@@ -159,7 +168,7 @@ interface Told {
 const MOST_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasion['values'] {
-  const { workspace, mode, result, number, startedAt, commit, applied, drift, error } = report;
+  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, workspaceFlag } = report;
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
   const name = workspace?.name ?? null;
   return {
@@ -180,7 +189,12 @@ function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasio
     failed: applied.filter((each) => each.result.status === 'failed').length,
     drifted: drift.length,
     resources: [...addresses],
-    error: event === 'failure' ? (error === undefined ? (lines[0] ?? null) : messageOf(error)) : null,
+    error:
+      event === 'failure'
+        ? error === undefined
+          ? (lines[0] ?? null)
+          : messageOf(error, workspaceFlag)
+        : null,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ApplyReport } from '../../engine/apply/report.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import type { WorkspaceFlag } from '../next-steps.ts';
 import type { SeveralPlans } from '../several/plans.ts';
 import type { Style } from '../style.ts';
 
@@ -10,6 +11,8 @@ export interface Presentation {
   /** Nothing that is alike is told once for all. */
   readonly full?: boolean | undefined;
   readonly made: Date;
+  /** Of the one workspace that is reported. */
+  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** One form of everything that is reported: the whole text, its final newline included. */

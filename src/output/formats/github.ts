@@ -3,8 +3,8 @@ import { severalPlansGithub } from '../several/plans.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
-  plan: (document) => planGithub(document),
+  plan: (document, { workspaceFlag }) => planGithub(document, { workspaceFlag }),
   drift: (document) => driftGithub(document),
-  apply: (report) => applyGithub(report),
+  apply: (report, { workspaceFlag }) => applyGithub(report, { workspaceFlag }),
   several: (plans) => severalPlansGithub(plans),
 };

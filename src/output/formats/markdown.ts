@@ -3,8 +3,8 @@ import { severalPlansMarkdown } from '../several/plans.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
-  plan: (document, { full }) => planMarkdown(document, { full }),
-  drift: (document, { full }) => driftMarkdown(document, { full }),
-  apply: (report, { full }) => applyMarkdown(report, { full }),
+  plan: (document, { full, workspaceFlag }) => planMarkdown(document, { full, workspaceFlag }),
+  drift: (document, { full, workspaceFlag }) => driftMarkdown(document, { full, workspaceFlag }),
+  apply: (report, { full, workspaceFlag }) => applyMarkdown(report, { full, workspaceFlag }),
   several: (plans, { full }) => severalPlansMarkdown(plans, { full }),
 };

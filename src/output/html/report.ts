@@ -6,6 +6,7 @@ import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
 import { escapeMarkup } from '../markup.ts';
 import { mustNameAll } from '../named.ts';
+import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
 import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
 import { htmlPage, timeHtml } from './page.ts';
 import { addressesHtml, type Outcome, resourceHtml, type Tone } from './resource-html.ts';
@@ -18,6 +19,7 @@ export interface Report {
   readonly made?: Date | undefined;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
+  readonly workspaceFlag?: WorkspaceFlag | undefined;
   /** Sentences. */
   readonly summary: readonly string[];
   readonly groups: readonly ReportGroup[];
@@ -111,14 +113,14 @@ function introduction(report: Report): string[] {
   ];
 }
 
-function remarks({ document: { guards, warnings, refreshed }, urgent = [], what }: Report): string[] {
+function remarks({ document, urgent = [], what, workspaceFlag = '' }: Report): string[] {
+  const { guards, refreshed } = document;
+  const warnings = wordedWarnings(document.warnings, workspaceFlag);
   return [
     ...urgent.map((text) => remark(text, 'bad')),
     ...(what === 'apply'
       ? []
-      : guards.map(({ flag, message }) =>
-          remark(`Apply refuses this plan: ${message} (override: ${flag})`, 'bad'),
-        )),
+      : guards.map((guard) => remark(`Apply refuses this plan: ${guardText(guard)}`, 'bad'))),
     ...(refreshed
       ? []
       : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
@@ -159,8 +161,8 @@ function filled({ groups }: Report): ReportGroup[] {
 }
 
 function groupsHtml(report: Report): string[] {
-  const { towards, outcome, full = false } = report;
-  const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards };
+  const { towards, outcome, full = false, workspaceFlag } = report;
+  const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards, workspaceFlag };
   return filled(report).map((group) => {
     const { heading, explanation, resources } = group;
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;

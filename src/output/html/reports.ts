@@ -10,11 +10,12 @@ import {
 } from '../action-words.ts';
 import { applySummary, earlyEnd } from '../apply-words.ts';
 import { driftGroups, driftSummary } from '../drift-words.ts';
+import { helpText, type WorkspaceFlag } from '../next-steps.ts';
 import { htmlReport, type Report, type ReportGroup } from './report.ts';
 import { type Outcome, toneOf } from './resource-html.ts';
 
 /** What the caller knows, or wants, of a page. */
-export type PageOptions = Pick<Report, 'made' | 'full'>;
+export type PageOptions = Pick<Report, 'made' | 'full' | 'workspaceFlag'>;
 
 /** A plan as a page in one file. */
 export function planHtml(plan: PlanDocument, options: PageOptions = {}): string {
@@ -81,7 +82,7 @@ export function applyHtml(report: ApplyReport, options: PageOptions = {}): strin
     ],
     towards: 'manifest',
     urgent: ended === undefined ? [] : [ended],
-    outcome: (resource) => outcomeOf(resource, results.get(resource.address)),
+    outcome: (resource) => outcomeOf(resource, results.get(resource.address), options.workspaceFlag ?? ''),
     markOf: ({ address, action }) => results.get(address)?.status ?? (action === 'noop' ? undefined : action),
   });
 }
@@ -91,7 +92,11 @@ function groupOf(action: Action, resources: readonly PlannedResource[]): ReportG
   return { key: action, heading, explanation, symbol, tone: toneOf[action], resources };
 }
 
-function outcomeOf({ action, id }: PlannedResource, result: ResourceResult | undefined): Outcome | undefined {
+function outcomeOf(
+  { action, id }: PlannedResource,
+  result: ResourceResult | undefined,
+  flag: WorkspaceFlag,
+): Outcome | undefined {
   if (result === undefined) return undefined;
   const { status } = result;
   switch (status) {
@@ -105,7 +110,7 @@ function outcomeOf({ action, id }: PlannedResource, result: ResourceResult | und
       return {
         word: 'failed',
         tone: 'bad',
-        said: [result.error, ...(result.hint === undefined ? [] : [result.hint])],
+        said: [result.error, helpText(result, flag)].filter((text) => text !== undefined),
       };
     case 'skipped':
       return { word: 'skipped', tone: 'change', said: [result.because] };

@@ -7,6 +7,7 @@ import { diagnosticsGithub, renderDiagnostics } from '../diagnostics.ts';
 import { renderError } from '../errors.ts';
 import { githubCommand } from '../github-command.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
+import { helpText } from '../next-steps.ts';
 import { platformHint } from '../platform-hints.ts';
 import type { Style } from '../style.ts';
 import { visible } from '../visible.ts';
@@ -18,7 +19,7 @@ export function failureOf(
 ): WorkspaceFailure {
   const hint =
     error instanceof UserError
-      ? error.hint
+      ? helpText(error, ` -w ${workspace}`)
       : error instanceof PlatformError
         ? platformHint(error, baseUrl)
         : undefined;

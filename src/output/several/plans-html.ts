@@ -1,6 +1,6 @@
 import { htmlReports } from '../html/report.ts';
 import { driftReport, type PageOptions, planReport } from '../html/reports.ts';
-import type { SeveralPlans } from './plans.ts';
+import { flagOf, type SeveralPlans } from './plans.ts';
 
 /** All workspaces on one page. */
 export function severalPlansHtml(
@@ -11,7 +11,11 @@ export function severalPlansHtml(
   return htmlReports({
     what,
     made: options.made,
-    reports: documents.map((document) => ({ ...report(document), full: options.full })),
+    reports: documents.map((document) => ({
+      ...report(document),
+      full: options.full,
+      workspaceFlag: flagOf(document),
+    })),
     failures: failures.map(({ workspace, message, hint, diagnostics = [] }) => ({
       workspace,
       said: [

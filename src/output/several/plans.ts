@@ -5,6 +5,7 @@ import { renderDriftText } from '../drift-text.ts';
 import { driftSummary } from '../drift-words.ts';
 import { MARKDOWN_LIMIT } from '../markdown-page.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
+import type { WorkspaceFlag } from '../next-steps.ts';
 import { driftGithub, planGithub } from '../plan-github.ts';
 import { driftMarkdown, planMarkdown } from '../plan-markdown.ts';
 import { renderPlanText } from '../plan-text.ts';
@@ -18,6 +19,11 @@ export interface SeveralPlans {
   readonly what: 'plan' | 'drift';
   readonly documents: readonly PlanDocument[];
   readonly failures: readonly WorkspaceFailure[];
+}
+
+/** Whoever plans several workspaces has to name one. */
+export function flagOf({ workspace }: PlanDocument): WorkspaceFlag {
+  return ` -w ${workspace}`;
 }
 
 interface Words {
@@ -40,7 +46,9 @@ export function severalPlansText(
 ): string {
   const { text, summary } = words[what];
   const parts = [
-    ...documents.map((document) => text(document, style, { verbose, full, headed: true })),
+    ...documents.map((document) =>
+      text(document, style, { verbose, full, headed: true, workspaceFlag: flagOf(document) }),
+    ),
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const names = [...documents, ...failures].map(({ workspace }) => visible(workspace));
@@ -77,7 +85,7 @@ export function severalPlansMarkdown(
   for (const [index, document] of documents.entries()) {
     const limit = (MARKDOWN_LIMIT - page.length) / (documents.length - index) - 1;
     const command = `voxform ${what} --workspace ${document.workspace}`;
-    page += `\n${markdown(document, { limit, command, full })}`;
+    page += `\n${markdown(document, { limit, command, full, workspaceFlag: flagOf(document) })}`;
   }
   return page;
 }
@@ -87,6 +95,8 @@ export function severalPlansGithub({ what, documents, failures }: SeveralPlans):
   const { github } = words[what];
   return [
     ...failures.map(failureGithub),
-    ...documents.map((document) => github(document, { workspace: document.workspace })),
+    ...documents.map((document) =>
+      github(document, { workspace: document.workspace, workspaceFlag: flagOf(document) }),
+    ),
   ].join('');
 }

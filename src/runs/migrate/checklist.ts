@@ -5,6 +5,7 @@ import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-docum
 import type { Kind } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
@@ -14,21 +15,30 @@ import { isTainted, toForms } from '../../values/value.ts';
  */
 export type Moment = 'must' | 'waits' | 'know' | 'after';
 
+/** What to do, or what to know. */
+export type Matter =
+  | { readonly text: string }
+  | { readonly step: NextStep }
+  /** A clause on a record. */
+  | { readonly notice: string }
+  /** What only a person can resolve. */
+  | { readonly address: Address; readonly reason: string; readonly steps: readonly NextStep[] };
+
 export interface ChecklistItem {
   readonly moment: Moment;
-  /** A sentence: what to do, or what to know. */
-  readonly text: string;
+  readonly matter: Matter;
   /** What it is about. */
   readonly addresses: readonly Address[];
 }
 
-/** Collects items; one text is one item, whatever number of resources it is about. */
+/** Collects items; what is the same is one item, whatever number of resources it is about. */
 export class Checklist {
-  readonly #items = new Map<string, { moment: Moment; text: string; addresses: Set<Address> }>();
+  readonly #items = new Map<string, { moment: Moment; matter: Matter; addresses: Set<Address> }>();
 
-  add(moment: Moment, text: string, ...addresses: readonly Address[]): void {
-    const key = `${moment} ${text}`;
-    const item = this.#items.get(key) ?? { moment, text, addresses: new Set<Address>() };
+  add(moment: Moment, what: Matter | string, ...addresses: readonly Address[]): void {
+    const matter = typeof what === 'string' ? { text: what } : what;
+    const key = JSON.stringify([moment, matter]);
+    const item = this.#items.get(key) ?? { moment, matter, addresses: new Set<Address>() };
     for (const address of addresses) item.addresses.add(address);
     this.#items.set(key, item);
   }
@@ -59,9 +69,9 @@ export function checkPlan(list: Checklist, planned: Planned): void {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
     const kind = kindNamed(kinds, name);
     if (action === 'manual') {
-      for (const step of steps) list.add('waits', step, address);
+      for (const step of steps) list.add('waits', { step }, address);
     } else if (action === 'blocked' || action === 'unknown') {
-      list.add('waits', sentences([`${address}: ${reason}`, ...steps]), address);
+      list.add('waits', { address, reason, steps }, address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
       list.add('know', `already in ${document.workspace}: imported, not created`, address);
     }
@@ -106,15 +116,12 @@ export function checkRest(done: Done): ChecklistItem[] {
     const kind = kindNamed(kinds, planned.kind);
     const result = results?.get(address);
     const isThere = result === undefined || result.status === 'done';
-    if (action === 'manual' || isThere) {
-      for (const step of steps.filter(() => action !== 'blocked' && action !== 'unknown')) {
-        list.add('after', step, address);
-      }
-    }
     if (action === 'blocked' || action === 'unknown') {
-      list.add('after', sentences([`${address}: ${reason}`, ...steps]), address);
+      list.add('after', { address, reason, steps }, address);
+    } else if (action === 'manual' || isThere) {
+      for (const step of steps) list.add('after', { step }, address);
     }
-    for (const notice of notices) if (!isMade(planned)) list.add('after', `${capital(notice)}.`, address);
+    for (const notice of notices) if (!isMade(planned)) list.add('after', { notice }, address);
     const resource = specs.get(address);
     const old = oldIds.get(address);
     const isInBoth = isThere && (isMade(planned) || planned.id !== null) && planned.id !== old;
@@ -129,18 +136,7 @@ function isMade({ action }: PlannedResource): boolean {
   return action === 'create' || action === 'replace';
 }
 
-/** One after the other. The last keeps its end: where that is a command, it can be copied as it is. */
-function sentences(texts: readonly string[]): string {
-  return texts
-    .map((text, place) => (place === texts.length - 1 || /[.!?]$/.test(text) ? text : `${text}.`))
-    .join(' ');
-}
-
 function shownOf({ spec }: Resource, id: string) {
   const plain = Object.entries(spec).filter(([, value]) => !isTainted(value));
   return { id, spec: Object.fromEntries(plain.map(([path, value]) => [path, toForms(value)])) };
-}
-
-function capital(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

@@ -2,13 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { shownBy, unlikeSent } from '../../../src/engine/decide/answer.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
+import { remarkText } from '../../../src/output/next-steps.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';
 import { agentKind, numberKind, userKind } from './facts.ts';
 
 type Spec = { readonly [key: string]: Value };
 
 function warnings(kind: Kind, spec: Spec, answer: object): string[] {
-  return unlikeSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
+  const remarks = unlikeSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
+  return remarks.map((each) => remarkText(each, ''));
 }
 
 describe('the answer to a write', () => {

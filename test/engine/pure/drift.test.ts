@@ -3,6 +3,7 @@ import { driftOf, hasDrift } from '../../../src/engine/plan/drift.ts';
 import type { Plan } from '../../../src/engine/plan/plan.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
+import { inDashboard } from '../../step-texts.ts';
 import { observedOf } from './facts.ts';
 
 const moved = change('name', { before: 'theirs', after: 'ours', cause: 'drift' });
@@ -16,7 +17,7 @@ function drift(resources: readonly PlannedResource[], gone: readonly string[] = 
         ...resources.map(({ address }) => ({ address, message: 'something' })),
         { address: null, message: 'of the whole run' },
       ],
-      guards: [{ flag: '--allow-large-change', message: 'many' }],
+      guards: [{ guard: 'large_change', message: 'many' }],
     }),
     settled: new Map(),
     unchecked: [],
@@ -41,7 +42,7 @@ describe('drift', () => {
 
   it.each(['blocked', 'manual'] as const)('is told also where nothing can be done: %s', (action) => {
     const found = drift([
-      resource('Webhook/h', { action, changes: [moved], steps: ['In the dashboard, …'] }),
+      resource('Webhook/h', { action, changes: [moved], steps: [inDashboard('In the dashboard, …')] }),
     ]);
     expect(found.resources[0]).toMatchObject({ action, changes: [moved] });
     expect(hasDrift(found)).toBe(true);
@@ -55,7 +56,11 @@ describe('drift', () => {
 
   it.each<PlannedResource>([
     resource('Agent/a', { action: 'create', id: null, changes: [edited] }),
-    resource('WorkspaceUser/a', { action: 'manual', id: null, steps: ['In the dashboard, invite …'] }),
+    resource('WorkspaceUser/a', {
+      action: 'manual',
+      id: null,
+      steps: [inDashboard('In the dashboard, invite …')],
+    }),
   ])('is nothing that was never applied: $action', (planned) => {
     const found = drift([planned]);
     expect(found.resources).toEqual([]);
@@ -64,7 +69,13 @@ describe('drift', () => {
 
   it.each(['forget', 'adopt', 'unknown', 'replace', 'noop'] as const)('is no proposal to %s', (action) => {
     const found = drift([
-      resource('Agent/a', { action, changes: [edited], steps: ['do'], desired: {}, observed_digest: 'd' }),
+      resource('Agent/a', {
+        action,
+        changes: [edited],
+        steps: [inDashboard('do')],
+        desired: {},
+        observed_digest: 'd',
+      }),
     ]);
     expect(found.resources).toEqual([resource('Agent/a', { reason: 'no drift' })]);
     expect(hasDrift(found)).toBe(false);

@@ -3,6 +3,7 @@ import { trippedGuards } from '../../../src/engine/decide/guards.ts';
 import type { Action, PlannedChange, PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
+import { guardFlags } from '../../../src/output/next-steps.ts';
 import { observedOf } from './facts.ts';
 
 function planned(action: Action, details: Partial<PlannedResource> = {}): PlannedResource {
@@ -28,7 +29,7 @@ function tripped(
   const guards = { maxChangedPercent: 50, minResources: 10 };
   const isManaged = ({ adopted }: PlannedResource) => adopted !== true;
   return trippedGuards(resources, { guards, kinds, observed, managed, isManaged }).map(
-    ({ flag, message }) => `${flag} ${message}`,
+    ({ guard, message }) => `${guardFlags[guard]} ${message}`,
   );
 }
 

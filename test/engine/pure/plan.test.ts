@@ -10,6 +10,7 @@ import type { Resource } from '../../../src/manifests/resource.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { PendingCreate, ResourceEntry } from '../../../src/state/state-document.ts';
+import { inDashboard } from '../../step-texts.ts';
 import { agent, number, ref, secret, user, webhook } from '../resources.ts';
 import { entryOf, fingerprints, observedOf, stateOf } from './facts.ts';
 import { at, decidedAhead, plan, type World } from './planning.ts';
@@ -118,7 +119,10 @@ describe('one resource', () => {
       reason: 'a user is not in the workspace',
       world: { resources: [user('ada')] },
       address: 'WorkspaceUser/ada',
-      planned: { action: 'manual', steps: ['In the dashboard, invite ada@example.com to the workspace.'] },
+      planned: {
+        action: 'manual',
+        steps: [inDashboard('In the dashboard, invite ada@example.com to the workspace.')],
+      },
     },
     {
       reason: 'a user has no role and the manifest gives none',
@@ -155,7 +159,7 @@ describe('one resource', () => {
       address: 'PhoneNumber/n',
       planned: {
         action: 'manual',
-        steps: ['In the dashboard, remove the inbound agent of number +49301.'],
+        steps: [inDashboard('In the dashboard, remove the inbound agent of number +49301.')],
       },
     },
     {
@@ -167,7 +171,7 @@ describe('one resource', () => {
       address: 'Agent/a',
       planned: {
         action: 'manual',
-        steps: ['In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?'],
+        steps: [inDashboard('In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?')],
       },
     },
     {
@@ -225,7 +229,7 @@ describe('one resource', () => {
         ),
       },
       address: 'PhoneNumber/n',
-      planned: { action: 'unknown', steps: ['Resolve PhoneNumber/m first, then plan again.'] },
+      planned: { action: 'unknown', steps: [{ action: 'resolve_first', address: 'PhoneNumber/m' }] },
     },
     {
       reason: 'no manifest declares it any more',

@@ -98,8 +98,18 @@ describe('the seal of a saved plan', () => {
     ['another shape', resealed({ resources: [{ address: 'x' }] }), /is not a saved plan$/],
     [
       'a newer format',
-      resealed({ format_version: 2 }),
-      /has plan format 2; this version of voxform reads format 1/,
+      resealed({ format_version: 3 }),
+      /has plan format 3; this version of voxform reads format 2/,
+    ],
+    [
+      'an older format, whose steps were sentences',
+      resealed({ format_version: 1, resources: [{ ...document.resources[0], steps: ['Do it.'] }] }),
+      /has plan format 1; this version of voxform reads format 2/,
+    ],
+    [
+      'steps that are sentences',
+      resealed({ resources: [{ ...document.resources[0], steps: ['Do it.'] }] }),
+      /is not a saved plan$/,
     ],
     [
       'a newer version',

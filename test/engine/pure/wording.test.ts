@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PublishedRecord, ShownRecord } from '../../../src/kinds/kind.ts';
+import { inDashboard, stepTexts } from '../../step-texts.ts';
 import { agent, number, ref, secret } from '../resources.ts';
 import { entryOf, fingerprints, observedOf, stateOf } from './facts.ts';
 import { at, plan, type World } from './planning.ts';
@@ -145,7 +146,7 @@ describe('what a person must do', () => {
       link({ inbound_agent_id: ref('Agent/a') }, { inbound_agent_id: null }, [agent('a')]),
     ).toMatchObject({
       action: 'manual',
-      steps: ['In the dashboard, set the inbound agent of number +49301 to Agent/a (A-a).'],
+      steps: [inDashboard('In the dashboard, set the inbound agent of number +49301 to Agent/a (A-a).')],
     });
   });
 
@@ -154,13 +155,15 @@ describe('what a person must do', () => {
     expect(at(plan({ resources }), 'PhoneNumber/n')).toMatchObject({
       action: 'create',
       depends_on: ['Agent/a'],
-      steps: ['In the dashboard, set the outbound agent of number +49301 to Agent/a.'],
+      steps: [inDashboard('In the dashboard, set the outbound agent of number +49301 to Agent/a.')],
     });
   });
 
   it('is one sentence for each change, in the order of the fields', () => {
     expect(
-      link({ nickname: 'Desk', inbound_agent_id: null }, { nickname: 'Old', inbound_agent_id: 'X' }).steps,
+      stepTexts(
+        link({ nickname: 'Desk', inbound_agent_id: null }, { nickname: 'Old', inbound_agent_id: 'X' }),
+      ),
     ).toEqual([
       'In the dashboard, remove the inbound agent of number +49301.',
       'In the dashboard, rename number +49301 to "Desk".',
@@ -170,7 +173,7 @@ describe('what a person must do', () => {
   it('says no secret', () => {
     const nickname = secret('NICKNAME', 'sk-nickname');
     const planned = link({ nickname }, { nickname: 'Old' });
-    expect(planned.steps).toEqual(['In the dashboard, rename number +49301 to (secret).']);
+    expect(stepTexts(planned)).toEqual(['In the dashboard, rename number +49301 to (secret).']);
     expect(JSON.stringify(planned)).not.toContain('sk-nickname');
     expect(fingerprints.of('sk-nickname')).toBe(planned.changes[0]?.fingerprints?.after);
   });

@@ -6,7 +6,7 @@ import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 import { drift, failed } from './receiver.ts';
 
-const REPORT = { why: 'report', command: 'voxform apply' } as const;
+const REPORT = { why: 'report' } as const;
 const restore = resource('Agent/a', {
   action: 'update',
   changes: [change('name', { cause: 'drift' })],
@@ -80,7 +80,7 @@ describe('what is worth telling', () => {
     ['what waits, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
     [
       'a guard, as a failure',
-      [{ hold: { why: 'guard', guards: [{ flag: '--allow-large-change', message: 'm' }] } }],
+      [{ hold: { why: 'guard', guards: [{ guard: 'large_change', message: 'm' }] } }],
       ['failure'],
     ],
     [

@@ -1,0 +1,160 @@
+import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
+import type { Guard, NextStep } from '../problems/next-step.ts';
+import { listed } from './named.ts';
+
+/** What a command line needs to mean the workspace, such as ` -w staging`; empty where there is only one. */
+export type WorkspaceFlag = string;
+
+/** What a person reads of a step: a sentence, or what leads up to a command without its colon. */
+interface Worded {
+  readonly said: string;
+  readonly command?: string;
+}
+
+type Action = NextStep['action'];
+type StepOf<A extends Action> = Extract<NextStep, { readonly action: A }>;
+
+const words = {
+  dashboard: ({ instruction }) => ({ said: instruction }),
+  publish: ({ instruction }) => ({ said: instruction }),
+  import: (step, flag) => ({
+    said: importWords[step.reason](step),
+    command: `voxform import ${step.address} ${step.id ?? 'ID'}${flag}`,
+  }),
+  resolve_not_created: ({ address }, flag) => ({
+    said: 'If it is not there',
+    command: `voxform state resolve ${address} --not-created${flag}`,
+  }),
+  recreate: ({ address, remove_id }, flag) => ({
+    said:
+      address === 'all'
+        ? 'If the records were deleted'
+        : remove_id
+          ? 'If it was deleted: remove metadata.id from the manifest, then recreate it'
+          : 'If it was deleted, recreate it',
+    command: `voxform apply --allow-recreate ${address}${address === 'all' ? ' --even-if-all' : ''}${flag}`,
+  }),
+  replace: ({ address, id }) => ({
+    said: `To replace it, set metadata.replace: allow, or apply with --allow-replace ${address}. ${id} stays active until you delete it.`,
+  }),
+  release: ({ address, id, or }, flag) => ({
+    said:
+      or === 'remove_id'
+        ? `Remove metadata.id, or release ${id}`
+        : 'If this workspace is the right one, release the record',
+    command: `voxform state rm ${address}${flag}`,
+  }),
+  close_orphan: ({ id, because }, flag) => ({
+    said: 'If it was deleted',
+    command: `voxform orphans close ${id} --because ${because}${flag}`,
+  }),
+  wait: () => ({
+    said: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
+  }),
+  wait_for: ({ address, because, path }) => ({
+    said: `${path === undefined ? 'Waits' : `${path} waits`} for ${address}, ${waitWords[because]}.`,
+  }),
+  resolve_first: ({ address }) => ({ said: `Resolve ${address} first, then plan again.` }),
+  correct_workspace: () => ({ said: 'If the other workspace is the right one, correct workspace_id.' }),
+  correct_id: () => ({
+    said: 'Remove metadata.id from the manifest, or name a record of this workspace.',
+  }),
+  retry_ignored: () => ({ said: 'Change the manifest, or resend it with --retry-ignored.' }),
+  lift_guards: ({ guards }) => ({
+    said: `To apply the whole plan anyway: ${guards.map((guard) => guardFlags[guard]).join(' and ')}`,
+  }),
+  save_plan: (_, flag) => ({ said: 'Make a new one', command: `voxform plan --out FILE${flag}` }),
+  select_workspace: ({ workspace }) => ({
+    said: 'Select its workspace',
+    command: `voxform apply --workspace ${workspace} FILE`,
+  }),
+  list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
+} satisfies { readonly [A in Action]: (step: StepOf<A>, flag: WorkspaceFlag) => Worded };
+
+type Import = StepOf<'import'>;
+
+/** Fields of a candidate that are named before the rest is counted. */
+const MOST_LISTED = 3;
+
+const importWords = {
+  candidate: ({ id, heard_of = [], agrees = [], differs = [] }) => {
+    const but =
+      differs.length === 0
+        ? ''
+        : `; ${listed(differs, MOST_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
+    return `Possibly ${id}: ${heard_of.join(', ')}; ${listed(agrees, MOST_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
+  },
+  found: () => 'If you find it in the dashboard',
+  not_listed: () => 'The list does not show it yet. If you find it in the dashboard',
+  succeeded: () => 'Import the record, then plan again',
+  closed: () => 'To manage it again',
+  former: ({ id }) => `Its former record ${id} is back on the platform. To manage it`,
+  returned: ({ instead_of: other }) =>
+    other === undefined ? 'To manage it' : `To manage it instead of ${other}`,
+  unsaved: () => 'Note the id. Once the state can be written again',
+  odd_answer: () => 'It counts as an unknown create. Look for the record in the dashboard, then',
+} satisfies Record<Import['reason'], (step: Import) => string>;
+
+const waitWords = {
+  missing: 'whose record is missing',
+  not_created: 'which has no record yet',
+  not_in_run: 'which has no record yet and is not part of this run',
+} satisfies Record<StepOf<'wait_for'>['because'], string>;
+
+function worded(step: NextStep, flag: WorkspaceFlag): Worded {
+  const wordsOf: (step: never, flag: WorkspaceFlag) => Worded = words[step.action];
+  return wordsOf(step as never, flag);
+}
+
+/** A sentence; where it ends in a command, without a full stop, so that the command can be copied as it is. */
+export function stepText(step: NextStep, flag: WorkspaceFlag): string {
+  const { said, command } = worded(step, flag);
+  return command === undefined ? said : `${said}: ${command}`;
+}
+
+/** The command alone; empty where the step is none. */
+export function commandOf(step: NextStep, flag: WorkspaceFlag): string {
+  return worded(step, flag).command ?? '';
+}
+
+/** The sentence and the steps one after the other; only the last may end in a bare command. */
+export function withSteps(sentence: string, steps: readonly NextStep[], flag: WorkspaceFlag): string {
+  const texts = steps.map((step, place) => {
+    const isOpen = place < steps.length - 1 && worded(step, flag).command !== undefined;
+    return stepText(step, flag) + (isOpen ? '.' : '');
+  });
+  return [sentence, ...texts].join(' ');
+}
+
+/** A warning with what to do about it. */
+export function remarkText({ message, next = [] }: Remark, flag: WorkspaceFlag): string {
+  return withSteps(message, next, flag);
+}
+
+/** Warnings as they are read: those that read alike can be told together. */
+export function wordedWarnings(
+  warnings: readonly PlanWarning[],
+  flag: WorkspaceFlag,
+): { readonly address: string | null; readonly message: string }[] {
+  return warnings.map(({ address, ...remark }) => ({ address, message: remarkText(remark, flag) }));
+}
+
+/** What helps out of an error, for people; undefined where nothing is known. */
+export function helpText(
+  { hint, next = [] }: { readonly hint?: string | undefined; readonly next?: readonly NextStep[] },
+  flag: WorkspaceFlag,
+): string | undefined {
+  if (next.length === 0) return hint;
+  const texts = next.map((step) => stepText(step, flag));
+  return [...(hint === undefined ? [] : [hint]), ...texts].join(' ');
+}
+
+/** The option that lifts a guard. */
+export const guardFlags = {
+  large_change: '--allow-large-change',
+  owner_change: '--allow-owner-change',
+} satisfies Record<Guard, string>;
+
+export function guardText({ guard, message }: { readonly guard: Guard; readonly message: string }): string {
+  return `${message} (override: ${guardFlags[guard]})`;
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { guardText, helpText, remarkText, stepText, withSteps } from '../../src/output/next-steps.ts';
+import { type NextStep, nextStep } from '../../src/problems/next-step.ts';
+
+const address = 'Agent/day';
+const FLAG = ' -w staging';
+
+describe('a next step', () => {
+  it.each<{ step: NextStep; text: string }>([
+    { step: { action: 'dashboard', instruction: 'Link it.' }, text: 'Link it.' },
+    { step: { action: 'publish', instruction: 'Publish it.' }, text: 'Publish it.' },
+    {
+      step: {
+        action: 'import',
+        address,
+        id: 'A1',
+        reason: 'candidate',
+        heard_of: ['number +1 is linked to it'],
+        agrees: ['name'],
+        differs: ['a', 'b', 'c', 'd'],
+      },
+      text: 'Possibly A1: number +1 is linked to it; name matches; a, b, c and 1 more differ. If it is: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: null, reason: 'found' },
+      text: 'If you find it in the dashboard: voxform import Agent/day ID -w staging',
+    },
+    {
+      step: { action: 'import', address, id: null, reason: 'not_listed' },
+      text: 'The list does not show it yet. If you find it in the dashboard: voxform import Agent/day ID -w staging',
+    },
+    {
+      step: { action: 'import', address, id: 'A1', reason: 'succeeded' },
+      text: 'Import the record, then plan again: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: 'A1', reason: 'closed' },
+      text: 'To manage it again: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: 'A1', reason: 'former' },
+      text: 'Its former record A1 is back on the platform. To manage it: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: 'A1', reason: 'returned' },
+      text: 'To manage it: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: 'A1', reason: 'returned', instead_of: 'A2' },
+      text: 'To manage it instead of A2: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: 'A1', reason: 'unsaved' },
+      text: 'Note the id. Once the state can be written again: voxform import Agent/day A1 -w staging',
+    },
+    {
+      step: { action: 'import', address, id: null, reason: 'odd_answer' },
+      text: 'It counts as an unknown create. Look for the record in the dashboard, then: voxform import Agent/day ID -w staging',
+    },
+    {
+      step: { action: 'resolve_not_created', address },
+      text: 'If it is not there: voxform state resolve Agent/day --not-created -w staging',
+    },
+    {
+      step: { action: 'recreate', address },
+      text: 'If it was deleted, recreate it: voxform apply --allow-recreate Agent/day -w staging',
+    },
+    {
+      step: { action: 'recreate', address, remove_id: true },
+      text: 'If it was deleted: remove metadata.id from the manifest, then recreate it: voxform apply --allow-recreate Agent/day -w staging',
+    },
+    {
+      step: { action: 'recreate', address: 'all' },
+      text: 'If the records were deleted: voxform apply --allow-recreate all --even-if-all -w staging',
+    },
+    {
+      step: { action: 'replace', address, id: 'A1' },
+      text: 'To replace it, set metadata.replace: allow, or apply with --allow-replace Agent/day. A1 stays active until you delete it.',
+    },
+    {
+      step: { action: 'release', address, id: 'A1', or: 'remove_id' },
+      text: 'Remove metadata.id, or release A1: voxform state rm Agent/day -w staging',
+    },
+    {
+      step: { action: 'release', address, id: 'A1', or: 'correct_workspace' },
+      text: 'If this workspace is the right one, release the record: voxform state rm Agent/day -w staging',
+    },
+    {
+      step: { action: 'close_orphan', id: 'A1', because: 'deleted' },
+      text: 'If it was deleted: voxform orphans close A1 --because deleted -w staging',
+    },
+    {
+      step: { action: 'wait' },
+      text: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
+    },
+    {
+      step: { action: 'wait_for', address, because: 'missing', path: 'inbound_agent_id' },
+      text: 'inbound_agent_id waits for Agent/day, whose record is missing.',
+    },
+    {
+      step: { action: 'wait_for', address, because: 'not_created' },
+      text: 'Waits for Agent/day, which has no record yet.',
+    },
+    {
+      step: { action: 'wait_for', address, because: 'not_in_run' },
+      text: 'Waits for Agent/day, which has no record yet and is not part of this run.',
+    },
+    {
+      step: { action: 'resolve_first', address },
+      text: 'Resolve Agent/day first, then plan again.',
+    },
+    {
+      step: { action: 'correct_workspace' },
+      text: 'If the other workspace is the right one, correct workspace_id.',
+    },
+    {
+      step: { action: 'correct_id' },
+      text: 'Remove metadata.id from the manifest, or name a record of this workspace.',
+    },
+    {
+      step: { action: 'retry_ignored', path: 'name' },
+      text: 'Change the manifest, or resend it with --retry-ignored.',
+    },
+    {
+      step: { action: 'lift_guards', guards: ['large_change', 'owner_change'] },
+      text: 'To apply the whole plan anyway: --allow-large-change and --allow-owner-change',
+    },
+    { step: { action: 'save_plan' }, text: 'Make a new one: voxform plan --out FILE -w staging' },
+    {
+      step: { action: 'select_workspace', workspace: 'live' },
+      text: 'Select its workspace: voxform apply --workspace live FILE',
+    },
+    {
+      step: { action: 'list_addresses' },
+      text: 'Addresses have the form Kind/name; `voxform state list` shows them.',
+    },
+  ])('to $step.action reads as it should', ({ step, text }) => {
+    expect(nextStep.parse(step)).toEqual(step);
+    expect(stepText(step, FLAG)).toBe(text);
+    expect(stepText(step, '')).toBe(text.replace(FLAG, ''));
+  });
+});
+
+const steps: NextStep[] = [
+  { action: 'import', address, id: null, reason: 'found' },
+  { action: 'wait' },
+  { action: 'resolve_not_created', address },
+];
+
+it('is one sentence of several, of which only the last may end in a bare command', () => {
+  expect(withSteps('It is open.', steps, '')).toBe(
+    'It is open. If you find it in the dashboard: voxform import Agent/day ID. If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is not there: voxform state resolve Agent/day --not-created',
+  );
+});
+
+it('follows a warning, and the hint of an error', () => {
+  const next: NextStep[] = [{ action: 'retry_ignored', path: 'name' }];
+  expect(remarkText({ message: 'Ignored.', next }, '')).toBe(
+    'Ignored. Change the manifest, or resend it with --retry-ignored.',
+  );
+  expect(remarkText({ message: 'no full stop' }, '')).toBe('no full stop');
+  expect(helpText({ hint: 'Check the key.', next: [{ action: 'save_plan' }] }, FLAG)).toBe(
+    'Check the key. Make a new one: voxform plan --out FILE -w staging',
+  );
+  expect(helpText({ hint: 'Check the key.' }, FLAG)).toBe('Check the key.');
+  expect(helpText({}, FLAG)).toBeUndefined();
+  expect(guardText({ guard: 'owner_change', message: 'no owner' })).toBe(
+    'no owner (override: --allow-owner-change)',
+  );
+});
