@@ -14,14 +14,14 @@ export interface WorldOptions {
   readonly data?: WorldData | undefined;
 }
 
-type Records = { readonly [Name in CollectionName]: Map<string, Stored<Name>> };
+type WorldRecords = { readonly [Name in CollectionName]: Map<string, Stored<Name>> };
 
 /** Everything one workspace holds. Records are replaced, never changed in place. */
 export class World {
   readonly workspaceId: string;
   readonly sequence: IdsAndClock;
   /** All collections, each by id. */
-  readonly records: Records;
+  readonly records: WorldRecords;
   /** Called at the start of every write; the write itself is over before the next turn of the event loop. */
   onWrite: () => void = () => {};
   readonly #readsBefore = new Map<string, number>();
@@ -55,35 +55,35 @@ export class World {
     return left > 0;
   }
 
-  get agents(): Records['agents'] {
+  get agents(): WorldRecords['agents'] {
     return this.records.agents;
   }
 
-  get numbers(): Records['numbers'] {
+  get numbers(): WorldRecords['numbers'] {
     return this.records.numbers;
   }
 
-  get knowledgeBases(): Records['knowledge-bases'] {
+  get knowledgeBases(): WorldRecords['knowledge-bases'] {
     return this.records['knowledge-bases'];
   }
 
-  get calls(): Records['calls'] {
+  get calls(): WorldRecords['calls'] {
     return this.records.calls;
   }
 
-  get webhooks(): Records['webhooks'] {
+  get webhooks(): WorldRecords['webhooks'] {
     return this.records.webhooks;
   }
 
-  get users(): Records['users'] {
+  get users(): WorldRecords['users'] {
     return this.records.users;
   }
 
-  get invoices(): Records['invoices'] {
+  get invoices(): WorldRecords['invoices'] {
     return this.records.invoices;
   }
 
-  get apiKeys(): Records['api-keys'] {
+  get apiKeys(): WorldRecords['api-keys'] {
     return this.records['api-keys'];
   }
 

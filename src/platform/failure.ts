@@ -79,7 +79,7 @@ export function heldBack(call: FailedCall): PlatformError {
 
 type RequestOf = Pick<FailedCall, 'method' | 'path' | 'outcome'>;
 
-interface Finding {
+interface FailureDetails {
   readonly facts?: Omit<ExchangeFacts, keyof RequestOf> | undefined;
   readonly said: string;
   readonly cause?: Error | undefined;
@@ -88,7 +88,7 @@ interface Finding {
 function errorOf(
   { method, path, outcome }: RequestOf,
   reason: PlatformErrorReason,
-  { facts, said, cause }: Finding,
+  { facts, said, cause }: FailureDetails,
 ): PlatformError {
   const unknown = outcome === 'lost' ? '; it may have succeeded' : '';
   const message = `${method} ${path}: ${said}${unknown}`;

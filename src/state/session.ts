@@ -87,11 +87,17 @@ export async function openSession(store: StateStore, options: SessionOptions): P
   }
 }
 
+interface OpenedWith extends Pick<SessionOptions, 'version' | 'now'> {
+  /** True where no document is there yet. */
+  readonly isNew: boolean;
+  /** Serial of the next document. */
+  readonly next: number;
+}
+
 class Session implements StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
-  readonly #options: Pick<SessionOptions, 'version' | 'now'> & { readonly next: number };
-  readonly #isNew: boolean;
+  readonly #options: OpenedWith;
   #begun: Promise<void> | undefined;
   /** Settles when everything recorded so far is worked in; never rejects. */
   #tail: Promise<void> = Promise.resolve();
@@ -100,15 +106,10 @@ class Session implements StateSession {
   #failure: { readonly error: unknown } | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(
-    lease: StateLease,
-    state: FoldedState,
-    options: Pick<SessionOptions, 'version' | 'now'> & { readonly isNew: boolean; readonly next: number },
-  ) {
+  constructor(lease: StateLease, state: FoldedState, options: OpenedWith) {
     this.#lease = lease;
     this.#state = state;
     this.#options = options;
-    this.#isNew = options.isNew;
   }
 
   get state(): State {
@@ -150,7 +151,7 @@ class Session implements StateSession {
 
   async #append(event: JournalEvent): Promise<string> {
     // Lineage and salt must be on disk before anything refers to them; a session that records nothing writes nothing.
-    if (this.#isNew) {
+    if (this.#options.isNew) {
       this.#begun ??= this.#lease.commit(documentOf(this.#state, 0, this.#options.version), undefined);
       await this.#begun;
     }

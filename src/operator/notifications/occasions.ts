@@ -28,7 +28,7 @@ export interface Occasion {
 /** By address, the digest of the drift that was told. */
 export type ToldDrift = Readonly<Record<string, string>>;
 
-export interface Hearing {
+export interface OccasionsOptions {
   /** True: corrections of drift are told as its end, and in no message of their own. */
   readonly drift: boolean;
   /** The drift of a workspace that an earlier watch told. */
@@ -42,7 +42,7 @@ export class Occasions {
   readonly #told: (workspaceId: string) => ToldDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
-  constructor({ drift, told = () => ({}) }: Hearing) {
+  constructor({ drift, told = () => ({}) }: OccasionsOptions) {
     this.#hearsDrift = drift;
     this.#told = told;
   }

@@ -72,4 +72,4 @@ it('a backend is one file and one line: it passes the compiler, and holds the st
   expect(await run('apply', '--auto-approve')).toMatch(/^0\n/);
   expect([...emulator.world.agents.values()].map(({ name }) => name)).toEqual(['Line']);
   expect(readdirSync(project)).not.toContain('.voxform');
-}, 60_000);
+}, 180_000);
