@@ -2,9 +2,10 @@ import type { ApplyReport } from '../engine/apply/report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import { sharedSteps } from './common-steps.ts';
 import { named } from './named.ts';
 import { helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
-import { renderWarnings } from './remarks-text.ts';
+import { renderShared, renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { visible } from './visible.ts';
@@ -33,11 +34,7 @@ export function renderApply(
       applied.flatMap((entry) => renderFailed(entry, { style, workspaceFlag })),
       (text) => style.bold(style.error(text)),
     ),
-    list(
-      'Left to do',
-      leftIn(report).map((resource) => renderPending(resource, { style, workspaceFlag })),
-      style.bold,
-    ),
+    list('Left to do', renderLeft(leftIn(report), { style, full, workspaceFlag }), style.bold),
     renderWarnings(report.warnings, style, { full, workspaceFlag }),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
@@ -114,6 +111,20 @@ function renderFailed({ resource, result }: Applied, { style, workspaceFlag }: W
     `  ${style.error('x')} ${style.bold(visible(address))}${place}`,
     style.prose(result.error, { indent: 4 }),
     ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
+  ];
+}
+
+/** What many need once, then the rest of each. */
+function renderLeft(
+  left: readonly PlannedResource[],
+  { style, full, workspaceFlag }: Layout & Wording,
+): string[] {
+  const { shared, resources } = sharedSteps(left, { full, workspaceFlag });
+  const isOpen = ({ action, steps = [] }: PlannedResource) =>
+    steps.length > 0 || pendingActions.some((each) => each === action);
+  return [
+    ...shared.map((each) => renderShared(each, style, 2)),
+    ...resources.filter(isOpen).map((resource) => renderPending(resource, { style, workspaceFlag })),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
+import { mustNameAll, named } from './named.ts';
 import { stepText } from './next-steps.ts';
 import { inAll, type Passage, passagesOf } from './passages.ts';
 
@@ -40,13 +41,21 @@ export function compacted(
     const left = parts.filter((part) => !taken.has(part));
     if (left.length === parts.length) return [said];
     if (left.length === 0 && said.resources[0]?.previous_address === undefined) return [];
-    return [{ ...said, ...together(left), elsewhere: parts.length - left.length }];
+    return [{ ...said, ...together(left), elsewhere: changesIn(parts) - changesIn(left) }];
   });
   return [...withoutTold(shared.map(({ said }) => said)), ...rest];
 }
 
+function changesIn(parts: readonly Part[]): number {
+  return parts.filter(isChange).length;
+}
+
+function isChange({ content: { type } }: Part): boolean {
+  return type === 'field' || type === 'passage';
+}
+
 /** Changes before remarks, and those of most resources first. */
-function rankOf({ said: { fields, resources } }: Sharing): number {
+function rankOf({ said: { fields, resources } }: Shared): number {
   return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
 }
 
@@ -142,13 +151,17 @@ interface Kept {
 }
 
 interface Sharing {
-  readonly said: Said;
-  /** Of each resource. */
+  readonly members: readonly Kept[];
+  /** Of each of them. */
   readonly parts: readonly (readonly Part[])[];
 }
 
+interface Shared extends Pick<Sharing, 'parts'> {
+  readonly said: Said;
+}
+
 /** Parts that the same resources share, together, where saying them once is shorter. */
-function sharedIn(kept: readonly Kept[]): Sharing[] {
+function sharedIn(kept: readonly Kept[]): Shared[] {
   const holders = new Map<string, number[]>();
   for (const [index, { parts }] of kept.entries()) {
     for (const key of new Set(parts.map((part) => part.key))) {
@@ -161,21 +174,48 @@ function sharedIn(kept: readonly Kept[]): Sharing[] {
     [...holders].filter(([, indices]) => indices.length >= FEWEST_SHARING),
     ([, indices]) => indices.join(','),
   );
-  const candidates = [...byHolders.values()].map((same) => ({
-    keys: new Set(same.map(([key]) => key)),
-    indices: same[0]?.[1] ?? [],
-  }));
-  const all = new Set(candidates.flatMap(({ keys }) => [...keys]));
-  const isCovered = kept.map(({ parts }) => parts.every(({ key }) => all.has(key)));
-  return candidates.flatMap(({ keys, indices }) => {
-    const members = indices.flatMap((index) => kept[index] ?? []);
-    const parts = members.map((member) => member.parts.filter(({ key }) => keys.has(key)));
-    const lines = (parts[0] ?? []).reduce((sum, part) => sum + part.lines, 0);
-    const covered = indices.filter((index) => isCovered[index]).length;
-    // A line for each that is also said alone, two for the box of one that is not, and the addresses.
-    const saved = lines * (members.length - 1) + 2 * covered - (members.length - covered) - 3;
-    return saved > 0 ? [{ said: saidTogether(members, parts), parts }] : [];
+  let candidates = [...byHolders.values()].flatMap((same): Sharing[] => {
+    const keys = new Set(same.map(([key]) => key));
+    const members = (same[0]?.[1] ?? []).flatMap((index) => kept[index] ?? []);
+    const parts = members.map((member) =>
+      worthSharing(
+        member.parts.filter(({ key }) => keys.has(key)),
+        member,
+      ),
+    );
+    return parts.every(({ length }) => length === 0) ? [] : [{ members, parts }];
   });
+  // What is not shared after all leaves more to say of each, which another sharing may have counted on.
+  for (let before = -1; before !== candidates.length; ) {
+    before = candidates.length;
+    const taken = new Set(candidates.flatMap(({ parts }) => parts.flat()));
+    candidates = candidates.filter((each) => savedBy(each, taken) > 0);
+  }
+  return candidates.map(({ members, parts }) => ({ said: saidTogether(members, parts), parts }));
+}
+
+/** Of an update, steps alone are no reason for a box of several. */
+function worthSharing(parts: readonly Part[], { said }: Kept): readonly Part[] {
+  const isWhole = said.resources.every(({ action }) => action !== 'update');
+  return isWhole || parts.some(isChange) ? parts : parts.filter(({ content }) => content.type === 'notice');
+}
+
+/** In columns, about: what a line of addresses holds. */
+const LINE = 70;
+
+/** How many lines, about, are saved where the parts are said once, if those that are taken are said elsewhere too. */
+function savedBy({ members, parts }: Sharing, taken: ReadonlySet<Part>): number {
+  const resources = members.flatMap(({ said }) => said.resources);
+  const lines = (parts[0] ?? []).reduce((sum, part) => sum + part.lines, 0);
+  const names = Math.ceil(named(resources.map(({ address }) => address)).length / LINE);
+  const isRemark = !parts.flat().some(isChange);
+  const isUpdate = resources.every(({ action }) => action === 'update');
+  if (isUpdate && isRemark) return lines * (members.length - 1 - names);
+  const addresses = isUpdate && !mustNameAll(resources) ? names : members.length;
+  const covered = members.filter((member) => member.parts.every((part) => taken.has(part))).length;
+  const routes = members.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
+  // Two lines for the box of each that is not said alone, one for the reference to this one in each that is.
+  return lines * (members.length - 1) + 2 * covered - (members.length - covered) - 2 - addresses - routes;
 }
 
 function saidTogether(members: readonly Kept[], parts: readonly (readonly Part[])[]): Said {

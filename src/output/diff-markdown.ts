@@ -20,7 +20,10 @@ export function diffMarkdown(diff: DiffDocument): string {
     const place = markdownCode(`${source.file}:${source.line}`);
     return `| ${markdownCode(symbol)} | ${markdownCode(address)} | ${markdownText(heading.toLowerCase())} | ${place} |`;
   });
-  page.addList('| | Resource | Difference | Source |\n| --- | --- | --- | --- |', rows, TABLE_SHARE);
+  page.addList('| | Resource | Difference | Source |\n| --- | --- | --- | --- |', rows, {
+    share: TABLE_SHARE,
+    rest: (count) => `| | ${count} more | | |`,
+  });
   const names = [first.name, second.name] as const;
   for (const { heading, resource } of listed) {
     const lines = diffFieldViews(resource, { names, verbose: false }).flatMap(diffLines);
@@ -36,6 +39,9 @@ export function diffMarkdown(diff: DiffDocument): string {
   const unknown = unknownFields(diff).map(
     ({ address, paths }) => `- ${markdownCode(address)}: ${paths.map(markdownCode).join(', ')}`,
   );
-  page.addList(`#### Unknown\n\n${markdownText(UNKNOWN_EXPLANATION)}`, unknown, 1);
+  page.addList(`#### Unknown\n\n${markdownText(UNKNOWN_EXPLANATION)}`, unknown, {
+    share: 1,
+    rest: (count) => `- ${count} more`,
+  });
   return page.text(`voxform diff ${first.name} ${second.name}`);
 }

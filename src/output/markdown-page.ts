@@ -9,6 +9,13 @@ const reserve = 400;
 /** Bytes of the smallest block of a resource, about. */
 const smallest = 100;
 
+interface ListOptions {
+  /** How full the page may be at most after it. */
+  readonly share: number;
+  /** The last line where so many are left out. */
+  rest(count: number): string;
+}
+
 /** Blocks of Markdown up to the limit. A block is there whole, in a shorter form, or not at all: then it is counted. */
 export class MarkdownPage {
   readonly #limit: number;
@@ -37,19 +44,22 @@ export class MarkdownPage {
     else if (fitting !== '') this.#push(fitting);
   }
 
-  /** As many of the lines as leave the page no fuller than that share of it, under the heading. */
-  addList(heading: string, lines: readonly string[], share: number): void {
+  /** As many of the lines as leave the page no fuller than that share of it, under the heading, and how many are left out. */
+  addList(heading: string, lines: readonly string[], { share, rest }: ListOptions): void {
     if (lines.length === 0) return;
     let block = heading;
     let listed = 0;
     for (const line of lines) {
       const separator = block === '' || block.startsWith('|') || listed > 0 ? '\n' : '\n\n';
-      if (!this.#fits(block + separator + line, this.#limit * share)) break;
+      const left = lines.length - listed - 1;
+      const end = left === 0 ? '' : `\n${rest(left)}`;
+      if (!this.#fits(block + separator + line + end, this.#limit * share)) break;
       block += separator + line;
       listed++;
     }
-    this.#omitted += lines.length - listed;
-    if (listed > 0) this.#push(block.trimStart());
+    const left = lines.length - listed;
+    this.#omitted += left;
+    if (listed > 0) this.#push(`${block.trimStart()}${left === 0 ? '' : `\n${rest(left)}`}`);
   }
 
   /** @param command what shows all of it */

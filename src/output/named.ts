@@ -3,11 +3,21 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 /** So many addresses are named before the rest is counted. */
 const MOST = 12;
 
+export interface NamedOptions {
+  readonly most?: number;
+  /** The option that lists all of them. */
+  readonly lists?: string;
+}
+
 /** `Agent/a, Agent/b and 95 more (--full lists them)` of names in the form in which they are to be shown. */
-export function named(names: readonly string[], full = false): string {
-  const shown = full || names.length <= MOST + 1 ? names : names.slice(0, MOST);
+export function named(
+  names: readonly string[],
+  full = false,
+  { most = MOST, lists = '--full' }: NamedOptions = {},
+): string {
+  const shown = full || names.length <= most + 1 ? names : names.slice(0, most);
   const rest = names.length - shown.length;
-  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more (--full lists them)` : ''}`;
+  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more (${lists} lists them)` : ''}`;
 }
 
 /** `name, role and 3 more`: at most so many, then their number. */

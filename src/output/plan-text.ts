@@ -1,8 +1,9 @@
 import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
+import { sharedSteps } from './common-steps.ts';
 import { createSecretNumbers } from './field-view.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
-import { renderRemarks } from './remarks-text.ts';
+import { renderRemarks, renderSteps } from './remarks-text.ts';
 import { headLine, renderRemark } from './resource-lines.ts';
 import { type ResourceGroup, renderGroup } from './resource-text.ts';
 import { type Style, sentences } from './style.ts';
@@ -24,11 +25,13 @@ export function renderPlanText(
   style: Style,
   { verbose = false, headed = false, full = verbose, workspaceFlag = '' }: PlanTextOptions = {},
 ): string {
-  const of = byAction(plan.resources);
+  const { shared, resources } = sharedSteps(plan.resources, { full, workspaceFlag });
+  const of = byAction(resources);
   const views = { secrets: createSecretNumbers(), verbose, workspaceFlag };
   const body = [
     ...shownActions.map((action) => renderGroup(groupOf(action, of(action)), { style, views, full })),
     renderUnchanged(of('noop'), style, verbose),
+    renderSteps(shared, style),
     renderRemarks(plan, style, { full, workspaceFlag }),
   ].filter((part) => part !== '');
   const heading = body.length === 0 && !headed ? [] : [renderHeading(plan, style)];

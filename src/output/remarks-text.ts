@@ -1,4 +1,5 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
+import { type SharedStep, sharedStepText } from './common-steps.ts';
 import { named } from './named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
@@ -29,6 +30,16 @@ export function renderWarnings(
   const said = wordedWarnings(warnings, options.workspaceFlag);
   const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
   return section('Warnings', lines, (heading) => style.bold(style.warn(heading)));
+}
+
+/** Manual steps of many resources, once each. */
+export function renderSteps(shared: readonly SharedStep[], style: Style): string {
+  const lines = shared.map((each) => renderShared(each, style, 2));
+  return section('Manual steps', lines, style.bold);
+}
+
+export function renderShared(shared: SharedStep, style: Style, indent: number): string {
+  return style.prose(sharedStepText(shared), { indent, lead: '[ ] ' });
 }
 
 function renderGuards({ guards }: PlanDocument, style: Style): string {

@@ -1,4 +1,5 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import { type SharedStep, sharedSteps, sharedStepText } from './common-steps.ts';
 import { compacted, type Said } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { MarkdownPage } from './markdown-page.ts';
@@ -51,20 +52,30 @@ export function reportMarkdown(report: MarkdownReport): string {
   const page = new MarkdownPage(place.limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
-  page.addList('', urgent, bounds.urgent);
+  page.addList('', urgent, { share: bounds.urgent, rest: moreItems });
   const { full = false, workspaceFlag = '' } = place;
+  const wording = { full, workspaceFlag };
   const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
     steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
   const isOld = ({ action }: PlannedResource) => action === 'manual';
-  page.addList('', remarksOf(document, { full, workspaceFlag }), bounds.warnings);
-  page.addList('#### Manual steps', pending.filter((each) => !isOld(each)).flatMap(checklist), bounds.steps);
-  const blocks = blocksOf(listed, { towards, full, workspaceFlag });
+  page.addList('', remarksOf(document, wording), { share: bounds.warnings, rest: moreItems });
+  const { shared, resources } = sharedSteps(pending, wording);
+  const steps = [...shared.map(sharedItem), ...resources.filter((each) => !isOld(each)).flatMap(checklist)];
+  page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
+  const without = new Map(resources.map((each) => [each.address, each]));
+  const blocks = blocksOf(
+    listed.map(({ resource, words }) => ({ resource: without.get(resource.address) ?? resource, words })),
+    { towards, ...wording },
+  );
   page.addList(
     TABLE_HEADING,
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
-    bounds.table,
+    { share: bounds.table, rest: (count) => `| | ${count} more | | |` },
   );
-  page.addList('#### Earlier manual steps', pending.filter(isOld).flatMap(checklist), bounds.standing);
+  page.addList('#### Earlier manual steps', pending.filter(isOld).flatMap(checklist), {
+    share: bounds.standing,
+    rest: moreSteps,
+  });
   for (const { forms } of blocks) {
     if (page.isFull) page.omit();
     else page.add(...forms());
@@ -136,4 +147,16 @@ function remarksOf({ guards, warnings }: PlanDocument, { full, workspaceFlag }: 
       return `- **Warning:** ${who}${markdownText(message)}`;
     }),
   ];
+}
+
+function moreItems(count: number): string {
+  return `- ${count} more`;
+}
+
+function moreSteps(count: number): string {
+  return `- [ ] ${count} more`;
+}
+
+function sharedItem(shared: SharedStep): string {
+  return `- [ ] ${sharedStepText(shared, { text: markdownText, code: markdownCode })}`;
 }

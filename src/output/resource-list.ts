@@ -47,8 +47,8 @@ export function renderList(
   const lines = rows.map(({ resource, cells }) =>
     [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),
   );
-  const hint = renderRemark('--full shows every field', style);
-  return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, hint].join('\n');
+  const hint = isFilled[2] ? [renderRemark('--full shows every field', style)] : [];
+  return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, ...hint].join('\n');
 }
 
 /** Address, id, and how it differs; of a new record how much is set. */

@@ -49,13 +49,26 @@ export function renderGroup(group: ResourceGroup, { style, views, full }: Resour
   const listed = isWhole ? [] : resources.filter(isListed);
   const isList = listed.length >= FEWEST_LISTED;
   const boxed = isList ? resources.filter((resource) => !isListed(resource)) : resources;
-  const blocks = compacted(boxed, { views, full: isWhole }).map((said) =>
-    renderSaid(said, group, { style, views, says }),
-  );
-  const airy = isList || blocks.some((block) => block.includes('\n'));
+  const rendered = (whole: boolean) =>
+    compacted(boxed, { views, full: whole }).map((said) => renderSaid(said, group, { style, views, says }));
+  const compact = rendered(isWhole);
+  // No resource takes less than a line.
+  const isShort = isWhole || linesOf(compact) <= boxed.length;
+  const whole = isShort ? compact : rendered(true);
+  const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
+  const airy = isList || isAiry(blocks);
   if (isList)
     blocks.push(renderList(listed, group, { style, says, workspaceFlag: views.workspaceFlag ?? '' }));
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
+}
+
+/** What is more than a line is set apart. */
+function isAiry(blocks: readonly string[]): boolean {
+  return blocks.some((block) => block.includes('\n'));
+}
+
+function linesOf(blocks: readonly string[]): number {
+  return blocks.join(isAiry(blocks) ? '\n\n' : '\n').split('\n').length;
 }
 
 /** From so many on they are a table. */

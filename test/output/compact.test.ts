@@ -69,7 +69,10 @@ describe('a plan of many resources', () => {
   it('keeps steps and notices in a table, and every address of a step', () => {
     const step = inDashboard('In the dashboard, link the number.');
     const created = agents(20, () => ({ action: 'create', id: null, steps: [step], reason: 'new' }));
-    expect(text(created).match(/\[ \] In the dashboard/g)).toHaveLength(20);
+    const grouped = text(created);
+    expect(grouped).toContain('[ ] 20 agents: In the dashboard, link the number. Agent/branch-000,');
+    expect(grouped).toContain('and 17 more (--full');
+    expect(text(created, { full: true }).match(/\[ \] In the dashboard/g)).toHaveLength(20);
     const manual = agents(20, () => ({ action: 'manual', steps: [step], reason: 'new' }));
     const shown = text(manual);
     for (const { address, id } of manual) expect(shown).toContain(`${address}  ${id}`);
@@ -165,6 +168,19 @@ describe('what is said compactly', () => {
         expect(said(false)).toEqual(said(true));
         const shown = text(resources);
         for (const { address } of resources) expect(shown).toContain(address);
+      }),
+    );
+  });
+
+  it('takes no more lines than all of it, except for the titles of a table', () => {
+    fc.assert(
+      fc.property(some, fc.constantFrom(40, 80, 160), (given, width) => {
+        const resources = agents(given.length, (index) => {
+          const { changes: made = [], ...rest } = given[index] ?? {};
+          return { ...rest, changes: made.map(({ path, ...each }): PlannedChange => change(path, each)) };
+        });
+        const shown = (full: boolean) => lines(renderPlanText(plan(resources), plainStyle(width), { full }));
+        expect(shown(false)).toBeLessThanOrEqual(shown(true) + 2);
       }),
     );
   });

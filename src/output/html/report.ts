@@ -1,5 +1,6 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
+import { sharedSteps } from '../common-steps.ts';
 import { type CompactOptions, compacted, FEWEST_SHARING, type Said } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
@@ -26,6 +27,8 @@ export interface Report {
   readonly towards: 'manifest' | 'platform';
   /** Said before everything else, if need be. */
   readonly urgent?: readonly string[];
+  /** Those with something to be done by hand. */
+  readonly pending: readonly PlannedResource[];
   outcome?(resource: PlannedResource): Outcome | undefined;
   /** The word for a resource in the picture; what is to happen to it where absent. */
   readonly markOf?: (resource: PlannedResource) => string | undefined;
@@ -113,9 +116,17 @@ function introduction(report: Report): string[] {
   ];
 }
 
-function remarks({ document, urgent = [], what, workspaceFlag = '' }: Report): string[] {
+function remarks({
+  document,
+  pending,
+  urgent = [],
+  what,
+  full = false,
+  workspaceFlag = '',
+}: Report): string[] {
   const { guards, refreshed } = document;
   const warnings = wordedWarnings(document.warnings, workspaceFlag);
+  const { shared } = sharedSteps(pending, { full, workspaceFlag });
   return [
     ...urgent.map((text) => remark(text, 'bad')),
     ...(what === 'apply'
@@ -128,10 +139,20 @@ function remarks({ document, urgent = [], what, workspaceFlag = '' }: Report): s
       const addresses = sharing.flatMap(({ address }) => address ?? []);
       if (addresses.length === 0) return remark(message, '');
       if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
-      const listed = `<details class="more"><summary>${addresses.length} resources</summary>${addressesHtml(addresses)}</details>`;
-      return `<div class="remark">${escapeMarkup(message)}${listed}</div>`;
+      return remarkOn(addresses, message);
     }),
+    ...shared.map(({ text, resources }) =>
+      remarkOn(
+        resources.map(({ address }) => address),
+        text,
+      ),
+    ),
   ];
+}
+
+function remarkOn(addresses: readonly string[], text: string): string {
+  const listed = `<details class="more"><summary>${addresses.length} resources</summary>${addressesHtml(addresses)}</details>`;
+  return `<div class="remark">${escapeMarkup(text)}${listed}</div>`;
 }
 
 function remark(text: string, tone: 'bad' | ''): string {
@@ -161,10 +182,13 @@ function filled({ groups }: Report): ReportGroup[] {
 }
 
 function groupsHtml(report: Report): string[] {
-  const { towards, outcome, full = false, workspaceFlag } = report;
+  const { towards, outcome, full = false, workspaceFlag = '' } = report;
   const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards, workspaceFlag };
+  const { resources: all } = sharedSteps(report.pending, { full, workspaceFlag });
+  const without = new Map(all.map((each) => [each.address, each]));
   return filled(report).map((group) => {
-    const { heading, explanation, resources } = group;
+    const { heading, explanation } = group;
+    const resources = group.resources.map((each) => without.get(each.address) ?? each);
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
     const adopted = full ? [] : listedAdoptions(resources.filter((each) => isPlain(each, outcome)));
     const rows = new Set(adopted);

@@ -8,7 +8,7 @@ import {
   planSummary,
   shownActions,
 } from '../action-words.ts';
-import { applySummary, earlyEnd } from '../apply-words.ts';
+import { applySummary, earlyEnd, leftIn } from '../apply-words.ts';
 import { driftGroups, driftSummary } from '../drift-words.ts';
 import { helpText, type WorkspaceFlag } from '../next-steps.ts';
 import { htmlReport, type Report, type ReportGroup } from './report.ts';
@@ -28,6 +28,7 @@ export function planReport(plan: PlanDocument): Report {
     what: 'plan',
     document: plan,
     summary: planSummary(plan),
+    pending: plan.resources,
     groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action))),
     towards: 'manifest',
   };
@@ -54,6 +55,7 @@ export function driftReport(drift: PlanDocument): Report {
     what: 'drift',
     document: drift,
     summary: driftSummary(drift),
+    pending: [],
     groups: [...groups, groupOf('noop', byAction(drift.resources)('noop'))],
     towards: 'platform',
     markOf: ({ address }) =>
@@ -74,6 +76,7 @@ export function applyHtml(report: ApplyReport, options: PageOptions = {}): strin
     what: 'apply',
     document: { ...plan, warnings },
     summary: applySummary(report),
+    pending: leftIn(report),
     groups: [
       { key: 'failed', heading: 'Failed', symbol: 'x', tone: 'bad', resources: withStatus('failed') },
       { key: 'skipped', heading: 'Skipped', symbol: '-', tone: 'change', resources: withStatus('skipped') },
