@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { reportFormatNames, reportFormats } from '../../src/output/formats/index.ts';
 import { guardText, helpText, remarkText, stepText, withSteps } from '../../src/output/next-steps.ts';
+import { createStyle } from '../../src/output/style.ts';
 import { type NextStep, nextStep } from '../../src/problems/next-step.ts';
+import { richPlan } from './sample-plan.ts';
 
 const address = 'Agent/day';
 const FLAG = ' -w staging';
@@ -140,6 +143,24 @@ describe('a next step', () => {
     expect(stepText(step, '')).toBe(text.replace(FLAG, ''));
   });
 });
+
+it.each(reportFormatNames)(
+  'is worded with the workspace in every format for people, as data in JSON: %s',
+  async (name) => {
+    const { format } = await reportFormats[name]();
+    const style = createStyle({ color: false, width: 1000 });
+    const presentation = { style, verbose: false, made: new Date(0), workspaceFlag: FLAG };
+    const plan = format.plan(richPlan, presentation).replaceAll('`', '');
+    const applied = format.apply(
+      { plan: richPlan, results: new Map(), warnings: [], interrupted: undefined },
+      presentation,
+    );
+    for (const text of [plan, applied.replaceAll('`', '')]) {
+      expect(text.includes('voxform import Webhook/events ID -w staging')).toBe(name !== 'json');
+      expect(text.includes('"action": "resolve_not_created"')).toBe(name === 'json');
+    }
+  },
+);
 
 const steps: NextStep[] = [
   { action: 'import', address, id: null, reason: 'found' },
