@@ -112,7 +112,7 @@ function environment(): NodeJS.ProcessEnv {
     XDG_STATE_HOME: path.join(project, '.state-home'),
     XDG_CACHE_HOME: path.join(project, '.cache-home'),
     VOXFORM_BASE_URL: platform?.url,
-    VOXFORM_API_KEY: 'key-of-the-demo',
+    LOCAL_API_KEY: 'key-of-the-demo',
     OPENAI_API_KEY: 'key-of-the-model',
     COLUMNS: String(width),
     ...(process.stdout.isTTY && { FORCE_COLOR: '1' }),

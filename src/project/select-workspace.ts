@@ -128,11 +128,10 @@ export function refuseOverrides(env: Environment): void {
     VOXFORM_API_KEY: apiKey,
   }).flatMap(([variable, value]) => (value === undefined ? [] : [variable]));
   if (set.length === 0) return;
-  const [override, would] = set.length === 1 ? ['overrides', 'it would'] : ['override', 'they would'];
   throw new UserError(
-    `${set.join(' and ')} ${override} the selected workspace, and several are selected: ${would} make all of them one`,
+    `${set.join(' and ')} would apply to every selected workspace. Unset ${set.length === 1 ? 'it' : 'them'}.`,
     {
-      hint: 'Unset it, and set base_url, workspace_id and api_key for each workspace in the project file.',
+      hint: 'Set base_url, workspace_id and api_key for each workspace in voxform.yaml.',
       exitCode: ExitCode.usage,
     },
   );

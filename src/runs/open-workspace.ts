@@ -271,7 +271,15 @@ export async function openWorkspace(
   const { env } = context;
   const project = await openProject(context);
   const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey });
+  if (requireKey) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
   return new OpenWorkspace(context, { project, workspace });
+}
+
+/** Warns where another key than the one that the workspace names is sent to its address. */
+function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiKey }: WorkspaceConfig): void {
+  if (own === undefined || own.name === apiKey.name) return;
+  if (own.isSet && own.reveal() === apiKey.reveal()) return;
+  log.warn(`Using ${apiKey.name} instead of ${own.name}, the api_key of the workspace ${name}.`);
 }
 
 /**

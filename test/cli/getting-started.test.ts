@@ -28,7 +28,7 @@ it('can be followed from the first command to the last', { timeout: 120_000 }, a
   await using local = await startEmulator({ seed: 1 });
   await using own = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MSTAGING000000001' });
   await using folder = await temporaryFolder();
-  const env = { VOXFORM_API_KEY: 'anything', OPENAI_API_KEY: 'anything', STAGING_API_KEY: 'anything' };
+  const env = { LOCAL_API_KEY: 'anything', OPENAI_API_KEY: 'anything', STAGING_API_KEY: 'anything' };
   const voices = path.join(folder.root, 'voices');
   const next = async (beginning: string, code = 0): Promise<void> => {
     const { args = [], output = [] } = commands.shift() ?? {};

@@ -19,6 +19,19 @@ it('init writes the pattern that projects have by default', async () => {
   expect((parse(text) as { readonly manifests: unknown }).manifests).toEqual([...defaultManifests]);
 });
 
+it('init names a key of its own: the overriding variable would apply to every workspace that is added', async () => {
+  await using folder = await temporaryFolder();
+  const { stdout } = await command(['init', 'x'], { cwd: folder.root });
+  const text = await readFile(path.join(folder.root, 'x/voxform.yaml'), 'utf8');
+  const { workspaces } = parse(text) as {
+    readonly workspaces: Readonly<Record<string, { api_key: unknown }>>;
+  };
+  expect(Object.values(workspaces).map(({ api_key }) => api_key)).toEqual([{ $secret: 'LOCAL_API_KEY' }]);
+  for (const shown of [stdout, text, ciWorkflow('1.2.3')]) expect(shown).not.toContain('VOXFORM_API_KEY');
+  expect(stdout).toContain('export LOCAL_API_KEY=');
+  expect(ciWorkflow('1.2.3')).toContain('LOCAL_API_KEY: ${{ secrets.LOCAL_API_KEY }}');
+});
+
 describe('the workflow that init writes', () => {
   const text = ciWorkflow('1.2.3-rc.1');
   const { env, jobs } = parse(text) as Workflow;

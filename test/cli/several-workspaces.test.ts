@@ -71,13 +71,13 @@ describe('what is refused', () => {
       reason: 'an address for two',
       args: ['plan', ALL],
       env: { VOXFORM_BASE_URL: 'https://x.example' },
-      says: 'VOXFORM_BASE_URL overrides',
+      says: 'VOXFORM_BASE_URL would apply to every selected workspace. Unset it.',
     },
     {
       reason: 'key and id for two',
       args: ['drift', ...BOTH],
       env: { VOXFORM_API_KEY: 'k', VOXFORM_WORKSPACE_ID: 'w' },
-      says: 'VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY override',
+      says: 'VOXFORM_WORKSPACE_ID and VOXFORM_API_KEY would apply to every selected workspace. Unset them.',
     },
     { reason: 'a diff of one', args: ['diff', '-w', 'staging'], says: 'needs two workspaces, got 1' },
     { reason: 'a diff of three', args: ['diff', 'staging', 'production', '-w', 'x'], says: 'got 3' },
@@ -195,6 +195,15 @@ describe('several workspaces', () => {
     expect(fine.stdout).toBe(
       'Valid in staging: 1 Agent, 1 PhoneNumber in 1 file.\nValid in production: 2 Agent, 1 PhoneNumber in 1 file.\n',
     );
+  });
+
+  it('are named with the variable that overrides the key of one', async () => {
+    const told = async (key: string, ...args: readonly string[]) =>
+      (await two.run(args, { VOXFORM_API_KEY: key })).stderr.replace(/\s+/g, ' ').match(/Using [^.]*\./g);
+    const note = 'Using VOXFORM_API_KEY instead of STAGING_KEY, the api_key of the workspace staging.';
+    expect(await told('another', 'plan', '-w', 'staging')).toEqual([note]);
+    expect(await told(ENV.STAGING_KEY, 'plan', '-w', 'staging')).toBeNull();
+    expect(await told('another', 'state', 'list', '-w', 'staging')).toBeNull();
   });
 
   it('have one exit code', async () => {

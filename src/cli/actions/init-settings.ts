@@ -53,7 +53,7 @@ jobs:
         if: github.event.pull_request.head.repo.full_name == github.repository
         run: npx --yes "$VOXFORM" plan --output markdown >> "$GITHUB_STEP_SUMMARY"
         env:
-          VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
+          LOCAL_API_KEY: \${{ secrets.LOCAL_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
 
   apply:
@@ -71,7 +71,7 @@ jobs:
         with: { node-version: 24 }
       - run: npx --yes "$VOXFORM" apply --auto-approve
         env:
-          VOXFORM_API_KEY: \${{ secrets.VOXFORM_API_KEY }}
+          LOCAL_API_KEY: \${{ secrets.LOCAL_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
       - name: Commit the state, even if the apply failed
         if: always()

@@ -29,7 +29,7 @@ export async function init(context: Context, folder: string): Promise<number> {
   out('');
   out('Try it against the emulator:');
   out('  voxform emulator --port 4010 &');
-  out(`  export VOXFORM_API_KEY=anything OPENAI_API_KEY=anything`);
+  out(`  export LOCAL_API_KEY=anything OPENAI_API_KEY=anything`);
   out(`  voxform${here} validate`);
   out(`  voxform${here} plan`);
   out(`Then set base_url and workspace_id in ${path.join(folder, PROJECT_FILE)}.`);
