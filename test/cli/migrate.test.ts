@@ -105,7 +105,7 @@ describe('migrate', () => {
       2, 1, 1,
     ]);
     expect(flat(again)).toContain(
-      `[ ] In the dashboard of old, delete or disable webhook ${hook} (hooks.example.com/calls).`,
+      `[ ] In the dashboard of old, delete or disable webhook ${hook} (hooks.example.com).`,
     );
     expect(await h.summaryOf('new')).toEqual({ manual: 1, noop: 3 });
     expect(await h.summaryOf('old')).toEqual({ noop: 4 });

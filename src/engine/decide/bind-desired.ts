@@ -10,6 +10,8 @@ export interface Bound {
   readonly bindings: ReadonlyMap<Address, Binding>;
   /** Everything that the manifests declare. */
   readonly declared: ReadonlySet<Address>;
+  /** The addresses that they had before, as their manifests say. */
+  readonly previous: ReadonlySet<Address>;
   /** The addresses that may be planned; undefined for all. */
   readonly scope: ReadonlySet<Address> | undefined;
   readonly allowReplace: ReadonlySet<Address>;
@@ -41,6 +43,9 @@ export function bindDesired(request: BindingRequest): Bound {
   return {
     bindings: bindResources(inScope, { state, declared, kinds: request.kinds }),
     declared,
+    previous: new Set(
+      desired.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`)),
+    ),
     scope,
     allowReplace: new Set(request.allowReplace),
     allowRecreate: new Set(request.allowRecreate),

@@ -1,8 +1,10 @@
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { isMasked } from '../../state/fingerprint.ts';
+import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
+import type { Bound } from './bind-desired.ts';
 
 /** A value that so many of the records to be forgotten have tells nothing. */
 const MOST_SHARING = 8;
@@ -27,18 +29,20 @@ interface Pair {
 }
 
 /**
- * Points out each create that looks like something the same plan forgets, under another name. Only records that have a value in
+ * Points out each create that looks like something that left the manifests, in the scope of the run or not. Only records that have a value in
  * common which few others have are compared, so that the cost grows with their number and not with its square.
  */
 export function renameWarnings(
   planned: readonly PlannedResource[],
-  entries: ReadonlyMap<Address, ResourceEntry>,
+  { state, declared, previous }: Pick<Bound, 'declared' | 'previous'> & { readonly state: State },
 ): PlanWarning[] {
   const created = planned.filter(({ action, recreates }) => action === 'create' && recreates === undefined);
-  const forgotten = planned.flatMap(({ action, address }): Forgotten[] => {
-    const entry = action === 'forget' ? entries.get(address) : undefined;
-    return entry === undefined ? [] : [{ address, recorded: entry.recorded }];
-  });
+  const kept = new Set(planned.map(({ previous_address }) => previous_address));
+  const forgotten = [...state.resources].flatMap(([address, { recorded }]): Forgotten[] =>
+    declared.has(address) || previous.has(address) || kept.has(address) || state.pending.has(address)
+      ? []
+      : [{ address, recorded }],
+  );
   if (created.length === 0 || forgotten.length === 0) return [];
   const byValue = indexOf(forgotten);
   const pairs = created
@@ -49,7 +53,7 @@ export function renameWarnings(
     if (taken.has(old)) return [];
     taken.add(old);
     const name = old.slice(old.indexOf('/') + 1);
-    const id = entries.get(old)?.id;
+    const id = state.resources.get(old)?.id;
     const message = `This looks like a rename of ${old}. To keep its record ${id}, add to metadata: previous_names: [${name}]`;
     return [{ address, message }];
   });

@@ -62,7 +62,7 @@ export function makePlan(input: PlanInput): Plan {
     .flatMap(({ planned, warnings }) =>
       warnings.map((remark): PlanWarning => ({ address: planned.address, ...remark })),
     )
-    .concat(renameWarnings(all, input.state.resources))
+    .concat(renameWarnings(all, input))
     .concat(input.observed.returned.map((orphan) => returnedWarning(orphan, input)))
     .sort((a, b) => compareText(`${a.address} ${a.message}`, `${b.address} ${b.message}`));
 

@@ -16,6 +16,8 @@ export interface World {
   readonly scope?: ReadonlySet<string>;
   /** Addresses that manifests out of scope declare. */
   readonly alsoDeclared?: readonly string[];
+  /** Addresses that such manifests name as earlier ones of theirs. */
+  readonly alsoPrevious?: readonly string[];
   readonly allowRecreate?: readonly string[];
 }
 
@@ -45,12 +47,17 @@ function inputOf({
   observed = observedOf({}),
   scope,
   alsoDeclared,
+  alsoPrevious = [],
   allowRecreate = [],
 }: World): PlanInput {
   const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
   return {
     bindings: bindResources(resources, { state, declared, kinds }),
     declared,
+    previous: new Set([
+      ...resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`)),
+      ...alsoPrevious,
+    ]),
     scope,
     state,
     observed,

@@ -45,6 +45,15 @@ describe('a rename that the manifest does not tell', () => {
     expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([told]);
   });
 
+  it('is pointed out where only the new name is in scope', () => {
+    const resources = [agent('new', spec('Old'))];
+    const scope = new Set(['Agent/new']);
+    const old = state({ 'Agent/old': recorded('Old') });
+    expect(warnings({ resources, state: old, scope })).toEqual([told]);
+    expect(warnings({ resources, state: old, scope, alsoDeclared: ['Agent/old'] })).toEqual([]);
+    expect(warnings({ resources, state: old, scope, alsoPrevious: ['Agent/old'] })).toEqual([]);
+  });
+
   it('is none where the manifest tells it', () => {
     const resources = [agent('new', spec('Old'), { previousNames: ['old'] })];
     const observed = observedOf({ 'Agent/new': { id: 'id-Agent/old', ...spec('Old') } });
