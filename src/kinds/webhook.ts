@@ -28,12 +28,12 @@ export const webhook: Kind = {
     ],
   },
   get: (client, id) => client.webhooks.get(id),
-  label: ({ url }) => placeOf(String(url)),
+  label: ({ url }) => hostOf(String(url)),
   leftBehind: ({ id, spec: { url } }) => {
-    const place = placeOf(String(url));
+    const host = hostOf(String(url));
     return {
-      harm: `events go to ${place === '' ? 'its URL' : place} twice until you delete the old webhook ${id}`,
-      step: `delete or disable webhook ${id}${place === '' ? '' : ` (${place})`}`,
+      harm: `events go to ${host || 'its URL'} twice until you delete the old webhook ${id}`,
+      step: `delete or disable webhook ${id}${host === '' ? '' : ` (${host})`}`,
     };
   },
   create: (client, body) => client.webhooks.create(body as WebhookRequest),
@@ -44,9 +44,7 @@ function canonicalUrl(value: unknown): unknown {
   return typeof value === 'string' && URL.canParse(value) ? new URL(value).href : value;
 }
 
-/** Host and path: what follows them may hold a token. */
-function placeOf(url: string): string {
-  if (!URL.canParse(url)) return '';
-  const { hostname, pathname } = new URL(url);
-  return `${hostname}${pathname}`;
+/** The host alone: paths of webhooks are tokens often. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : '';
 }

@@ -106,7 +106,7 @@ describe('export', () => {
       'manifests/agents/support-line.prompt.md',
       'manifests/agents/support-line.yaml',
       'manifests/phone-numbers/main.yaml',
-      'manifests/webhooks/example-com-hook.yaml',
+      'manifests/webhooks/example-com.yaml',
       'schemas/manifest.schema.json',
       'schemas/project.schema.json',
       'voxform.yaml',

@@ -81,7 +81,8 @@ describe('namesFor', () => {
     ['PhoneNumber', { number: '+12025550120', nickname: 'Main line' }, 'main-line'],
     ['PhoneNumber', { number: '+12025550120', nickname: null }, '12025550120'],
     ['WorkspaceUser', { email: 'Ann.Lee@example.com' }, 'ann-lee'],
-    ['Webhook', { url: 'https://user:word@example.com/calls?token=abc' }, 'example-com-calls'],
+    ['Webhook', { url: 'https://user:word@example.com/calls?token=abc' }, 'example-com'],
+    ['Webhook', { url: 'https://hooks.slack.com/services/T0ABC/B0DEF/9fGh2JkLmN' }, 'hooks-slack-com'],
     ['Webhook', { url: 'no url' }, 'webhook'],
   ])('calls a %s %j %s', (name, fields, expected) => {
     expect(plainName(kindNamed(name), { id: '1', ...fields })).toBe(expected);
