@@ -3,16 +3,22 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Missed } from '../runs/heard-of.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
-import { listed } from './named.ts';
+import { listed, named } from './named.ts';
 import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import type { Style } from './style.ts';
+import { renderTable } from './table.ts';
+
+/** From so many on they are a table. */
+const FEWEST_LISTED = 12;
+
+const CERTAIN = 'Certain: all shown fields match, and no other record or manifest does';
 
 /** What was found for each manifest, with the evidence. */
 export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
   const sections = [
-    group('Certain: all shown fields match, and no other record or manifest does', certain, style),
+    certain.length < FEWEST_LISTED ? group(CERTAIN, certain, style) : table(CERTAIN, certain, style),
     group('Likely or ambiguous', likely, style),
   ];
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
@@ -27,6 +33,22 @@ function group(title: string, matches: readonly Match[], style: Style): string {
     ),
   ]);
   return [style.bold(`${title} (${matches.length}):`), ...lines].join('\n');
+}
+
+/** A row for each certain match, for each evidence what it is. */
+function table(title: string, matches: readonly Match[], style: Style): string {
+  const columns = [
+    { title: 'ADDRESS', whole: true },
+    { title: 'ID', whole: true },
+  ];
+  const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
+  const tables = [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
+    const rows = same.map(({ resource, certain }) => [resource.address, certain?.id ?? '']);
+    return [style.prose(`${evidence}:`, { indent: 2 }), renderTable(columns, rows, style).trimEnd()].join(
+      '\n',
+    );
+  });
+  return [style.bold(`${title} (${matches.length}):`), ...tables].join('\n');
 }
 
 function sourceOf({ source }: Resource): string {
@@ -79,13 +101,13 @@ export function recoveredText(
         flag,
       ),
     ),
-    ...lost.map(
-      ({ resource: { address } }) =>
-        `${address}: if you find it in the dashboard: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, flag)}. Otherwise apply creates it, as a duplicate if it exists.`,
+    ...lostNotes(
+      lost.map(({ resource: { address } }) => address),
+      flag,
     ),
     ...(findable.length === 0
       ? []
-      : [`${findable.map(({ resource }) => resource.address).join(', ')}: the next plan looks for them.`]),
+      : [`${countedNames(findable.map(({ resource }) => resource.address))}: the next plan looks for them.`]),
   ];
   const hints =
     lost.length === 0
@@ -97,6 +119,27 @@ export function recoveredText(
     section('Not found or not readable', hints.slice(0, MOST_HINTS), style),
   ];
   return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
+}
+
+/** A sentence for each, of many one for all. */
+function lostNotes(addresses: readonly string[], flag: WorkspaceFlag): string[] {
+  const isMany = addresses.length >= FEWEST_LISTED;
+  const told = isMany
+    ? [{ who: countedNames(addresses), address: 'ADDRESS' }]
+    : addresses.map((address) => ({ who: address, address }));
+  const [it, creates] = isMany
+    ? ['one', 'creates them, as duplicates if they exist']
+    : ['it', 'creates it, as a duplicate if it exists'];
+  return told.map(
+    ({ who, address }) =>
+      `${who}: if you find ${it} in the dashboard: ${commandOf({ action: 'import', address, id: null, reason: 'found' }, flag)}. Otherwise apply ${creates}.`,
+  );
+}
+
+/** All addresses are in the JSON. */
+function countedNames(addresses: readonly string[]): string {
+  const names = named(addresses, false, { lists: '--output json' });
+  return addresses.length < FEWEST_LISTED ? names : `${addresses.length} not found: ${names}`;
 }
 
 const MOST_HINTS = 20;
