@@ -17,6 +17,7 @@ import type { Desired, Project, WorkspaceConfig } from './project.ts';
 import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
 import { Turns } from './turns.ts';
 import { withoutConsequences } from './unread-files.ts';
+import { settingFindings, webhookFindings } from './unset-settings.ts';
 
 export interface LoadDesiredOptions {
   readonly project: Project;
@@ -76,7 +77,10 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     resources.push(made.resource);
   }
   findings.push(identityFindings(checked));
-  if (options.mode === 'offline-with-secrets') findings.push(webhookFindings(project, inputsFor(options)));
+  if (options.mode === 'offline-with-secrets') {
+    const inputs = inputsFor(options);
+    findings.push(settingFindings(project, workspace, inputs), webhookFindings(project, inputs));
+  }
   findings.push(referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }));
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
@@ -84,25 +88,6 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
       path.join(project.root, file),
     ),
   };
-}
-
-/** What webhooks need that is not set. A run does without such a webhook, so a plan does not ask for it. */
-function webhookFindings({ file, webhooks }: Project, inputs: Inputs): Finding[] {
-  if (file === undefined) return [];
-  return webhooks.flatMap(({ url, secretHeader }, index) => {
-    const used = [
-      { found: url, at: ['url'] },
-      { found: secretHeader?.value, at: ['secret_header', 'value'] },
-    ];
-    return used.flatMap(({ found, at }): Finding[] => {
-      if (found === undefined || typeof found === 'string') return [];
-      const read =
-        'secret' in found ? inputs.secret(found.secret) : inputs.variable(found.variable, undefined);
-      if (!('code' in read)) return [];
-      const place = { document: 0, path: ['notify', index, ...at], at: 'value' as const };
-      return [{ severity: 'error', code: read.code, message: read.message, file, place }];
-    });
-  });
 }
 
 /** What value forms read, each file and secret once. */

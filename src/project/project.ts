@@ -45,12 +45,12 @@ export interface WorkspaceConfig {
   /** Absolute path. */
   readonly secretsDir: string | undefined;
   readonly state: StatePlace;
-  /** Settings whose environment variable is not set, e.g. `base_url` from `STAGING_URL`: they are empty text until then. */
+  /** Settings whose variable or secret is not set, e.g. `base_url` from `STAGING_URL`: they are empty until then. */
   readonly unset?: readonly UnsetSetting[];
 }
 
 export interface UnsetSetting {
-  readonly setting: 'base_url' | 'workspace_id';
+  readonly setting: 'base_url' | 'workspace_id' | 'api_key';
   readonly variable: string;
 }
 

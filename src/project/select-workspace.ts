@@ -22,14 +22,17 @@ export interface SelectOptions {
 export function selectWorkspace(project: Project, { name, env, requireKey }: SelectOptions): WorkspaceConfig {
   const override = overrides(env);
   const config = named(project, name ?? override.workspace ?? project.defaultWorkspace);
+  const overriding = {
+    base_url: override.baseUrl,
+    workspace_id: override.workspaceId,
+    api_key: override.apiKey,
+  };
   const workspace: WorkspaceConfig = {
     ...config,
     baseUrl: override.baseUrl ?? config.baseUrl,
     workspaceId: override.workspaceId ?? config.workspaceId,
     apiKey: override.apiKey === undefined ? config.apiKey : new Secret('VOXFORM_API_KEY', override.apiKey),
-    unset: (config.unset ?? []).filter(
-      ({ setting }) => (setting === 'base_url' ? override.baseUrl : override.workspaceId) === undefined,
-    ),
+    unset: (config.unset ?? []).filter(({ setting }) => overriding[setting] === undefined),
   };
   checkOverrides(workspace, override);
   if (requireKey) refuseUnset(workspace);
@@ -79,7 +82,7 @@ function withoutLogin(url: string): string {
 }
 
 function refuseUnset({ name, apiKey, unset = [] }: WorkspaceConfig): void {
-  const [first] = unset;
+  const first = unset.find(({ setting }) => setting !== 'api_key');
   if (first !== undefined) {
     throw new UserError(
       `${first.setting} of the workspace ${name} needs the environment variable ${first.variable}, which is not set`,
@@ -138,10 +141,12 @@ export function refuseOverrides(env: Environment): void {
 }
 
 function missingIn({ name, apiKey, unset = [] }: WorkspaceConfig): string[] {
-  const settings = unset.map(
-    ({ setting, variable }) =>
-      `${setting} of the workspace ${name} needs the environment variable ${variable}, which is not set`,
-  );
+  const settings = unset
+    .filter(({ setting }) => setting !== 'api_key')
+    .map(
+      ({ setting, variable }) =>
+        `${setting} of the workspace ${name} needs the environment variable ${variable}, which is not set`,
+    );
   if (apiKey.isSet) return settings;
   const key =
     apiKey.name === 'VOXFORM_API_KEY'

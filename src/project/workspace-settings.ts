@@ -63,8 +63,9 @@ export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlac
       return '';
     }
     const value = evaluate(written, [setting]);
-    if (typeof value === 'string') plain[setting] = value;
-    if (value instanceof Unset && value.name !== '') unset.push({ setting, variable: value.name });
+    if (typeof value === 'string' && value !== '') plain[setting] = value;
+    const variable = value instanceof Unset ? value.name : value === '' ? String(written.$env) : '';
+    if (variable !== '') unset.push({ setting, variable });
     return typeof value === 'string' ? value : '';
   };
 
@@ -80,9 +81,11 @@ export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlac
       return new Secret('', undefined);
     }
     const value = evaluate(written, ['api_key']);
-    if (value instanceof Secret) return value;
     const named = typeof written.$env === 'string' ? written.$env : '';
-    return new Secret(named, typeof value === 'string' && value !== '' ? value : undefined);
+    const text = typeof value === 'string' && value !== '' ? value : undefined;
+    const secret = value instanceof Secret ? value : new Secret(named, text);
+    if (!secret.isSet && secret.name !== '') unset.push({ setting: 'api_key', variable: secret.name });
+    return secret;
   };
 
   const variables = (): Record<string, Value> => {
@@ -102,5 +105,6 @@ export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlac
 
   const baseUrl = text('base_url');
   const workspaceId = text('workspace_id');
-  return { baseUrl, workspaceId, apiKey: key(), vars: variables(), secretsDir, unset, problems, plain };
+  const apiKey = key();
+  return { baseUrl, workspaceId, apiKey, vars: variables(), secretsDir, unset, problems, plain };
 }

@@ -219,4 +219,54 @@ describe('validate --secrets', () => {
     const env = { CHAT_HOOK: 'http://127.0.0.1:1/x', HOOK_TOKEN: 't' };
     expect((await workspace.runWith(env, 'validate', '--secrets')).code).toBe(0);
   });
+
+  it.each([
+    ['validate --secrets', {}, ['5:15 .*STAGE_URL', '6:19 .*STAGE_ID', '7:14 .*STAGE_KEY'], 'none is set'],
+    [
+      'validate --secrets -w staging',
+      { STAGE_URL: '', STAGE_ID: '', STAGE_KEY: '' },
+      ['5:15', '6:19', '7:14'],
+      'all are empty',
+    ],
+    [
+      'validate --secrets -w staging',
+      { VOXFORM_BASE_URL: 'http://127.0.0.1:1', VOXFORM_API_KEY: 'k' },
+      ['6:19'],
+      'two are overridden',
+    ],
+    ['validate --secrets -w production', {}, ['10:14 .*PROD_KEY'], 'another workspace'],
+    [
+      'validate --secrets --all-workspaces',
+      { PROD_KEY: 'k', STAGE_KEY: 'k', STAGE_URL: 'http://127.0.0.1:1' },
+      ['6:19'],
+      'all of them',
+    ],
+    [
+      'validate --secrets',
+      { STAGE_KEY: 'k', STAGE_URL: 'http://127.0.0.1:1', STAGE_ID: '01J' },
+      [],
+      'all are set',
+    ],
+    ['validate', {}, [], 'nobody asked'],
+  ])('names what a workspace needs: %s', async (words, env, expected, _reason) => {
+    await using folder = await temporaryFolder({
+      'manifests/a.yaml': agentManifest('a'),
+      'voxform.yaml': `version: 1
+default_workspace: staging
+workspaces:
+  staging:
+    base_url: { $env: STAGE_URL }
+    workspace_id: { $env: STAGE_ID }
+    api_key: { $secret: STAGE_KEY }
+  production:
+    base_url: https://platform.example.com
+    api_key: { $env: PROD_KEY }
+    workspace_id: 01JPRODUCTION
+`,
+    });
+    const { code, stdout } = await command(words.split(' '), { cwd: folder.root, env });
+    expect(code).toBe(expected.length === 0 ? 0 : 1);
+    const found = stdout.match(/^voxform\.yaml:\d+:\d+.*/gm) ?? [];
+    expect(found).toEqual(expected.map((each) => expect.stringMatching(`^voxform\\.yaml:${each}`)));
+  });
 });

@@ -284,7 +284,10 @@ workspaces:
     const { workspaces } = await loadProject({ cwd: folder.root, env: { ID: '01J' } });
     expect(workspaces.one).toMatchObject({ baseUrl: 'http://localhost:4010', workspaceId: '01J', unset: [] });
     expect(workspaces.one?.apiKey.reveal()).toBe('from-the-file');
-    expect(workspaces.two?.unset).toEqual([{ setting: 'base_url', variable: 'BASE2' }]);
+    expect(workspaces.two?.unset).toEqual([
+      { setting: 'base_url', variable: 'BASE2' },
+      { setting: 'api_key', variable: 'KEY' },
+    ]);
     expect(workspaces.two?.apiKey.isSet).toBe(false);
     const again = await loadProject({ cwd: folder.root, env: { KEY: 'from-the-environment' } });
     expect(again.workspaces.one?.apiKey.reveal()).toBe('from-the-environment');

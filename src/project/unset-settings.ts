@@ -1,0 +1,40 @@
+import type { Finding } from '../manifests/finding.ts';
+import type { Inputs } from '../manifests/inputs.ts';
+import type { Project, WorkspaceConfig } from './project.ts';
+
+/** What a workspace takes from secrets and variables that are not set. */
+export function settingFindings(
+  { file }: Project,
+  { name, apiKey, unset = [] }: WorkspaceConfig,
+  inputs: Inputs,
+): Finding[] {
+  if (file === undefined) return [];
+  return unset.map(({ setting, variable }): Finding => {
+    const read = setting === 'api_key' ? inputs.secret(apiKey.name) : undefined;
+    const problem =
+      read !== undefined && 'code' in read
+        ? read
+        : { code: 'missing-variable', message: `the environment variable ${variable} is not set` };
+    const place = { document: 0, path: ['workspaces', name, setting], at: 'value' as const };
+    return { severity: 'error', code: problem.code, message: problem.message, file, place };
+  });
+}
+
+/** What webhooks need that is not set. A run does without such a webhook, so a plan does not ask for it. */
+export function webhookFindings({ file, webhooks }: Project, inputs: Inputs): Finding[] {
+  if (file === undefined) return [];
+  return webhooks.flatMap(({ url, secretHeader }, index) => {
+    const used = [
+      { found: url, at: ['url'] },
+      { found: secretHeader?.value, at: ['secret_header', 'value'] },
+    ];
+    return used.flatMap(({ found, at }): Finding[] => {
+      if (found === undefined || typeof found === 'string') return [];
+      const read =
+        'secret' in found ? inputs.secret(found.secret) : inputs.variable(found.variable, undefined);
+      if (!('code' in read)) return [];
+      const place = { document: 0, path: ['notify', index, ...at], at: 'value' as const };
+      return [{ severity: 'error', code: read.code, message: read.message, file, place }];
+    });
+  });
+}
