@@ -2,10 +2,11 @@ import { userInfo } from 'node:os';
 import { createMarks, type Marks, marksFolder } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
-/** What this machine remembers of the states that it wrote; undefined where the environment names no place for it. */
-export function marksOf({ env, log }: RunContext): Marks | undefined {
+/** What this machine remembers of the states of a platform that it wrote; undefined where the environment names no place for it. */
+export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | undefined {
   const folder = marksFolder(env);
-  return folder === undefined ? undefined : createMarks({ folder, debug: (message) => log.debug(message) });
+  if (folder === undefined) return undefined;
+  return createMarks({ folder, baseUrl, debug: (message) => log.debug(message) });
 }
 
 /** Who runs the command, for the lock. */

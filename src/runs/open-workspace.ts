@@ -74,7 +74,7 @@ export class OpenWorkspace {
       now,
       failPoint,
       workspaceFlag: this.workspaceFlag,
-      marks: marksOf(this.#context),
+      marks: marksOf(this.#context, this.workspace.baseUrl),
     });
   }
 
@@ -221,7 +221,7 @@ export class OpenWorkspace {
   refuseSecond(): Promise<void> {
     const { project, workspace, workspaceFlag } = this;
     const { location } = this.store;
-    const marks = marksOf(this.#context);
+    const marks = marksOf(this.#context, this.workspace.baseUrl);
     return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd: this.#context.cwd });
   }
 

@@ -10,6 +10,8 @@ const mark = z.object({
   write: z.string(),
   /** Absolute, of the state that was written. */
   path: z.string(),
+  /** Of the platform; absent where it is not known, which counts as the same. */
+  base_url: z.string().optional(),
 });
 
 /** The last write of a state that this machine has seen, kept apart from the state: it stays when Git puts an older one back. */
@@ -18,7 +20,7 @@ export type StateMark = Readonly<z.infer<typeof mark>>;
 /** None of these ever rejects: a machine that keeps no marks works as well, and only notices less. */
 export interface Marks {
   read(document: StateDocument): Promise<StateMark | undefined>;
-  /** Those of every state of a workspace. */
+  /** Those of every state of a workspace of this platform. */
   of(workspaceId: string): Promise<readonly StateMark[]>;
   /** Keeps the write unless a higher one is known. */
   raise(document: StateDocument, statePath: string): Promise<void>;
@@ -27,11 +29,14 @@ export interface Marks {
 export interface MarksOptions {
   /** Absolute; made where it is not there. */
   readonly folder: string;
+  /** Of the platform. */
+  readonly baseUrl?: string | undefined;
   debug(message: string): void;
 }
 
 /** Marks in files of a user's own. */
-export function createMarks({ folder, debug }: MarksOptions): Marks {
+export function createMarks({ folder, baseUrl, debug }: MarksOptions): Marks {
+  const platform = baseUrl === undefined ? undefined : platformOf(baseUrl);
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
     path.join(folder, `${partOf(workspace_id)}-${partOf(lineage)}.json`);
   const readFrom = async (file: string): Promise<StateMark | undefined> => {
@@ -51,19 +56,27 @@ export function createMarks({ folder, debug }: MarksOptions): Marks {
         (name) => name.startsWith(`${partOf(workspaceId)}-`) && name.endsWith('.json'),
       );
       const marks = await Promise.all(own.sort().map((name) => readFrom(path.join(folder, name))));
-      return marks.filter((each) => each !== undefined);
+      const isOther = (base_url: string | undefined): boolean =>
+        base_url !== undefined && platform !== undefined && base_url !== platform;
+      return marks.filter((each) => each !== undefined).filter((each) => !isOther(each.base_url));
     },
     async raise(document, statePath) {
       const { serial, write } = document;
       try {
         if (((await read(document))?.serial ?? 0) > serial) return;
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        await replaceFile(fileOf(document), `${JSON.stringify({ serial, write, path: statePath })}\n`);
+        const written = { serial, write, path: statePath, base_url: platform };
+        await replaceFile(fileOf(document), `${JSON.stringify(written)}\n`);
       } catch (error) {
         debug(`cannot write the record of the last state: ${String(error)}`);
       }
     },
   };
+}
+
+/** The address of a platform in one spelling; undefined where it is not set yet. */
+function platformOf(baseUrl: string): string | undefined {
+  return URL.canParse(baseUrl) ? new URL(baseUrl).href.replace(/\/+$/, '') : undefined;
 }
 
 /** As much of a name as a file needs; what it stands for may hold anything. */

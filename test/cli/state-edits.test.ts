@@ -91,7 +91,13 @@ describe('the state by hand', () => {
     await workspace.run('apply', '--auto-approve', '--target', 'Agent/night', '--target', 'PhoneNumber/line');
     expect(workspace.writes()).toBe(writes);
 
-    expect((await close(night, '--because', 'deleted')).code).toBe(0);
+    const again = await close(night, '--because', 'deleted');
+    expect(again.stdout).toBe(`Closed Agent/night (${night}): deleted (was handed-over).\n`);
+    expect((await close('Agent/nigth', '--because', 'kept')).stderr).toContain('not on the orphan list');
+    expect((await close('Agent/third', '--because', 'kept')).stdout).toContain(
+      `Closed Agent/third (${third})`,
+    );
+    await close(third, '--because', 'deleted');
     expect((await planned())['Agent/night'], 'a person said that it is no more').toBe('create');
     expect((await workspace.run('import', 'PhoneNumber/line', line)).code).toBe(0);
     expect((await planned())['PhoneNumber/line']).toBe('noop');
@@ -104,20 +110,22 @@ describe('the state by hand', () => {
     const [day, night] = await rowsOf(workspace);
     await workspace.run('state', 'rm', 'Agent/night');
     const check = (...args: string[]) => rowsOf(workspace, 'orphans', '--check', ...args);
-    expect(await check('--auto-approve')).toMatchObject([{ exists: true }]);
+    expect(await check()).toMatchObject([{ exists: true }]);
     const { dashboard } = workspace.emulator;
     dashboard.remove('agents', night?.id ?? '');
-    expect((await workspace.run('orphans', '--check')).stderr).toContain('--auto-approve closes it');
-    expect(await check()).toHaveLength(1);
     dashboard.remove('agents', day?.id ?? '');
-    const doubtful = await workspace.run('orphans', '--check', '--auto-approve');
+    const doubtful = await workspace.run('orphans', '--check');
     expect(doubtful.stderr).toContain('nothing was closed');
+    expect(await rowsOf(workspace, 'orphans')).toHaveLength(1);
     await workspace.run('state', 'rm', 'Agent/day');
-    expect(await check('--auto-approve')).toMatchObject([
+    const { stderr } = await workspace.run('orphans', '--check');
+    expect(stderr).toContain(`Closed Agent/night (${night?.id}): missing from the platform.`);
+    expect(stderr).toContain(`Closed Agent/day (${day?.id}): missing from the platform.`);
+    expect(await rowsOf(workspace, 'orphans')).toEqual([]);
+    expect(await check('--all')).toMatchObject([
       { id: night?.id, exists: false, closed: { because: 'deleted' } },
       { id: day?.id, exists: false, closed: { because: 'deleted' } },
     ]);
-    expect(await rowsOf(workspace, 'orphans')).toEqual([]);
   });
 
   it('comes back from a copy, and never goes back by accident', async () => {

@@ -10,14 +10,17 @@ import { openSession } from '../../src/state/session.ts';
 import { failureOf, saved, sessionOptions, storeAt } from '../state/temporary-state.ts';
 
 /** A project without a state, on a machine that wrote one of the same workspace at this place. */
-async function beginning(baseUrl: string, written: string) {
+async function beginning(baseUrl: string, written: string, writtenFor?: string) {
   const machine = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-first-run-')));
   onTestFinished(() => rm(machine, { recursive: true, force: true }));
   const root = path.join(machine, 'project');
   await mkdir(root);
-  const marks = createMarks({ folder: path.join(machine, 'marks'), debug: () => undefined });
+  const keeping = { folder: path.join(machine, 'marks'), debug: () => undefined };
   const place = path.join(machine, written);
-  const session = await openSession(storeAt(place, { marks }), sessionOptions());
+  const session = await openSession(
+    storeAt(place, { marks: createMarks({ ...keeping, baseUrl: writtenFor }) }),
+    sessionOptions(),
+  );
   await session.record(saved('a'));
   await session.close();
   const workspace = {
@@ -28,6 +31,7 @@ async function beginning(baseUrl: string, written: string) {
   } as WorkspaceConfig;
   const project = { root, workspaces: { live: workspace } } as unknown as Project;
   const location = '.voxform/live.state.json';
+  const marks = createMarks({ ...keeping, baseUrl });
   const refused = () =>
     refuseSecondState({ project, workspace, location, cwd: root, workspaceFlag: '', marks });
   return { refused, place };
@@ -52,6 +56,24 @@ describe('a first run', () => {
     const error = await failureOf(refused());
     expect(error).not.toBeInstanceOf(LostState);
     expect(error.message).toContain(`${place}, with 1 record,`);
+  });
+
+  it('begins where the state was of another platform that has a workspace of the same id', async () => {
+    const { refused } = await beginning(
+      'https://voice.example.com',
+      'other/.voxform/live.state.json',
+      'https://voice.example.org',
+    );
+    await expect(refused()).resolves.toBeUndefined();
+  });
+
+  it('is refused where the address of the platform is only spelled otherwise', async () => {
+    const { refused } = await beginning(
+      'https://voice.example.com',
+      'other/.voxform/live.state.json',
+      'https://VOICE.example.com/',
+    );
+    expect((await failureOf(refused())).message).toContain('belongs to the same workspace');
   });
 
   it.each(['project/.voxform/live.state.json', 'other/.voxform/live.state.json'])(

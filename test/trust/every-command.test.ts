@@ -59,7 +59,7 @@ const calls: readonly string[] = [
   'state mv Agent/a Agent/moved',
   'state rm Agent/moved',
   'orphans --check',
-  'orphans --check --auto-approve --output json',
+  'orphans --check --output json',
   'orphans --all --output json',
   'orphans close AGENT --because kept',
   'recover --output json',

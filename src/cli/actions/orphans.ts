@@ -1,6 +1,5 @@
 import { kinds } from '../../kinds/index.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { plural } from '../../output/plural.ts';
 import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
@@ -10,13 +9,11 @@ import { openSession } from '../../state/session.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
-import { approve } from './confirm.ts';
 
 export interface OrphansOptions extends PlatformFlags, LockFlags {
   readonly output: 'text' | 'json';
   readonly all?: boolean;
   readonly check?: boolean;
-  readonly autoApprove?: boolean;
 }
 
 export async function orphans(context: Context, options: OrphansOptions): Promise<number> {
@@ -45,7 +42,7 @@ interface Checking {
   readonly wanted: readonly Orphan[];
 }
 
-/** Looks at each, and closes those that the platform has no more, if a person agrees. */
+/** Looks at each, and closes those that the platform has no more. */
 async function check(
   context: Context,
   opened: OpenWorkspace,
@@ -64,9 +61,12 @@ async function check(
   }
   const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
   if (options.output === 'text') print(looked, options, context);
-  const isAgreed = gone.length > 0 && (await agrees(context, { count: gone.length, isTrusted, options }));
   const { exitCode } = context.interrupts;
-  if (isAgreed) {
+  if (gone.length > 0 && !isTrusted) {
+    context.log.warn(
+      'nothing was closed: none of the managed records exists either. Check the API key and base_url.',
+    );
+  } else if (gone.length > 0 && exitCode === undefined) {
     const closed = { because: 'deleted', since: context.now().toISOString() } as const;
     const done = new Set(
       await close(
@@ -75,34 +75,12 @@ async function check(
         options,
       ),
     );
-    context.log.info(`Closed ${plural(done.size, 'orphan')} whose records no longer exist.`);
+    for (const { address, id } of gone.filter((each) => done.has(each.id)))
+      context.log.info(`Closed ${address} (${id}): missing from the platform.`);
     looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
   }
   if (options.output === 'json') print(looked, options, context);
   return exitCode ?? ExitCode.ok;
-}
-
-interface Agreeing {
-  readonly count: number;
-  readonly isTrusted: boolean;
-  readonly options: OrphansOptions;
-}
-
-async function agrees(context: Context, { count, isTrusted, options }: Agreeing): Promise<boolean> {
-  const { log, terminal } = context;
-  if (!isTrusted) {
-    log.warn(
-      'nothing was closed: none of the managed records exists either. Check the API key and base_url.',
-    );
-    return false;
-  }
-  if (options.autoApprove) return true;
-  const what = `${plural(count, 'orphan')} whose ${count === 1 ? 'record no longer exists' : 'records no longer exist'}`;
-  if (!terminal.canAsk || options.output === 'json') {
-    log.info(`${what}; --auto-approve closes ${count === 1 ? 'it' : 'them'}.`);
-    return false;
-  }
-  return approve(context, { question: `Close ${what}?`, verb: 'close', hint: '' });
 }
 
 export interface CloseOptions extends LockFlags {
@@ -116,26 +94,34 @@ export async function closeOrphans(
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { orphans: listed } = await opened.state();
-  const wanted = new Set(ids);
-  for (const id of wanted) {
-    if (listed.some((orphan) => orphan.id === id)) continue;
-    throw new UserError(
-      `${id} is not on the orphan list${didYouMean(
-        id,
-        listed.map((orphan) => orphan.id),
-      )}`,
-      {
-        hint: 'Run voxform orphans --all to list the ids.',
-      },
-    );
-  }
   const { because } = options;
   const closed = { because, since: context.now().toISOString() };
-  const closing = listed.filter(({ id }) => wanted.has(id)).map((orphan) => ({ ...orphan, closed }));
+  const before = new Set(ids.flatMap((given) => namedBy(given, listed)));
+  const closing = [...before].map((orphan) => ({ ...orphan, closed }));
   const done = new Set(await close(opened, closing, options));
-  for (const { address, id } of closing.filter((each) => done.has(each.id)))
-    context.terminal.out(`Closed ${address} (${id}): ${because}.\n`);
+  for (const { address, id, closed: earlier } of before) {
+    const instead = earlier === undefined || earlier.because === because ? '' : ` (was ${earlier.because})`;
+    if (done.has(id)) context.terminal.out(`Closed ${address} (${id}): ${because}${instead}.\n`);
+  }
   return ExitCode.ok;
+}
+
+/** The orphans of an id, or the open one that had an address. */
+function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
+  const byId = listed.filter(({ id }) => id === given);
+  if (byId.length > 0) return byId;
+  const open = listed.filter(({ address, closed }) => address === given && closed === undefined);
+  if (open.length === 1) return open;
+  const ids = open.map(({ id }) => id);
+  if (ids.length > 0) {
+    throw new UserError(`${given} has ${ids.length} open orphans: ${ids.join(', ')}`, {
+      hint: 'Give the id.',
+    });
+  }
+  const known = listed.flatMap(({ id, address, closed }) => (closed === undefined ? [id, address] : [id]));
+  throw new UserError(`${given} is not on the orphan list${didYouMean(given, known)}`, {
+    hint: 'Run voxform orphans --all to list the ids.',
+  });
 }
 
 /** Closes those that are still orphans once the state is locked, and gives their ids. */

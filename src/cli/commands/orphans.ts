@@ -11,8 +11,7 @@ export function defineOrphans(program: Command, start: Start): void {
     )
     .addOption(outputOption(['text', 'json']))
     .option('--all', 'Include closed orphans')
-    .option('--check', 'Check which orphans still exist, and offer to close the others')
-    .option('--auto-approve', 'With --check: skip the approval prompt')
+    .option('--check', 'Check which orphans still exist, and close those that are missing')
     .action((options: OrphansOptions) =>
       start(async (context) => (await import('../actions/orphans.ts')).orphans(context, options)),
     );
@@ -21,7 +20,7 @@ export function defineOrphans(program: Command, start: Start): void {
     .description(
       'Close orphans that need no more work. An orphan closed as handed-over or kept is managed again only by voxform import.',
     )
-    .argument('<ids...>', 'Ids of the records')
+    .argument('<ids...>', 'Ids of the records, or their former addresses')
     .addOption(
       new Option('--because <reason>', 'Why they need no more work')
         .choices(['deleted', 'handed-over', 'kept'])
