@@ -20,7 +20,11 @@ export interface NotifierOptions {
 /** Tells the webhooks of the project what happens. */
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
-  readonly #occasions: { readonly withDrift: Occasions; readonly withoutDrift: Occasions };
+  readonly #occasions: {
+    readonly both: Occasions;
+    readonly drift: Occasions;
+    readonly changes: Occasions;
+  };
   readonly #said = new SaidBefore();
   readonly #deliveries: Deliveries;
 
@@ -28,8 +32,9 @@ export class Notifier implements RunObserver {
     const { clock, random, log } = options;
     this.#options = options;
     this.#occasions = {
-      withDrift: new Occasions({ drift: true, told: options.memory?.read }),
-      withoutDrift: new Occasions({ drift: false }),
+      both: new Occasions({ drift: true, told: options.memory?.read }),
+      drift: new Occasions({ drift: true, changes: false, told: options.memory?.read }),
+      changes: new Occasions({ drift: false }),
     };
     this.#deliveries = new Deliveries({
       clock,
@@ -44,14 +49,16 @@ export class Notifier implements RunObserver {
   }
 
   finished(report: RunReport): void {
-    const withDrift = this.#occasions.withDrift.in(report);
-    const withoutDrift = this.#occasions.withoutDrift.in(report);
+    const both = this.#occasions.both.in(report);
+    const driftAlone = this.#occasions.drift.in(report);
+    const changes = this.#occasions.changes.in(report);
     if (report.notify === undefined) return;
     const { notify, workspace } = report;
     for (const problem of this.#said.news('problems', notify.problems).added)
       this.#options.log.entry('warning', `Notification skipped: ${problem}`, { event: 'not-notified' });
     for (const { on, template, url, shown, header, network } of notify.receivers) {
-      for (const occasion of on.includes('drift') ? withDrift : withoutDrift) {
+      const heard = !on.includes('drift') ? changes : on.includes('changes') ? both : driftAlone;
+      for (const occasion of heard) {
         if (!on.includes(occasion.event)) continue;
         const redact = (text: string): string => this.#options.redact(text);
         const body = redact(JSON.stringify(bodyOf(occasion, template, redact)));

@@ -1,5 +1,6 @@
 import { summaryOf } from '../../engine/plan/plan.ts';
 import { type PlannedResource, writes } from '../../engine/plan/plan-document.ts';
+import { visible } from '../../output/visible.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import {
@@ -31,6 +32,8 @@ export type ToldDrift = Readonly<Record<string, string>>;
 export interface OccasionsOptions {
   /** True: corrections of drift are told as its end, and in no message of their own. */
   readonly drift: boolean;
+  /** False: a change that overwrites drift is told as drift, for the receiver hears of no changes. */
+  readonly changes?: boolean;
   /** The drift of a workspace that an earlier watch told. */
   readonly told?: ((workspaceId: string) => ToldDrift) | undefined;
 }
@@ -39,11 +42,13 @@ export interface OccasionsOptions {
 export class Occasions {
   readonly #said = new SaidBefore();
   readonly #hearsDrift: boolean;
+  readonly #hearsChanges: boolean;
   readonly #told: (workspaceId: string) => ToldDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
-  constructor({ drift, told = () => ({}) }: OccasionsOptions) {
+  constructor({ drift, changes = true, told = () => ({}) }: OccasionsOptions) {
     this.#hearsDrift = drift;
+    this.#hearsChanges = changes;
     this.#told = told;
   }
 
@@ -113,10 +118,12 @@ export class Occasions {
     return isNews ? [lines, failed.map(({ address }) => address)] : [[], []];
   }
 
-  #drift({ drift, missing, plan, applied, workspace }: RunReport): [string[], string[]] {
+  #drift(report: RunReport): [string[], string[]] {
+    const { drift, missing, plan, applied, workspace } = report;
     if (plan === undefined) return [[], []];
     const before = this.#drifted ?? new Map(Object.entries(this.#told(workspace?.id ?? '')));
     const done = doneAddresses(applied);
+    const written = new Map(plan.resources.map((resource) => [resource.address, resource]));
     const found = [
       ...drift.map((each) => ({ address: each.address, digest: each.digest, line: driftMessage(each) })),
       ...missing.map((each) => ({
@@ -130,7 +137,13 @@ export class Occasions {
     );
     const now = new Set(found.map(({ address }) => address));
     const told = found.flatMap(({ address, digest, line }) => {
-      if (done.has(address)) return [[`${line} (corrected)`, address] as const];
+      const resource = written.get(address);
+      if (done.has(address) && resource !== undefined) {
+        const isOnlyThat = isCorrection(resource, report);
+        if (!isOnlyThat && this.#hearsChanges) return [];
+        const outcome = isOnlyThat ? 'corrected' : 'overwritten by a change of the manifest';
+        return [[[`${line} (${outcome})`, ...stepsOf(resource)].join('. '), address] as const];
+      }
       return before.get(address) === digest ? [] : [[line, address] as const];
     });
     const ended = [...before].flatMap(([address, digest]) => {
@@ -144,6 +157,11 @@ export class Occasions {
 
 /** Begins what stands for a missing record among the digests. */
 const MISSING = 'missing ';
+
+/** What an apply of it leaves to a person. */
+function stepsOf({ steps = [] }: PlannedResource): string[] {
+  return steps.length === 0 ? [] : [steps.map(visible).join(' ')];
+}
 
 /** True where all that is written of a record restores what somebody moved. */
 function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {

@@ -17,6 +17,10 @@ const corrected: Partial<RunReport> = {
   plan: plan([restore]),
   applied: [{ address: 'Agent/a', action: 'update', result: { status: 'done', id: 'x' } }],
 };
+const overwritten: Partial<RunReport> = {
+  ...corrected,
+  plan: plan([{ ...restore, changes: [change('name', { cause: 'both' })] }]),
+};
 
 function drifted(digest: string): Partial<RunReport> {
   return { drift: [{ address: 'Agent/a', fields: ['name'], digest }] };
@@ -54,6 +58,7 @@ describe('what is worth telling', () => {
     ['a drift, once, and its end', [drift, drift, {}, {}, drift], ['drift', '', 'drift', '', 'drift']],
     ['a drift that moves on', [drift, drifted('2'), drifted('2')], ['drift', 'drift', '']],
     ['a drift and its correction in one', [corrected, {}], ['drift', '']],
+    ['a change of the manifest over a drift in one', [overwritten, {}], ['changes', '']],
     ['a drift that waits for an apply, once', [waiting, waiting], ['drift', '']],
     ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
     ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
@@ -133,4 +138,26 @@ it('tells of a correction as a change where drift is not listened to', () => {
     'voxform staging: changes\nupdated Agent/a: name',
   ]);
   expect(more.map(({ event }) => event)).toEqual(['drift']);
+});
+
+it('says with a correction what is left to a person, and who overwrote what', () => {
+  const steps = ['Publish Agent/a in the dashboard.'];
+  const withSteps = (report: Partial<RunReport>): Partial<RunReport> => ({
+    ...report,
+    plan: plan((report.plan?.resources ?? []).map((each) => ({ ...each, steps }))),
+  });
+  const text = (report: Partial<RunReport>, changes: boolean) =>
+    new Occasions({ drift: true, changes })
+      .in(sampleReport(withSteps(report)))
+      .filter(({ event }) => (changes ? true : event === 'drift'))
+      .map(({ values }) => values.text);
+  expect(text(corrected, true)).toEqual([
+    'voxform staging: drift\nAgent/a: name (corrected). Publish Agent/a in the dashboard.',
+  ]);
+  expect(text(overwritten, true)).toEqual([
+    'voxform staging: changes\nupdated Agent/a: name. Publish Agent/a in the dashboard.',
+  ]);
+  expect(text(overwritten, false)).toEqual([
+    'voxform staging: drift\nAgent/a: name (overwritten by a change of the manifest). Publish Agent/a in the dashboard.',
+  ]);
 });
