@@ -29,7 +29,7 @@ export const actionWords: Readonly<Record<Action, ActionWords>> = {
   forget: {
     symbol: '.',
     heading: 'Forget',
-    explanation: 'no longer declared; the records stay on the platform as orphans',
+    explanation: 'no longer declared; existing records stay as orphans',
     count: 'to forget',
     done: 'forgotten',
   },

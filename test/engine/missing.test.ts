@@ -193,6 +193,17 @@ describe('a record that is missing', () => {
     expect((await w.plan(many)).guards).toEqual([]);
   });
 
+  it('is forgotten as what it is', async () => {
+    const { w, id } = await without('Agent/b');
+    await w.apply(desired);
+    const plan = await w.plan([agent('a'), agent('c')]);
+    expect(at(plan, 'Agent/b')).toMatchObject({
+      action: 'forget',
+      reason: 'left the manifests',
+      notices: [`${id} is missing from the platform since 2030-01-01T00:00:00.000Z`],
+    });
+  });
+
   it('after it was released blocks too', async () => {
     const w = await Bench.open();
     await w.apply(desired);

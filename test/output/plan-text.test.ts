@@ -81,7 +81,7 @@ describe('a plan as text', () => {
               it
             retries: 3 -> 5
 
-      Forget (1): no longer declared; the records stay on the platform as orphans
+      Forget (1): no longer declared; existing records stay as orphans
         . Agent/old-line  01JAGENT000000000000000001
 
       Manual (2): the API cannot do these; do them in the dashboard

@@ -125,12 +125,7 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
   );
   const pending = [...input.state.pending].filter(([address]) => isOpen(address));
   return [
-    ...forgotten.map(([address, entry]) => ({
-      ...base(address),
-      action: 'forget' as const,
-      id: entry.id,
-      reason: `left the manifests: ${entry.id} stays on the platform as an orphan`,
-    })),
+    ...forgotten.map(([address, entry]) => forgottenAs(base(address), entry)),
     ...pending.map(([address, { since }]) => ({
       ...base(address),
       action: 'unknown' as const,
@@ -142,6 +137,17 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
       ],
     })),
   ];
+}
+
+function forgottenAs<T>(base: T, { id, missing_since: since }: ResourceEntry) {
+  return {
+    ...base,
+    action: 'forget' as const,
+    id,
+    ...(since === undefined
+      ? { reason: `left the manifests: ${id} stays on the platform as an orphan` }
+      : { reason: 'left the manifests', notices: [`${id} is missing from the platform since ${since}`] }),
+  };
 }
 
 /** Two records may answer now: the one that was called gone, and what took its place. */
