@@ -85,10 +85,15 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
 
 /** `updated Agent/x` for what was done, with the fields, what leads to it and what is left to a person. */
 export function appliedMessage(resource: PlannedResource, flag: WorkspaceFlag): string {
-  const { address, action, changes, steps = [] } = resource;
+  const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
   const said = [done, ...remarksOn(resource)].join('; ');
+  return saidWithSteps(said, resource, flag);
+}
+
+/** With what an apply of it leaves to a person. */
+export function saidWithSteps(said: string, { steps = [] }: PlannedResource, flag: WorkspaceFlag): string {
   return steps.length === 0 ? said : visible(withSteps(`${said}.`, steps, flag));
 }
 

@@ -1,6 +1,5 @@
 import { summaryOf } from '../../engine/plan/plan.ts';
 import { type PlannedResource, writes } from '../../engine/plan/plan-document.ts';
-import { visible } from '../../output/visible.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import {
@@ -12,6 +11,7 @@ import {
   messageOf,
   missingMessage,
   pendingWords,
+  saidWithSteps,
   troubleOf,
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
@@ -142,7 +142,9 @@ export class Occasions {
         const isOnlyThat = isCorrection(resource, report);
         if (!isOnlyThat && this.#hearsChanges) return [];
         const outcome = isOnlyThat ? 'corrected' : 'overwritten by a change of the manifest';
-        return [[[`${line} (${outcome})`, ...stepsOf(resource)].join('. '), address] as const];
+        return [
+          [saidWithSteps(`${line} (${outcome})`, resource, report.workspaceFlag ?? ''), address] as const,
+        ];
       }
       return before.get(address) === digest ? [] : [[line, address] as const];
     });
@@ -157,11 +159,6 @@ export class Occasions {
 
 /** Begins what stands for a missing record among the digests. */
 const MISSING = 'missing ';
-
-/** What an apply of it leaves to a person. */
-function stepsOf({ steps = [] }: PlannedResource): string[] {
-  return steps.length === 0 ? [] : [steps.map(visible).join(' ')];
-}
 
 /** True where all that is written of a record restores what somebody moved. */
 function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {

@@ -141,7 +141,7 @@ it('tells of a correction as a change where drift is not listened to', () => {
 });
 
 it('says with a correction what is left to a person, and who overwrote what', () => {
-  const steps = ['Publish Agent/a in the dashboard.'];
+  const steps = [{ action: 'publish', instruction: 'Publish Agent/a in the dashboard.' }] as const;
   const withSteps = (report: Partial<RunReport>): Partial<RunReport> => ({
     ...report,
     plan: plan((report.plan?.resources ?? []).map((each) => ({ ...each, steps }))),
