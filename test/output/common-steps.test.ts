@@ -112,6 +112,23 @@ describe('a manual step that many agents need', () => {
   });
 });
 
+describe('many numbers to be linked', () => {
+  it('are shown with their steps alone', () => {
+    const numbers = agents(20, (index) => ({
+      action: 'manual',
+      reason: 'the API cannot change this',
+      changes: [change('inbound_agent_id', { before: null, after: `id-${index}`, manual: true })],
+      steps: [inDashboard(`Link number ${index}.`)],
+    }));
+    const shown = text(numbers);
+    for (const { address } of numbers) expect(shown).toContain(address);
+    expect(times(shown, '[ ] Link number')).toBe(20);
+    expect(shown).not.toContain('inbound_agent_id');
+    expect(times(text(numbers, true), 'inbound_agent_id')).toBe(20);
+    expect(text(numbers.slice(0, 5))).toContain('inbound_agent_id');
+  });
+});
+
 describe('lists that do not fit into a comment', () => {
   it('end in the number of those left out', () => {
     const own = agents(2000, (index) => ({
