@@ -81,6 +81,11 @@ describe('words of other tools', () => {
     [['help', 'destroy'], 'The API cannot delete'],
     [['init', '-upgrade'], 'nothing to upgrade'],
     [['lint', '--strict'], 'voxform validate'],
+    [['update'], 'voxform apply'],
+    [['stack'], 'voxform workspace list'],
+    [['force-unlock'], 'voxform state unlock'],
+    [['taint', 'Agent/a'], 'cannot force a replacement'],
+    [['show'], 'voxform get TYPE'],
   ])('%j says %s', async (args, sentence) => {
     await using folder = await temporaryFolder();
     const { code, stderr } = await command(args, { cwd: folder.root });

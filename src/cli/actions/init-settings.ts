@@ -73,12 +73,12 @@ jobs:
         env:
           LOCAL_API_KEY: \${{ secrets.LOCAL_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
-      - name: Commit the state, even if the apply failed
+      - name: Commit the state
         if: always()
         run: |
           git config user.name voxform
           git config user.email voxform@users.noreply.github.com
           if [ -e .voxform ]; then git add .voxform; fi
-          git diff --cached --quiet || (git commit -m "Update the state" && git push)
+          git diff --cached --quiet || (git commit -m "Update voxform state" && git push)
 `;
 }
