@@ -66,7 +66,7 @@ export function createProgram(start: Start): Command {
     .description('Manage voice-agent workspaces from YAML in Git.')
     .version(VERSION, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Print help')
-    .option('-C, --chdir <dir>', 'Run in this folder (default: the nearest project, upwards)')
+    .option('-C, --chdir <dir>', 'Run in this folder (default: nearest parent with voxform.yaml)')
     .option(
       '-w, --workspace <name>',
       'Workspace; repeatable where a command takes several (default: VOXFORM_WORKSPACE, then default_workspace)',
