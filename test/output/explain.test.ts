@@ -117,6 +117,14 @@ describe('what is meant', () => {
   });
 
   it.each([
+    ['notify', 'project.notify'],
+    ['watch', 'project.watch'],
+    ['notify.url', 'project.notify.url'],
+  ])('finds the setting of the project file: %s', (asked, path) => {
+    expect(findTopic(topics, asked)).toMatchObject({ topic: { path } });
+  });
+
+  it.each([
     { asked: 'Agent.llm_config.tempratur', suggestion: '; did you mean "Agent.llm_config.temperature"?' },
     { asked: 'Agent.temperature', suggestion: '; did you mean "Agent.llm_config.temperature"?' },
     { asked: 'Agents', suggestion: '; did you mean "Agent"?' },

@@ -8,14 +8,14 @@ export type Found =
 
 /**
  * The topic that people mean by a path. What a manifest has around a field may be written or left out, capitals do not count,
- * and a value form needs no dollar, which shells take for a variable.
+ * a value form needs no dollar, which shells take for a variable, and a setting of the project file needs no `project`.
  */
 export function findTopic(topics: readonly Topic[], asked: string): Found {
   const path = asked
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
     .replace(/^([A-Za-z]+)\.spec(?=\.|$)/, '$1')
     .replace(/^[A-Za-z]+\.(?=metadata(\.|$))/, '');
-  const topic = named(topics, path) ?? named(topics, `$${path}`);
+  const topic = named(topics, path) ?? named(topics, `$${path}`) ?? named(topics, `project.${path}`);
   return topic === undefined ? { suggestion: suggestionFor(topics, path) } : { topic };
 }
 
