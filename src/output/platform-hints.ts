@@ -13,6 +13,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
         return `nothing is listening there; start the emulator with \`voxform emulator\`, or check the workspace's ${where}`;
       if (error.facts.undecodable === true)
         return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
+      if (error.facts.atProxy === true)
+        return 'check the address, the user name and the password of the proxy in HTTPS_PROXY or HTTP_PROXY; NO_PROXY connects without it';
       return `the platform is unreachable; check the workspace's ${where}, the network and any proxy${lost(error)}`;
     case 'timeout':
       return `the platform took too long to answer; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;

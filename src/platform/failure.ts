@@ -36,6 +36,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
     status: result.status,
     nobodyHere: isNobodyHere(call.host, result),
     undecodable: errorCode(result.error) === DAMAGED,
+    atProxy: result.error instanceof ProxyFailure,
   };
   const said = `${wordsFor(call, result)}${inBrackets([afterTries(call)])}`;
   return errorOf(call, result.reason, { facts, said, cause: causeOf(call, result.error) });

@@ -21,6 +21,8 @@ export interface ExchangeFacts {
   readonly nobodyHere?: boolean | undefined;
   /** True where an answer came whose compression could not be undone. */
   readonly undecodable?: boolean | undefined;
+  /** True where a proxy did not connect to the platform. */
+  readonly atProxy?: boolean | undefined;
 }
 
 /** A request to the platform that did not succeed. Branch on `status`, `outcome` and `reason`, never on the message. */

@@ -62,6 +62,8 @@ describe('a platform behind a proxy', () => {
     expect(refused.stdout + refused.stderr).toContain(
       'rejected the user name and password in HTTPS_PROXY (407)',
     );
+    expect(refused.stdout + refused.stderr).toContain('password of the proxy in HTTPS_PROXY');
+    expect(refused.stdout + refused.stderr).not.toContain('base_url (');
     const all = [applied, refused].map(({ stdout, stderr }) => stdout + stderr).join();
     expect(all).not.toContain('hunter2');
     expect(all).not.toContain(Buffer.from('ann:hunter2hunter2').toString('base64'));
