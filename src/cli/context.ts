@@ -18,10 +18,10 @@ export interface Context extends RunContext {
 }
 
 /** Carries a command out and gives the exit code. */
-export type Action = (context: Context) => Promise<number>;
+export type CommandAction = (context: Context) => Promise<number>;
 
 /** Puts a command's action into the frame that sets its context up and turns its errors into messages and exit codes. */
-export type Start = (action: Action, takes?: Takes) => Promise<void>;
+export type Start = (action: CommandAction, takes?: Takes) => Promise<void>;
 
 /** What is unusual about a command. */
 export interface Takes {

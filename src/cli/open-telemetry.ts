@@ -10,9 +10,11 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { VERSION } from '../version.ts';
-import type { RunFacts, Tracing } from './spans.ts';
+import type { SpanFacts, Tracing } from './spans.ts';
 
-type Resource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
+type TracedResource = NonNullable<
+  NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']
+>;
 
 /** Milliseconds that the end of a command waits for the collector, and that the exporter goes on trying. */
 const LONGEST_FLUSH = 2000;
@@ -65,7 +67,7 @@ export function openTelemetry(env: Readonly<Record<string, string | undefined>>)
   };
 }
 
-function attributesOf(facts: RunFacts): Attributes {
+function attributesOf(facts: SpanFacts): Attributes {
   const pairs = Object.entries(facts).filter(([, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value),
   );
@@ -73,7 +75,7 @@ function attributesOf(facts: RunFacts): Attributes {
 }
 
 /** Who sends, as `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say. */
-function resourceOf(env: Readonly<Record<string, string | undefined>>): Resource {
+function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedResource {
   const given = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
     const [key = '', value] = pair.split('=', 2).map((part) => part.trim());
     return key === '' || value === undefined ? [] : [[key, decoded(value)] as const];
@@ -84,7 +86,7 @@ function resourceOf(env: Readonly<Record<string, string | undefined>>): Resource
     ...Object.fromEntries(given),
   };
   if (env.OTEL_SERVICE_NAME) attributes['service.name'] = env.OTEL_SERVICE_NAME;
-  const resource: Resource = {
+  const resource: TracedResource = {
     attributes,
     getRawAttributes: () => Object.entries(attributes),
     merge: (other) => other ?? resource,

@@ -3,7 +3,7 @@ import { withEnvFile } from '../project/env-file.ts';
 import { findProjectFolder, projectFileIn } from '../project/find-project.ts';
 import type { Context } from './context.ts';
 
-export interface Around {
+export interface ProjectLookup {
   /** True where the person names the folder: nothing above it is looked at. */
   readonly isNamed: boolean;
   readonly usesEnvFile: boolean;
@@ -15,7 +15,10 @@ export interface Around {
  * The context in its project: the folder that has the project file, here or above, and the environment with the `.env` beside that file.
  * @throws UserError
  */
-export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile, isSilent }: Around): C {
+export function inProject<C extends Context>(
+  context: C,
+  { isNamed, usesEnvFile, isSilent }: ProjectLookup,
+): C {
   const { cwd, env, log } = context;
   const home = env.HOME ?? env.USERPROFILE;
   const found = isNamed ? named(cwd) : findProjectFolder({ from: cwd, home, user: process.getuid?.() });

@@ -10,13 +10,13 @@ import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cacheFolder } from './cache-folder.ts';
 import { cursorIn } from './completion/cursor.ts';
-import type { Action, Context, Takes } from './context.ts';
+import type { CommandAction, Context, Takes } from './context.ts';
 import { diagnosticsText } from './diagnostics-text.ts';
 import { withKindFlags } from './discovery-flags.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
-import { type Around, inProject } from './project-around.ts';
+import { inProject, type ProjectLookup } from './project-around.ts';
 import { spelledOut } from './spelling.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
@@ -110,7 +110,7 @@ function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
 
-function aroundFor(flags: GlobalFlags, takes: Takes = {}): Around | undefined {
+function aroundFor(flags: GlobalFlags, takes: Takes = {}): ProjectLookup | undefined {
   if (takes.withoutProject === true) return undefined;
   return {
     isNamed: flags.chdir !== undefined,
@@ -125,11 +125,11 @@ interface Performing {
   /** True where a program reads the result, or why there is none. */
   readonly wantsJson: boolean;
   /** Where its project is; undefined where it needs none. */
-  readonly around: Around | undefined;
+  readonly around: ProjectLookup | undefined;
 }
 
 async function perform(
-  action: Action,
+  action: CommandAction,
   { host, context: outer, wantsJson, around }: Performing,
 ): Promise<number> {
   let context = outer;
@@ -140,7 +140,7 @@ async function perform(
   try {
     if (around !== undefined) context = inProject(context, around);
     exitCode = await action(context);
-    const lost = await terminal.lost();
+    const lost = await terminal.flush();
     if (lost !== undefined) {
       throw new UserError(`cannot write the result: ${lost.message}`, {
         hint: 'The command finished; only its output is incomplete.',
@@ -159,7 +159,7 @@ async function perform(
   return exitCode;
 }
 
-function forOneWorkspace(action: Action): Action {
+function forOneWorkspace(action: CommandAction): CommandAction {
   return async (context) => {
     const { workspaces } = context;
     if (workspaces.length < 2) return action(context);

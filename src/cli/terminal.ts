@@ -62,7 +62,7 @@ export class Terminal {
   }
 
   /** Waits until what was written so far has arrived, and gives why some of the result could not be written. */
-  async lost(): Promise<Error | undefined> {
+  async flush(): Promise<Error | undefined> {
     const { stdout } = this.#options;
     if (!stdout.destroyed && stdout.writable) await new Promise((resolve) => stdout.write('', resolve));
     await new Promise((resolve) => setImmediate(resolve));
@@ -80,7 +80,7 @@ export class Terminal {
   }
 
   /** True once whoever read the results has gone. */
-  get isLeft(): boolean {
+  get isClosed(): boolean {
     return this.#options.stdout.destroyed || !this.#options.stdout.writable;
   }
 

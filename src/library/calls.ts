@@ -15,7 +15,7 @@ export function remember(project: Project, options: LoadOptions): Project {
 }
 
 /** One call under way. */
-export interface Call {
+export interface LibraryCall {
   readonly context: RunContext;
   readonly opened: OpenWorkspace;
   /** To be called before the first write: from then on requests under way come to their end. */
@@ -26,7 +26,7 @@ export interface Call {
 export function calling<T>(
   project: Project,
   { signal }: CallOptions,
-  work: (call: Call) => Promise<T>,
+  work: (call: LibraryCall) => Promise<T>,
 ): Promise<T> {
   const options = loadedWith.get(project);
   if (options === undefined) throw new TypeError('not a project of loadProject');

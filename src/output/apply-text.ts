@@ -1,7 +1,7 @@
 import type { ApplyReport } from '../engine/apply/report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
-import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { sharedSteps } from './common-steps.ts';
 import { named } from './named.ts';
 import { helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
@@ -42,7 +42,7 @@ export function renderApply(
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-interface Layout {
+interface ApplyLayout {
   readonly style: Style;
   readonly full: boolean;
 }
@@ -51,7 +51,7 @@ interface Layout {
 const fewestTogether = 12;
 
 /** A line each, in columns; of many that changed nothing but fields, a paragraph. */
-function renderDone(applied: readonly Applied[], { style, full }: Layout): string {
+function renderDone(applied: readonly AppliedWrite[], { style, full }: ApplyLayout): string {
   const done = applied.filter(({ result }) => result.status === 'done');
   const together = (['adopt', 'update'] as const).flatMap((action) => {
     const members = done.filter(({ resource }) => resource.action === action);
@@ -69,7 +69,7 @@ function renderDone(applied: readonly Applied[], { style, full }: Layout): strin
   return [lines, ...paragraphs].filter((part) => part !== '').join('\n');
 }
 
-function renderLines(done: readonly Applied[], style: Style): string {
+function renderLines(done: readonly AppliedWrite[], style: Style): string {
   const rows = done.flatMap(({ resource, result }) => {
     if (result.status !== 'done') return [];
     const { symbol, done: word } = actionWords[resource.action];
@@ -86,7 +86,7 @@ function renderLines(done: readonly Applied[], style: Style): string {
 }
 
 /** A paragraph for each reason. */
-function renderSkipped(applied: readonly Applied[], { style, full }: Layout): string[] {
+function renderSkipped(applied: readonly AppliedWrite[], { style, full }: ApplyLayout): string[] {
   const skipped = applied.flatMap(({ resource: { address }, result }) =>
     result.status === 'skipped' ? [{ address, because: result.because }] : [],
   );
@@ -102,7 +102,7 @@ interface Wording {
   readonly workspaceFlag: WorkspaceFlag;
 }
 
-function renderFailed({ resource, result }: Applied, { style, workspaceFlag }: Wording): string[] {
+function renderFailed({ resource, result }: AppliedWrite, { style, workspaceFlag }: Wording): string[] {
   if (result.status !== 'failed') return [];
   const { address, source } = resource;
   const help = helpText(result, workspaceFlag);
@@ -117,7 +117,7 @@ function renderFailed({ resource, result }: Applied, { style, workspaceFlag }: W
 /** What many need once, then the rest of each. */
 function renderLeft(
   left: readonly PlannedResource[],
-  { style, full, workspaceFlag }: Layout & Wording,
+  { style, full, workspaceFlag }: ApplyLayout & Wording,
 ): string[] {
   const { shared, resources } = sharedSteps(left, { full, workspaceFlag });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>

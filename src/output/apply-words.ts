@@ -3,14 +3,14 @@ import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 
 /** A resource that the apply was to write, with what became of it. */
-export interface Applied {
+export interface AppliedWrite {
   readonly resource: PlannedResource;
   readonly result: ResourceResult;
 }
 
 /** What an apply was to write, in the order in which it is shown. */
-export function appliedIn({ plan, results }: ApplyReport): Applied[] {
-  return appliedActions.flatMap(byAction(plan.resources)).flatMap((resource): Applied[] => {
+export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
+  return appliedActions.flatMap(byAction(plan.resources)).flatMap((resource): AppliedWrite[] => {
     const result = results.get(resource.address);
     return result === undefined ? [] : [{ resource, result }];
   });
@@ -26,7 +26,7 @@ export function leftIn(report: ApplyReport): PlannedResource[] {
 }
 
 /** Written, with something left that no endpoint writes. */
-function isHalfDone({ resource: { steps = [] }, result }: Applied): boolean {
+function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean {
   return result.status === 'done' && steps.length > 0;
 }
 
@@ -60,7 +60,7 @@ export function notAppliedAfter({ plan, results }: ApplyReport): number {
 /** The closing sentences of an apply, e.g. `Applied: 2 created, 1 failed.` and `1 manual.` */
 export function applySummary(report: ApplyReport): string[] {
   const applied = appliedIn(report);
-  const number = (holds: (entry: Applied) => boolean) => applied.filter(holds).length;
+  const number = (holds: (entry: AppliedWrite) => boolean) => applied.filter(holds).length;
   const done = appliedActions.map(
     (action) =>
       [

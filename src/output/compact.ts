@@ -5,7 +5,7 @@ import { stepText } from './next-steps.ts';
 import { inAll, type Passage, passagesOf } from './passages.ts';
 
 /** What is to be said of a resource, or once of several. */
-export interface Said {
+export interface Statement {
   readonly resources: readonly PlannedResource[];
   readonly fields: readonly FieldView[];
   readonly reason: string;
@@ -30,7 +30,7 @@ export const FEWEST_SHARING = 3;
 export function compacted(
   resources: readonly PlannedResource[],
   { views, full = false }: CompactOptions,
-): Said[] {
+): Statement[] {
   const known = new Map<string, FieldView>();
   const alone = resources.map((resource) => saidOf(resource, { ...views, known }));
   if (full || resources.length < FEWEST_SHARING) return alone;
@@ -46,11 +46,11 @@ export function compacted(
   return [...withoutTold(shared.map(({ said }) => said)), ...rest];
 }
 
-function changesIn(parts: readonly Part[]): number {
+function changesIn(parts: readonly SharedPart[]): number {
   return parts.filter(isChange).length;
 }
 
-function isChange({ content: { type } }: Part): boolean {
+function isChange({ content: { type } }: SharedPart): boolean {
   return type === 'field' || type === 'passage';
 }
 
@@ -60,7 +60,7 @@ function rankOf({ said: { fields, resources } }: Shared): number {
 }
 
 /** What leads to resources is said of all of them together, the first time that they are named. */
-function withoutTold(shared: readonly Said[]): Said[] {
+function withoutTold(shared: readonly Statement[]): Statement[] {
   const told = new Set<PlannedResource>();
   return shared.map((said) => {
     const isTold = said.resources.every((resource) => told.has(resource));
@@ -69,7 +69,7 @@ function withoutTold(shared: readonly Said[]): Said[] {
   });
 }
 
-export function saidOf(resource: PlannedResource, views: FieldViewOptions): Said {
+export function saidOf(resource: PlannedResource, views: FieldViewOptions): Statement {
   const { reason, routes, released = [], notices = [], steps = [] } = resource;
   const fields = fieldViews(resource, views);
   return {
@@ -85,15 +85,15 @@ export function saidOf(resource: PlannedResource, views: FieldViewOptions): Said
 }
 
 /** What may be said once for several: a change, a passage of a text, a remark; of what is more than a change, all of it. */
-interface Part {
+interface SharedPart {
   /** The same for what is the same. */
   readonly key: string;
   /** About, as they are shown. */
   readonly lines: number;
-  readonly content: Content;
+  readonly content: PartContent;
 }
 
-type Content =
+type PartContent =
   | { readonly type: 'field'; readonly field: FieldView }
   | {
       readonly type: 'passage';
@@ -103,13 +103,13 @@ type Content =
     }
   | { readonly type: 'released' | 'notice' | 'step'; readonly text: string };
 
-function partsOf({ resources, fields, reason, released, notices, steps }: Said): Part[] {
+function partsOf({ resources, fields, reason, released, notices, steps }: Statement): SharedPart[] {
   const [resource] = resources;
   if (resource === undefined) return [];
   // What happens to a record: only an update is said in parts, because each of its lines stands for itself.
   const isUpdate = resource.action === 'update';
   const about = [resource.action, resource.adopted ?? false, resource.missing ?? false];
-  const changes = fields.flatMap((field, index): Part[] => {
+  const changes = fields.flatMap((field, index): SharedPart[] => {
     const { path, body, notes } = field;
     if (body.form === 'diff') {
       return passagesOf(body.lines).map((passage) => ({
@@ -127,7 +127,7 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Said):
       },
     ];
   });
-  const texts = (type: 'released' | 'notice' | 'step', all: readonly string[]): Part[] =>
+  const texts = (type: 'released' | 'notice' | 'step', all: readonly string[]): SharedPart[] =>
     all.map((text) => ({ key: JSON.stringify([about, type, text]), lines: 1, content: { type, text } }));
   const parts = [
     ...changes,
@@ -145,23 +145,23 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Said):
   });
 }
 
-interface Kept {
-  readonly said: Said;
-  readonly parts: readonly Part[];
+interface KeptParts {
+  readonly said: Statement;
+  readonly parts: readonly SharedPart[];
 }
 
 interface Sharing {
-  readonly members: readonly Kept[];
+  readonly members: readonly KeptParts[];
   /** Of each of them. */
-  readonly parts: readonly (readonly Part[])[];
+  readonly parts: readonly (readonly SharedPart[])[];
 }
 
 interface Shared extends Pick<Sharing, 'parts'> {
-  readonly said: Said;
+  readonly said: Statement;
 }
 
 /** Parts that the same resources share, together, where saying them once is shorter. */
-function sharedIn(kept: readonly Kept[]): Shared[] {
+function sharedIn(kept: readonly KeptParts[]): Shared[] {
   const holders = new Map<string, number[]>();
   for (const [index, { parts }] of kept.entries()) {
     for (const key of new Set(parts.map((part) => part.key))) {
@@ -195,7 +195,7 @@ function sharedIn(kept: readonly Kept[]): Shared[] {
 }
 
 /** Of an update, steps alone are no reason for a box of several. */
-function worthSharing(parts: readonly Part[], { said }: Kept): readonly Part[] {
+function worthSharing(parts: readonly SharedPart[], { said }: KeptParts): readonly SharedPart[] {
   const isWhole = said.resources.every(({ action }) => action !== 'update');
   return isWhole || parts.some(isChange) ? parts : parts.filter(({ content }) => content.type === 'notice');
 }
@@ -204,7 +204,7 @@ function worthSharing(parts: readonly Part[], { said }: Kept): readonly Part[] {
 const LINE = 70;
 
 /** How many lines, about, are saved where the parts are said once, if those that are taken are said elsewhere too. */
-function savedBy({ members, parts }: Sharing, taken: ReadonlySet<Part>): number {
+function savedBy({ members, parts }: Sharing, taken: ReadonlySet<SharedPart>): number {
   const resources = members.flatMap(({ said }) => said.resources);
   const lines = (parts[0] ?? []).reduce((sum, part) => sum + part.lines, 0);
   const names = Math.ceil(named(resources.map(({ address }) => address)).length / LINE);
@@ -218,7 +218,7 @@ function savedBy({ members, parts }: Sharing, taken: ReadonlySet<Part>): number 
   return lines * (members.length - 1) + 2 * covered - (members.length - covered) - 2 - addresses - routes;
 }
 
-function saidTogether(members: readonly Kept[], parts: readonly (readonly Part[])[]): Said {
+function saidTogether(members: readonly KeptParts[], parts: readonly (readonly SharedPart[])[]): Statement {
   const reasons = new Set(members.map(({ said }) => said.reason));
   const [reason = ''] = reasons;
   const [first = []] = parts;
@@ -240,8 +240,10 @@ function saidTogether(members: readonly Kept[], parts: readonly (readonly Part[]
   };
 }
 
-function together(parts: readonly Part[]): Pick<Said, 'fields' | 'released' | 'notices' | 'steps'> {
-  const texts = (type: Content['type']) =>
+function together(
+  parts: readonly SharedPart[],
+): Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'> {
+  const texts = (type: PartContent['type']) =>
     parts.flatMap(({ content }) => (content.type === type && 'text' in content ? [content.text] : []));
   const fields: FieldView[] = [];
   for (const { content } of parts) {
@@ -264,7 +266,7 @@ function together(parts: readonly Part[]): Pick<Said, 'fields' | 'released' | 'n
 }
 
 /** What leads to any of them; undefined where nobody looked. */
-function routesOf(members: readonly Said[]): readonly PlannedRoute[] | undefined {
+function routesOf(members: readonly Statement[]): readonly PlannedRoute[] | undefined {
   const all = members.flatMap(({ routes = [] }) => routes);
   if (members.every(({ routes }) => routes === undefined)) return undefined;
   return [...new Map(all.map((route) => [JSON.stringify(route), route])).values()];

@@ -5,7 +5,7 @@ import type { ErrorDocument } from './error-json-schema.ts';
 import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
 
-export interface Failed {
+export interface ErrorContext {
   readonly exitCode: number;
   readonly workspaceFlag?: WorkspaceFlag;
   /** Strikes secrets out. */
@@ -13,7 +13,10 @@ export interface Failed {
 }
 
 /** An error for a program. No stack: that is on stderr. */
-export function errorJson(error: unknown, { exitCode, workspaceFlag = '', redact }: Failed): ErrorDocument {
+export function errorJson(
+  error: unknown,
+  { exitCode, workspaceFlag = '', redact }: ErrorContext,
+): ErrorDocument {
   const diagnostics = diagnosticsOf(error) ?? [];
   const hint = hintOf(error, workspaceFlag);
   return {

@@ -1,4 +1,4 @@
-import type { Drafts } from '../runs/export/drafts.ts';
+import type { ManifestDrafts } from '../runs/export/drafts.ts';
 import { usedSecrets } from '../runs/export/used-secrets.ts';
 import type { Missed } from '../runs/heard-of.ts';
 import { kindCounts } from './plural.ts';
@@ -8,7 +8,7 @@ import { visible } from './visible.ts';
 export interface ExportReport {
   /** As the person wrote it. */
   readonly folder: string;
-  readonly drafts: Drafts;
+  readonly drafts: ManifestDrafts;
   readonly missed: readonly Missed[];
   /** Files that were there and were written over. */
   readonly replaced: readonly string[];
@@ -49,12 +49,12 @@ function missedLines(missed: readonly Missed[]): string[] {
   return missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
 }
 
-function leftOutLine({ kind, id, because }: Drafts['leftOut'][number]): string {
+function leftOutLine({ kind, id, because }: ManifestDrafts['leftOut'][number]): string {
   return `${kind} ${id}: ${because}`;
 }
 
 /** One line for all resources of a kind that miss the same field for the same reason. */
-function omittedLines({ manifests }: Drafts, verbose: boolean): string[] {
+function omittedLines({ manifests }: ManifestDrafts, verbose: boolean): string[] {
   const groups = new Map<string, string[]>();
   const totals = new Map<string, number>();
   for (const { kind, name, omitted } of manifests) {
@@ -85,14 +85,14 @@ function addresses(kind: string, names: readonly string[], verbose: boolean): st
   return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-function usedLines({ manifests }: Drafts): string[] {
+function usedLines({ manifests }: ManifestDrafts): string[] {
   return usedSecrets(manifests).map(({ name, places }) => {
     const [first, ...more] = places.map(({ path, address }) => `${path} of ${address}`);
     return `${name}: ${first}${more.length === 0 ? '' : ` and ${more.length} more`}`;
   });
 }
 
-function secretLines({ manifests }: Drafts): string[] {
+function secretLines({ manifests }: ManifestDrafts): string[] {
   const lines = manifests.flatMap(({ kind, name: resource, secrets }) =>
     secrets.map(({ path, name }) => `${name}: ${path} of ${kind}/${resource}`),
   );

@@ -16,17 +16,17 @@ export function renderFields(fields: readonly FieldView[], style: Style, indent:
     .filter(({ body }) => body.form === 'value' || body.form === 'change')
     .map(({ path }) => displayWidth(path) + 1)
     .filter((width) => width <= style.width * alignedShare);
-  const layout: Layout = { style, margin: ' '.repeat(indent), labelWidth: Math.max(0, ...widths) };
+  const layout: FieldLayout = { style, margin: ' '.repeat(indent), labelWidth: Math.max(0, ...widths) };
   return fields.map((field) => renderField(field, layout));
 }
 
-interface Layout {
+interface FieldLayout {
   readonly style: Style;
   readonly margin: string;
   readonly labelWidth: number;
 }
 
-function renderField({ path, body, notes }: FieldView, layout: Layout): string {
+function renderField({ path, body, notes }: FieldView, layout: FieldLayout): string {
   const { style, margin, labelWidth } = layout;
   const said = notes.map((note) => style.warn(`(${note})`)).join(' ');
   const inline = oneLine(body, style);
@@ -43,7 +43,7 @@ function renderField({ path, body, notes }: FieldView, layout: Layout): string {
 }
 
 /** The notes at the end of the line where they fit, else below it. */
-function withNotes(line: string, said: string, { style, margin }: Layout): string {
+function withNotes(line: string, said: string, { style, margin }: FieldLayout): string {
   if (said === '') return line;
   const fits = displayWidth(line) + 2 + displayWidth(said) <= style.width;
   return `${line}${fits ? '  ' : `\n${margin}  `}${said}`;
@@ -118,7 +118,7 @@ function changedLine(
   return { sign, text: line.text, format: kept, parts };
 }
 
-function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, margin }: Layout): string[] {
+function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, margin }: FieldLayout): string[] {
   const room = Math.max(20, style.width - margin.length - 4 - sign.length);
   let done = 0;
   return breakText(text, room).map((piece, index) => {

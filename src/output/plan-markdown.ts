@@ -1,12 +1,12 @@
 import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, planSummary, shownActions } from './action-words.ts';
-import { type Applied, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { driftGroups, driftSummary } from './drift-words.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { named } from './named.ts';
 import { helpText, type WorkspaceFlag } from './next-steps.ts';
-import { type Listed, type MarkdownPlace, reportMarkdown } from './report-markdown.ts';
+import { type ListedResource, type MarkdownPlace, reportMarkdown } from './report-markdown.ts';
 import type { RowWords } from './resource-markdown.ts';
 
 /** A plan as a comment on a pull request. */
@@ -52,7 +52,7 @@ export function applyMarkdown(
   const left = leftIn(report);
   const shown = [...withStatus('failed'), ...withStatus('skipped'), ...withStatus('done')];
   const listed = [...shown, ...left.filter(({ address }) => !results.has(address))].map(
-    (resource): Listed => ({ resource, words: resultWords(resource, results.get(resource.address)) }),
+    (resource): ListedResource => ({ resource, words: resultWords(resource, results.get(resource.address)) }),
   );
   return reportMarkdown({
     what: 'apply',
@@ -90,7 +90,7 @@ function failureOf({ address }: PlannedResource, result: ResourceResult, flag: W
 }
 
 /** A line for each reason. */
-function skippedIn(applied: readonly Applied[], full: boolean | undefined): string[] {
+function skippedIn(applied: readonly AppliedWrite[], full: boolean | undefined): string[] {
   const skipped = applied.flatMap(({ resource: { address }, result }) =>
     result.status === 'skipped' ? [{ name: markdownCode(address), because: result.because }] : [],
   );

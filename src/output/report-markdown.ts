@@ -1,6 +1,6 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { type SharedStep, sharedSteps, sharedStepText } from './common-steps.ts';
-import { compacted, type Said } from './compact.ts';
+import { compacted, type Statement } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
@@ -22,7 +22,7 @@ export interface MarkdownReport {
   /** What is to be done by hand. */
   readonly pending: readonly PlannedResource[];
   /** Each resource with the words for it, in the order in which they are shown. */
-  readonly listed: readonly Listed[];
+  readonly listed: readonly ListedResource[];
   readonly towards: 'manifest' | 'platform';
   readonly place: MarkdownPlace;
 }
@@ -38,7 +38,7 @@ export interface MarkdownPlace {
   readonly workspaceFlag?: WorkspaceFlag;
 }
 
-export interface Listed {
+export interface ListedResource {
   readonly resource: PlannedResource;
   readonly words: RowWords;
 }
@@ -83,7 +83,7 @@ export function reportMarkdown(report: MarkdownReport): string {
   return page.text(place.command ?? `voxform ${what}`);
 }
 
-interface Block {
+interface TableBlock {
   readonly resources: readonly PlannedResource[];
   readonly words: RowWords;
   /** A remark on several is no row of a table of changes. */
@@ -97,12 +97,12 @@ const FEWEST_ADOPTED = 12;
 
 /** What is said of resources that the same becomes of, once where several share it. */
 function blocksOf(
-  listed: readonly Listed[],
+  listed: readonly ListedResource[],
   { towards, full, workspaceFlag }: Pick<MarkdownReport, 'towards'> & Wording,
-): Block[] {
+): TableBlock[] {
   const views = { secrets: createSecretNumbers(), verbose: false, towards, workspaceFlag };
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
-  return [...groups.values()].flatMap((group): Block[] => {
+  return [...groups.values()].flatMap((group): TableBlock[] => {
     const [{ words } = { words: { symbol: '', action: '' } }] = group;
     const said = compacted(
       group.map(({ resource }) => resource),
@@ -116,13 +116,13 @@ function blocksOf(
   });
 }
 
-function blockOf(said: Said, words: RowWords): Block {
+function blockOf(said: Statement, words: RowWords): TableBlock {
   const { resources, fields, steps, released } = said;
   const hasRow = resources.length === 1 || fields.length + steps.length + released.length > 0;
   return { resources, words, hasRow, forms: () => details(said, words) };
 }
 
-function isPlainAdoption({ resources, fields, notices, released }: Said): boolean {
+function isPlainAdoption({ resources, fields, notices, released }: Statement): boolean {
   const isAdoption = resources.every(
     ({ action, previous_address: was }) => action === 'adopt' && was === undefined,
   );

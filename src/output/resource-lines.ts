@@ -8,7 +8,7 @@ export const symbolWidth = 3;
 export const detailIndent = 6;
 
 /** How a resource is marked. */
-export interface Mark {
+export interface ResourceMark {
   readonly symbol: string;
   /** Whose colour the symbol has. */
   readonly colorOf: Action;
@@ -20,7 +20,7 @@ export function renderRemark(text: string, style: Style, format: Format = style.
 }
 
 /** Symbol, address, marks, id and source; what does not fit on a line of its own. */
-export function headLine(resource: PlannedResource, { symbol, colorOf }: Mark, style: Style): string {
+export function headLine(resource: PlannedResource, { symbol, colorOf }: ResourceMark, style: Style): string {
   const { action, address, id, source, adopted, previous_address: previous } = resource;
   const color = style.action[colorOf];
   const marks = [

@@ -1,7 +1,7 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { stepText, type WorkspaceFlag } from './next-steps.ts';
 import { plural } from './plural.ts';
-import { type Mark, renderRemark, renderStep } from './resource-lines.ts';
+import { type ResourceMark, renderRemark, renderStep } from './resource-lines.ts';
 import type { Style } from './style.ts';
 import { tableLayout } from './table.ts';
 import { pad } from './text-width.ts';
@@ -10,7 +10,7 @@ import { visible } from './visible.ts';
 /** In columns: the symbol and the blank after it. */
 const margin = 4;
 
-interface Listing {
+interface ListStyle {
   readonly style: Style;
   readonly workspaceFlag: WorkspaceFlag;
   /** Whether the reason is said. */
@@ -20,8 +20,8 @@ interface Listing {
 /** A line for each resource, in columns; what is to be known or done of one of them below its line. */
 export function renderList(
   resources: readonly PlannedResource[],
-  { symbol, colorOf }: Mark,
-  { style, says, workspaceFlag }: Listing,
+  { symbol, colorOf }: ResourceMark,
+  { style, says, workspaceFlag }: ListStyle,
 ): string {
   const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
   const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));

@@ -1,6 +1,6 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './action-words.ts';
-import type { Said } from './compact.ts';
+import type { Statement } from './compact.ts';
 import type { FieldView } from './field-view.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';
 import { mustNameAll, named } from './named.ts';
@@ -44,7 +44,7 @@ function rowOf(
 const fewLines = 30;
 
 /** All that is said of a resource, or of several, folded; and forms for where there is no room for that, each shorter than the one before. */
-export function details(said: Said, words: RowWords): readonly string[] {
+export function details(said: Statement, words: RowWords): readonly string[] {
   const addresses = said.resources.map(({ address }) => address);
   const forms = withNames(said, words, addresses.join(', '));
   const [whole = ''] = forms;
@@ -59,7 +59,7 @@ export function adoptionList(resources: readonly PlannedResource[], words: RowWo
   return [block(fenced('', lines)), block(markdownText(named(resources.map(({ address }) => address))))];
 }
 
-function withNames(said: Said, words: RowWords, names: string): readonly string[] {
+function withNames(said: Statement, words: RowWords, names: string): readonly string[] {
   const { resources, fields, reason, notices, released, elsewhere } = said;
   const lines = fields.flatMap(diffLines);
   const [resource] = resources;
@@ -90,7 +90,7 @@ function withNames(said: Said, words: RowWords, names: string): readonly string[
 }
 
 /** The blank lines make GitHub read the content as Markdown again. */
-function folded({ resources, fields }: Said, { action }: RowWords, content: string): string {
+function folded({ resources, fields }: Statement, { action }: RowWords, content: string): string {
   const count = fields.length === 0 ? '' : `, ${plural(fields.length, 'field')}`;
   const [{ address } = { address: '' }] = resources;
   const who = resources.length === 1 ? markdownCode(address) : `${resources.length} resources`;

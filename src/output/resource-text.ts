@@ -1,13 +1,13 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './action-words.ts';
-import { compacted, type Said } from './compact.ts';
+import { compacted, type Statement } from './compact.ts';
 import type { FieldViewOptions } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
 import { mustNameAll, named } from './named.ts';
 import {
   detailIndent,
   headLine,
-  type Mark,
+  type ResourceMark,
   renderRemark,
   renderStep,
   symbolWidth,
@@ -18,7 +18,7 @@ import type { Style } from './style.ts';
 import { pad } from './text-width.ts';
 
 /** Resources under one heading. */
-export interface ResourceGroup extends Mark {
+export interface ResourceGroup extends ResourceMark {
   readonly heading: string;
   readonly explanation?: string | undefined;
   readonly resources: readonly PlannedResource[];
@@ -107,7 +107,7 @@ interface Saying {
   says(resource: PlannedResource): boolean;
 }
 
-function renderSaid(said: Said, group: ResourceGroup, { style, views, says }: Saying): string {
+function renderSaid(said: Statement, group: ResourceGroup, { style, views, says }: Saying): string {
   const { resources, fields, reason, released, notices, steps, elsewhere } = said;
   const remark = (text: string) => renderRemark(text, style);
   const [resource] = resources;
@@ -140,7 +140,7 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
 }
 
 /** Those that share what follows: each with its id where a person must decide about it, else the first of them by name. */
-function headOf({ resources, fields, steps }: Said, group: ResourceGroup, style: Style): string[] {
+function headOf({ resources, fields, steps }: Statement, group: ResourceGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
   const marks = resources[0]?.adopted ? `${style.action[colorOf]('(adopted)')} ` : '';

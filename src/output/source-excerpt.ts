@@ -38,7 +38,7 @@ function mayHoldKey(text: string, path = ''): boolean {
   return keyField.test(text) || keyValue.test(text) || (keyName.test(path) && !text.includes('$'));
 }
 
-interface Place {
+interface ExcerptPlace {
   readonly text: string;
   readonly line: number;
   /** From 1, in UTF-16 units. */
@@ -48,7 +48,7 @@ interface Place {
 /** In columns: what stays to be seen before the place where a long line is cut at its beginning. */
 const before = 24;
 
-function withCaret({ text, line, column }: Place, { width, dim, error }: Style): string {
+function withCaret({ text, line, column }: ExcerptPlace, { width, dim, error }: Style): string {
   const gutter = `${line} | `;
   const room = Math.max(20, width - gutter.length - 4);
   const from = firstShown(text, column - 1, room);

@@ -87,15 +87,15 @@ interface Texts {
 }
 
 /** Changes close to each other under the same headings, with the lines around them. */
-interface Part {
+interface DiffPart {
   /** Of the new text, from 1: where the part begins. */
   readonly line: number;
   readonly section: readonly string[];
   readonly stretches: readonly Stretch[];
 }
 
-function partsOf(stretches: readonly Stretch[], texts: Texts): Part[] {
-  const parts: Part[] = [];
+function partsOf(stretches: readonly Stretch[], texts: Texts): DiffPart[] {
+  const parts: DiffPart[] = [];
   let open: { section: readonly string[]; from: number; to: number } | undefined;
   const close = () => {
     if (open === undefined) return;
@@ -169,7 +169,7 @@ function firstLine([first]: readonly Stretch[]): number {
   return first.type === 'same' ? first.after : first.after.start;
 }
 
-function rendered(part: Part, texts: Texts & { readonly needsPlace: boolean }): DiffLine[] {
+function rendered(part: DiffPart, texts: Texts & { readonly needsPlace: boolean }): DiffLine[] {
   const stretches = texts.needsPlace ? withoutHeading(part.stretches, texts) : part.stretches;
   const lines = stretches.flatMap((stretch) =>
     stretch.type === 'same' ? [sameLine(stretch.after, texts)] : changedLines(stretch, texts),

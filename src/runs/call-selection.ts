@@ -3,7 +3,7 @@ import { asFilter, type DateRange, isWithin } from '../platform/date-range.ts';
 import { callRecord } from '../platform/records.ts';
 import { didYouMean } from '../problems/suggest.ts';
 
-type Call = Readonly<Record<string, unknown>>;
+type CallRow = Readonly<Record<string, unknown>>;
 
 /** What narrows the reading of call histories. */
 export interface CallSelection extends DateRange {
@@ -48,7 +48,7 @@ export function callCondition(text: string): CallCondition | { readonly problem:
 export async function* selectedCalls(
   client: PlatformClient,
   { where = [], onOutside, ...range }: CallSelection,
-): AsyncGenerator<Call> {
+): AsyncGenerator<CallRow> {
   let outside = 0;
   try {
     const filter = asFilter(range);
@@ -63,12 +63,12 @@ export async function* selectedCalls(
 }
 
 /** Which of its times the range is about is not documented. */
-function isInRange({ start_time, end_time, created_at }: Call, range: DateRange): boolean {
+function isInRange({ start_time, end_time, created_at }: CallRow, range: DateRange): boolean {
   const times = [start_time, end_time, created_at].filter((time) => typeof time === 'string');
   return times.length === 0 || times.some((time) => isWithin(time, range));
 }
 
-function meets(call: Call, { field, operator, value }: CallCondition): boolean {
+function meets(call: CallRow, { field, operator, value }: CallCondition): boolean {
   const shown = call[field] ?? null;
   if (shown === null || value === 'null') {
     const isSame = shown === null && value === 'null';

@@ -7,9 +7,9 @@ import { getRecord, unlisted } from '../engine/observe/read-record.ts';
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { heardOf, type KnownId, knownOf, type Missed } from './heard-of.ts';
-import type { Looking } from './orphans.ts';
+import type { RecordReads } from './orphans.ts';
 
-export interface Discovering extends Looking {
+export interface Discovering extends RecordReads {
   readonly lookups: ReadonlyMap<string, Lookup>;
   /** Ids that are known already: given by a person, held by a state. */
   readonly known: readonly KnownId[];
@@ -40,7 +40,7 @@ export interface Discovery {
 }
 
 /** What `discoverEach` has to tell beside the records. */
-export type Surroundings = Omit<Discovery, 'records'>;
+export type DiscoveryNotes = Omit<Discovery, 'records'>;
 
 /** Finds the records of a workspace as `discoverEach` does, and gives all of them. */
 export async function discover(input: Discovering): Promise<Discovery> {
@@ -60,7 +60,7 @@ export async function discover(input: Discovering): Promise<Discovery> {
 export async function discoverEach(
   input: Discovering,
   take: (kind: Kind, found: FoundRecord) => void,
-): Promise<Surroundings> {
+): Promise<DiscoveryNotes> {
   const progress = new ReadCounter(input.onProgress?.bind(input));
   const missed: Missed[] = [];
   const search = { ...input, progress, missed, take };
@@ -82,13 +82,17 @@ export async function discoverEach(
   return { lookups, missed };
 }
 
-interface Search extends Discovering {
+interface DiscoverySearch extends Discovering {
   readonly progress: ReadCounter;
   readonly missed: Missed[];
   take(kind: Kind, found: FoundRecord): void;
 }
 
-async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, search: Search): Promise<void> {
+async function findByList(
+  kind: Kind,
+  list: () => AsyncIterable<ShownRecord>,
+  search: DiscoverySearch,
+): Promise<void> {
   const { client, workspaceId, progress, missed, take } = search;
   // What is collected is no more than the ids.
   const passing = async function* () {
@@ -104,7 +108,7 @@ async function findByList(kind: Kind, list: () => AsyncIterable<ShownRecord>, se
   }
 }
 
-async function findById(kind: Kind, search: Search): Promise<void> {
+async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
   const { client, workspaceId, concurrency, progress, missed, take } = search;
   const ids = await heardOf(kind, search);
   missed.push({ kind: kind.name, because: cannotBeListed(kind.mentions !== undefined) });

@@ -3,7 +3,7 @@ import type { Observation } from '../engine/observe/observation.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import type { Looking } from './orphans.ts';
+import type { RecordReads } from './orphans.ts';
 
 export interface KnownId {
   readonly kind: string;
@@ -20,7 +20,7 @@ export interface Missed {
   readonly because: string;
 }
 
-export interface Hearing {
+export interface MentionSearch {
   readonly client: PlatformClient;
   /** Ids that are known already: given by a person, held by a state. */
   readonly known: readonly KnownId[];
@@ -31,7 +31,7 @@ export interface Hearing {
 }
 
 /** The ids of a kind that no list shows: those that are known first, then those that other records mention, each with its clauses. */
-export async function heardOf(kind: Kind, { client, known, since, missed }: Hearing): Promise<HeardOf> {
+export async function heardOf(kind: Kind, { client, known, since, missed }: MentionSearch): Promise<HeardOf> {
   const ids = knownOf(kind, known);
   const sources = kind.mentions?.(client, since) ?? [];
   await Promise.all(
@@ -50,7 +50,7 @@ export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, 
   return ids;
 }
 
-export interface ReadingHeardOf extends Pick<Looking, 'client' | 'workspaceId' | 'concurrency'> {
+export interface ReadingHeardOf extends Pick<RecordReads, 'client' | 'workspaceId' | 'concurrency'> {
   /** Told of ids that lead to no record of this workspace. */
   onGap(id: string, seen: Observation): void;
 }

@@ -16,7 +16,7 @@ export interface OrphanStatus extends Orphan {
   readonly exists: boolean | null;
 }
 
-export interface Looking {
+export interface RecordReads {
   readonly client: PlatformClient;
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly workspaceId: string;
@@ -33,7 +33,7 @@ const SAMPLE = 3;
 export async function isRightPlatform(
   looked: readonly OrphanStatus[],
   { resources }: Pick<State, 'resources'>,
-  looking: Looking,
+  looking: RecordReads,
 ): Promise<boolean> {
   if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
   const second = createSecondLook(looking, {
@@ -48,7 +48,10 @@ export async function isRightPlatform(
 }
 
 /** Looks whether each orphan still exists: kinds that can be listed by one list, the others record by record. */
-export async function lookAtOrphans(orphans: readonly Orphan[], looking: Looking): Promise<OrphanStatus[]> {
+export async function lookAtOrphans(
+  orphans: readonly Orphan[],
+  looking: RecordReads,
+): Promise<OrphanStatus[]> {
   const { client, workspaceId, concurrency } = looking;
   const existing = new Set<Orphan>();
   const single: Orphan[] = [];

@@ -41,7 +41,7 @@ export interface Loading {
   now(): Date;
 }
 
-export interface Loaded {
+export interface LoadedManifests {
   readonly desired: readonly Resource[];
   /** Undefined where nothing could or should be begun. Its client is closed when the work is done. */
   readonly early: Early | undefined;
@@ -52,7 +52,10 @@ export interface Loaded {
  * that are wrong end the run without waiting for it, and without a word of it.
  * @throws InvalidManifests before anything that is wrong with the state or the platform.
  */
-export async function withManifests<T>(loading: Loading, work: (loaded: Loaded) => Promise<T>): Promise<T> {
+export async function withManifests<T>(
+  loading: Loading,
+  work: (loaded: LoadedManifests) => Promise<T>,
+): Promise<T> {
   const early = await begin(loading);
   try {
     const { resources } = await loading.opened.desired(early?.ahead);
@@ -63,7 +66,7 @@ export async function withManifests<T>(loading: Loading, work: (loaded: Loaded) 
   }
 }
 
-export interface Prepared {
+export interface PlanSources {
   readonly desired: readonly Resource[];
   readonly state: State;
   readonly client: PlatformClient;
@@ -74,7 +77,7 @@ export interface Prepared {
 export function preparedToPlan<T>(
   { log, now }: Pick<RunContext, 'log' | 'now'>,
   { opened, options }: Omit<Loading, 'now'>,
-  work: (prepared: Prepared) => Promise<T>,
+  work: (prepared: PlanSources) => Promise<T>,
 ): Promise<T> {
   return withManifests({ opened, options, now }, async ({ desired, early }) => {
     if (early !== undefined) {
@@ -119,7 +122,7 @@ export function aheadFor(early: Early | undefined, { lineage, serial }: State): 
 }
 
 /** What a plan and the apply of a saved one have in common. */
-export interface Surroundings {
+export interface PlanSurroundings {
   readonly opened: OpenWorkspace;
   readonly state: State;
   readonly client: PlatformClient;
@@ -130,7 +133,7 @@ export interface Surroundings {
 
 type Common = Omit<Resuming, 'saved' | 'secret' | 'ahead'>;
 
-export function commonInput({ opened, state, client, options, now, onProgress }: Surroundings): Common {
+export function commonInput({ opened, state, client, options, now, onProgress }: PlanSurroundings): Common {
   const { name, workspaceId, baseUrl } = opened.workspace;
   return {
     state,
@@ -145,7 +148,7 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
   };
 }
 
-export interface Planning extends Surroundings {
+export interface Planning extends PlanSurroundings {
   readonly desired: readonly Resource[];
   readonly options: PlanningOptions;
   /** What was begun to be read while the manifests were read. */

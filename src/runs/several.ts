@@ -20,7 +20,7 @@ export async function openWorkspaces(
 }
 
 /** A workspace of several with which something went wrong. */
-export interface Failed {
+export interface FailedWorkspace {
   readonly workspace: string;
   readonly baseUrl: string;
   readonly error: unknown;
@@ -28,7 +28,7 @@ export interface Failed {
 
 export interface OfEach<T> {
   readonly done: readonly T[];
-  readonly failed: readonly Failed[];
+  readonly failed: readonly FailedWorkspace[];
 }
 
 /**
@@ -41,7 +41,7 @@ export async function forEachWorkspace<T>(
   work: (opened: OpenWorkspace) => Promise<T>,
 ): Promise<OfEach<T>> {
   const done: T[] = [];
-  const failed: Failed[] = [];
+  const failed: FailedWorkspace[] = [];
   for (const each of opened) {
     try {
       done.push(await work(each));

@@ -231,7 +231,7 @@ describe('an import', () => {
   it('takes a record in, and the next apply brings it in line', async () => {
     const w = await Bench.open();
     const { id } = await w.client.agents.create({ name: 'other', llm_config: { model: 'm' } });
-    expect(await w.import('Agent/a', id)).toBe('taken');
+    expect(await w.import('Agent/a', id)).toBe('imported');
     expect(await w.import('Agent/a', id)).toBe('already');
     const desired = [agent('a', { llm_config: { model: 'm' } })];
     expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({
@@ -249,7 +249,7 @@ describe('an import', () => {
     expect(await w.import(address, id)).toBe('already');
     await w.record({ type: 'forgotten', address });
     w.requests();
-    expect(await w.import(address, id)).toBe('taken');
+    expect(await w.import(address, id)).toBe('imported');
     expect(actionsIn(await w.plan(everyKind))).toEqual([]);
     await w.apply(everyKind);
     expect(w.writes).toEqual([]);

@@ -8,8 +8,8 @@ import type { RequestHook } from '../../src/emulator/front-door.ts';
 import type { ReceivedRequest } from '../../src/emulator/request-log.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';
+import { importById } from '../../src/engine/apply/import-record.ts';
 import type { ApplyReport } from '../../src/engine/apply/report.ts';
-import { takeIn } from '../../src/engine/apply/take-in.ts';
 import { type Planned, planFor } from '../../src/engine/engine.ts';
 import { ReadAhead } from '../../src/engine/observe/read-ahead.ts';
 import { driftOf } from '../../src/engine/plan/drift.ts';
@@ -188,12 +188,12 @@ export class Bench implements AsyncDisposable {
     );
   }
 
-  import(address: string, id: string): Promise<'taken' | 'already'> {
+  import(address: string, id: string): Promise<'imported' | 'already'> {
     const kind = kinds.get(address.slice(0, address.indexOf('/')));
     if (kind === undefined) throw new Error(`no kind for ${address}`);
     const { client, now } = this;
     const { workspaceId } = this.emulator;
-    return this.#inSession((session) => takeIn({ address, id, kind, client, workspaceId, session, now }));
+    return this.#inSession((session) => importById({ address, id, kind, client, workspaceId, session, now }));
   }
 
   record(event: JournalEvent): Promise<void> {

@@ -130,7 +130,7 @@ describe('a create whose answer was lost', () => {
       w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
       await w.apply(desired, { allowRecreate: [address] });
       const [id = ''] = records.keys();
-      if (what === 'an agent') expect(await w.import(address, id)).toBe('taken');
+      if (what === 'an agent') expect(await w.import(address, id)).toBe('imported');
       await w.apply(desired);
       const state = await w.state();
       expect([state.resources.get(address)?.id, state.pending.size]).toEqual([id, 0]);
@@ -178,7 +178,7 @@ describe('a create whose answer was lost', () => {
     expect(at(await w.plan(desired), 'Webhook/h')).toMatchObject({ action: 'unknown', id: old });
     expect(actionsIn(await w.plan([]))).toEqual(['unknown Webhook/h']);
     const fresh = [...w.emulator.world.webhooks.keys()].find((id) => id !== old) ?? '';
-    expect(await w.import('Webhook/h', fresh)).toBe('taken');
+    expect(await w.import('Webhook/h', fresh)).toBe('imported');
     expect((await w.state()).orphans).toMatchObject([{ id: old, reason: 'replaced' }]);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });

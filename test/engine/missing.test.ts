@@ -317,7 +317,7 @@ describe('a record that is missing', () => {
     expect(plan.warnings.map((each) => remarkText(each, '')).join()).toContain(
       `voxform import Agent/b ${old}`,
     );
-    expect(await w.import('Agent/b', old)).toBe('taken');
+    expect(await w.import('Agent/b', old)).toBe('imported');
     await w.apply(desired);
     expect(actionsIn(await w.plan(desired))).toEqual([]);
     expect((await w.state()).orphans).toMatchObject([{ id, reason: 'gone' }]);

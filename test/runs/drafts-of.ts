@@ -1,6 +1,6 @@
 import { kinds } from '../../src/kinds/index.ts';
 import type { Discovery } from '../../src/runs/discover.ts';
-import { Drafter, type Drafts } from '../../src/runs/export/drafts.ts';
+import { Drafter, type ManifestDrafts } from '../../src/runs/export/drafts.ts';
 import { Spool } from '../../src/runs/export/spool.ts';
 import type { Secret } from '../../src/values/value.ts';
 
@@ -13,7 +13,7 @@ interface Given {
 export function draftsOf(
   { records, lookups }: Pick<Discovery, 'records' | 'lookups'>,
   { secrets = [], spool = new Spool() }: Given = {},
-): Drafts {
+): ManifestDrafts {
   const drafter = new Drafter({ kinds, secrets, spool });
   for (const kind of kinds.values())
     for (const found of records.get(kind.name) ?? []) drafter.take(kind, found);

@@ -1,7 +1,7 @@
 import { serialize } from 'node:v8';
 import { describe, expect, it } from 'vitest';
 import type { FoundRecord } from '../../src/runs/discover.ts';
-import { type Place, Spool } from '../../src/runs/export/spool.ts';
+import { Spool, type SpoolPlace } from '../../src/runs/export/spool.ts';
 import { Secret } from '../../src/values/value.ts';
 import { draftsOf } from './drafts-of.ts';
 
@@ -11,7 +11,7 @@ const TEXT = 'text-of-the-secret';
 class OpenSpool extends Spool {
   readonly laid: string[] = [];
 
-  override put(value: unknown): Place {
+  override put(value: unknown): SpoolPlace {
     this.laid.push(serialize(value).toString('latin1'));
     return super.put(value);
   }

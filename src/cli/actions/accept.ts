@@ -24,7 +24,7 @@ export async function accept(
   return writeBack(context, opened, { acceptance, options, command: 'voxform accept', words });
 }
 
-interface Asked {
+interface AcceptRequest {
   readonly addresses: readonly string[];
   readonly options: AcceptOptions;
 }
@@ -32,7 +32,7 @@ interface Asked {
 async function acceptanceFor(
   context: Context,
   opened: OpenWorkspace,
-  { addresses, options }: Asked,
+  { addresses, options }: AcceptRequest,
 ): Promise<Acceptance> {
   const { project, workspace } = opened;
   const { resources } = await opened.desired();

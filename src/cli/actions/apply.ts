@@ -15,8 +15,8 @@ import {
   aheadFor,
   changesIn,
   commonInput,
+  type PlanSurroundings,
   planWorkspace,
-  type Surroundings,
   withManifests,
 } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
@@ -29,7 +29,7 @@ import { confirm } from './confirm.ts';
 import { progressFor, type ReportFlags, refuseLooseEvenIfAll, report, strictCode } from './planning.ts';
 import { refuseSeveral } from './several.ts';
 
-export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags, ReportFlags {
+export interface ApplyFlags extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags, ReportFlags {
   readonly autoApprove?: boolean;
   readonly onError: 'continue' | 'stop';
 }
@@ -37,7 +37,7 @@ export interface ApplyOptions extends PlanFlags, LockFlags, GuardOptions, Worksp
 export async function applyChanges(
   context: Context,
   file: string | undefined,
-  options: ApplyOptions,
+  options: ApplyFlags,
 ): Promise<number> {
   refuseSeveral(context, options);
   refuseLooseEvenIfAll(options);
@@ -46,7 +46,7 @@ export async function applyChanges(
   const opened = await openWorkspace(context, { requireKey: true });
   const carryingOut = (
     given: Pick<SessionWanted, 'fresh' | 'client'>,
-    plan: (surroundings: Surroundings) => Promise<Planned>,
+    plan: (surroundings: PlanSurroundings) => Promise<Planned>,
   ): Promise<number> =>
     withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
       const progress = progressFor(context);
@@ -76,16 +76,16 @@ export async function applyChanges(
   });
 }
 
-interface Carrying {
+interface ApprovedApply {
   readonly opened: OpenWorkspace;
   readonly session: StateSession;
   readonly planned: Planned;
-  readonly options: ApplyOptions;
+  readonly options: ApplyFlags;
 }
 
 async function approveAndApply(
   context: Context,
-  { opened, session, planned, options }: Carrying,
+  { opened, session, planned, options }: ApprovedApply,
 ): Promise<number> {
   const { document } = planned.plan;
   const { workspaceFlag } = opened;
@@ -128,7 +128,7 @@ async function approveAndApply(
 async function show(
   context: Context,
   document: PlanDocument,
-  options: ApplyOptions & { readonly workspaceFlag: WorkspaceFlag },
+  options: ApplyFlags & { readonly workspaceFlag: WorkspaceFlag },
 ): Promise<void> {
   const { terminal, verbose } = context;
   const { output, full, autoApprove, workspaceFlag } = options;
@@ -139,7 +139,7 @@ async function show(
   }
 }
 
-function refuseScopeOf(options: ApplyOptions): void {
+function refuseScopeOf(options: ApplyFlags): void {
   const { target, selector, allowReplace, allowRecreate, retryIgnored } = options;
   if ([target, selector, allowReplace, allowRecreate, retryIgnored].every((flag) => flag === undefined))
     return;

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { ExitCode } from '../../problems/user-error.ts';
 import { answerFor, type Shell, wordsFrom } from '../completion/answer.ts';
 import { complete } from '../completion/candidates.ts';
-import type { Cursor } from '../completion/cursor.ts';
+import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
 import { scripts } from '../completion/scripts.ts';
 import type { Context } from '../context.ts';
@@ -14,7 +14,7 @@ export interface CompletionOptions {
   readonly complete?: readonly string[];
 }
 
-interface Completing {
+interface CompletionRequest {
   readonly shell: Shell;
   /** The whole command line. */
   readonly program: Command;
@@ -23,7 +23,7 @@ interface Completing {
 /** Prints the script of a shell; or with `--complete` what can follow, and nothing at all where something is wrong. */
 export async function completion(
   context: Context,
-  { shell, program }: Completing,
+  { shell, program }: CompletionRequest,
   { complete: given }: CompletionOptions,
 ): Promise<number> {
   if (given === undefined) {
@@ -37,10 +37,10 @@ export async function completion(
 
 async function answerTo(
   context: Context,
-  { shell, program }: Completing,
+  { shell, program }: CompletionRequest,
   words: readonly string[],
 ): Promise<string> {
-  const cwdOf = ({ flags }: Cursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
+  const cwdOf = ({ flags }: CompletionCursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
   const silent = { warn() {}, info() {}, debug() {} };
   const completed = await complete(program, words, (cursor) => {
     const here = { ...context, cwd: cwdOf(cursor) };

@@ -5,7 +5,7 @@ import { failureText } from '../../output/several/failures.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { DiffDocument } from '../../runs/diff/document.ts';
-import type { Seen } from '../../runs/diff/side.ts';
+import type { SeenSide } from '../../runs/diff/side.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
@@ -43,7 +43,7 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   return options.detailedExitcode && document.summary.undeclared > 0 ? ExitCode.changes : ExitCode.ok;
 }
 
-async function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<Seen> {
+async function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<SeenSide> {
   const { resources: desired } = await opened.desired();
   const state = await stateToRead(context, opened);
   const client = opened.connect(options);

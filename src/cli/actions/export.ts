@@ -10,7 +10,7 @@ import { namesInManifests, namesInState } from '../../runs/export/known-names.ts
 import { ownSecrets } from '../../runs/export/own-secrets.ts';
 import {
   type ExportedWorkspace,
-  type Layout,
+  type FileLayout,
   type ProjectFile,
   projectFiles,
 } from '../../runs/export/project-files.ts';
@@ -30,7 +30,7 @@ import { progressFor } from './planning.ts';
 
 export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
   readonly out: string;
-  readonly layout: Layout;
+  readonly layout: FileLayout;
   readonly force?: boolean;
 }
 

@@ -48,18 +48,18 @@ function told(changed: number, count: number, isWriting: boolean): string {
   return `${plural(count, 'file')} checked: all formatted.`;
 }
 
-interface Files {
+interface FilesToFormat {
   readonly root: string;
   readonly files: readonly string[];
 }
 
-async function ofProject(cwd: string, env: Context['env']): Promise<Files> {
+async function ofProject(cwd: string, env: Context['env']): Promise<FilesToFormat> {
   const project = await loadProject({ cwd, env });
   return { root: project.root, files: projectFiles(project) };
 }
 
 /** Files, and those in folders, that a person names. */
-function named(folder: string, cwd: string, names: readonly string[]): Files {
+function named(folder: string, cwd: string, names: readonly string[]): FilesToFormat {
   const root = real(folder);
   const here = real(cwd);
   const files = names.flatMap((name) => {

@@ -25,7 +25,7 @@ export interface GetOptions extends PlatformFlags {
   readonly callsFrom?: Date;
 }
 
-export interface Reading {
+export interface RecordsWanted {
   readonly id: string | undefined;
   readonly version: string | undefined;
   readonly options: GetOptions;
@@ -36,13 +36,13 @@ export interface Reading {
   readonly log: Context['log'];
 }
 
-export interface Records {
+export interface RecordsFound {
   readonly records: AsyncIterable<AnyRecord>;
   /** Of a kind that other records mention: ids that the state does not have, with where they were heard of. */
   readonly mentioned?: HeardOf;
 }
 
-export async function recordsOf(readable: Readable, reading: Reading): Promise<Records> {
+export async function recordsOf(readable: Readable, reading: RecordsWanted): Promise<RecordsFound> {
   const { id, version, options, client, state, log } = reading;
   const { name } = readable;
   const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
@@ -72,7 +72,10 @@ export async function recordsOf(readable: Readable, reading: Reading): Promise<R
 }
 
 /** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
-async function unlisted(kind: Kind, { options, opened, client, state, log }: Reading): Promise<Records> {
+async function unlisted(
+  kind: Kind,
+  { options, opened, client, state, log }: RecordsWanted,
+): Promise<RecordsFound> {
   const own = new Map([[kind.name, kind]]);
   const held = [
     ...(state?.resources ?? []),
@@ -99,7 +102,7 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rea
   return { records, ...(kind.mentions !== undefined && { mentioned }) };
 }
 
-async function versionOf(client: PlatformClient, asked: Asked, version: string): Promise<AnyRecord> {
+async function versionOf(client: PlatformClient, asked: AskedRecord, version: string): Promise<AnyRecord> {
   const { id, given } = asked;
   try {
     return await (version === 'latest'
@@ -115,7 +118,7 @@ async function versionOf(client: PlatformClient, asked: Asked, version: string):
   }
 }
 
-async function one(readable: Readable, client: PlatformClient, asked: Asked): Promise<AnyRecord> {
+async function one(readable: Readable, client: PlatformClient, asked: AskedRecord): Promise<AnyRecord> {
   const { name, id } = asked;
   if (readable.get !== undefined) return foundOr(readable.get(client, id), asked);
   for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
@@ -124,19 +127,19 @@ async function one(readable: Readable, client: PlatformClient, asked: Asked): Pr
   });
 }
 
-interface Asked {
+interface AskedRecord {
   readonly name: string;
   readonly id: string;
   /** The id or address that a person gave for it. */
   readonly given: string;
 }
 
-function called({ id, given }: Asked): string {
+function called({ id, given }: AskedRecord): string {
   return namedId(id, given === id ? undefined : given);
 }
 
 /** What a read of one record gives; a record that is not there is told of by its id, not by its path. */
-async function foundOr(record: Promise<AnyRecord>, asked: Asked): Promise<AnyRecord> {
+async function foundOr(record: Promise<AnyRecord>, asked: AskedRecord): Promise<AnyRecord> {
   try {
     return await record;
   } catch (cause) {
@@ -145,7 +148,10 @@ async function foundOr(record: Promise<AnyRecord>, asked: Asked): Promise<AnyRec
 }
 
 /** The same of what belongs to a record. */
-async function* eachFoundOr(records: AsyncIterable<AnyRecord>, asked: Asked): AsyncGenerator<AnyRecord> {
+async function* eachFoundOr(
+  records: AsyncIterable<AnyRecord>,
+  asked: AskedRecord,
+): AsyncGenerator<AnyRecord> {
   try {
     yield* records;
   } catch (cause) {
@@ -153,7 +159,7 @@ async function* eachFoundOr(records: AsyncIterable<AnyRecord>, asked: Asked): As
   }
 }
 
-function missing(asked: Asked, cause: unknown): UserError {
+function missing(asked: AskedRecord, cause: unknown): UserError {
   return new UserError(`${called(asked)} not found among the ${asked.name} of this workspace`, {
     hint: 'Check the id and the workspace.',
     cause,

@@ -6,11 +6,11 @@ import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts'
 import { type Readable, readables } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import { conditions, type GetOptions, type Records, recordsOf, usage } from './get-records.ts';
+import { conditions, type GetOptions, type RecordsFound, recordsOf, usage } from './get-records.ts';
 
 export type { GetOptions } from './get-records.ts';
 
-interface Wanted {
+interface GetRequest {
   readonly what: string;
   readonly id: string | undefined;
   readonly version?: string | undefined;
@@ -18,7 +18,7 @@ interface Wanted {
 
 export async function get(
   context: Context,
-  { what, id, version }: Wanted,
+  { what, id, version }: GetRequest,
   options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean },
 ): Promise<number> {
   const readable = readableNamed(what);
@@ -84,7 +84,7 @@ interface Printing {
 /** Page by page, as fast as they are taken: a reader who leaves ends the reading. */
 async function print(
   { terminal, log, interrupts }: Context,
-  { records, mentioned }: Records,
+  { records, mentioned }: RecordsFound,
   { readable, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
 ): Promise<void> {
   const writer = createRecordWriter(output, {
@@ -98,7 +98,7 @@ async function print(
   for await (const record of records) {
     await terminal.outWhenReady(writer.write(record));
     count += 1;
-    if (count >= limit || terminal.isLeft || interrupts.stop.aborted) break;
+    if (count >= limit || terminal.isClosed || interrupts.stop.aborted) break;
   }
   await terminal.outWhenReady(writer.end());
   if (count === 0 && output === 'table') log.info(noneOf(readable, mentioned !== undefined));

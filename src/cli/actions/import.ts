@@ -1,11 +1,11 @@
-import { takeIn } from '../../engine/apply/take-in.ts';
+import { importById } from '../../engine/apply/import-record.ts';
 import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { checkRows, type RowsImport, recordRows } from '../../runs/import-checked-rows.ts';
 import { InvalidRows, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
-import { checkRows, recordRows, type TakingRows } from '../../runs/take-in-rows.ts';
 import { withSession } from '../../runs/with-session.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
@@ -35,7 +35,7 @@ export async function importRecord(
   // Here, so that its secrets are known before the platform says anything that might show one.
   const { resources } = await opened.declared('offline');
   const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
-    takeIn({ address, id, kind, client, workspaceId, session, now: context.now }),
+    importById({ address, id, kind, client, workspaceId, session, now: context.now }),
   );
   context.terminal.out(
     outcome === 'already'
@@ -54,7 +54,7 @@ export async function importFile(context: Context, file: string, options: Import
   const { resources } = await opened.declared('offline');
   const fresh = await withSession(opened, { operation: 'import', options }, async ({ session, client }) => {
     const concurrency = opened.concurrency(options);
-    const taking: TakingRows = { session, client, kinds, workspaceId, concurrency, now: context.now };
+    const taking: RowsImport = { session, client, kinds, workspaceId, concurrency, now: context.now };
     const checked = await checkRows(rows, taking);
     const wrong = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
     if (wrong.length > 0) {

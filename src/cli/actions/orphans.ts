@@ -4,7 +4,7 @@ import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { isRightPlatform, type Looking, lookAtOrphans, type OrphanStatus } from '../../runs/orphans.ts';
+import { isRightPlatform, lookAtOrphans, type OrphanStatus, type RecordReads } from '../../runs/orphans.ts';
 import { openSession } from '../../state/session.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
@@ -53,7 +53,7 @@ async function check(
   let isTrusted: boolean;
   try {
     const { workspaceId } = opened.workspace;
-    const looking: Looking = { client, kinds, workspaceId, concurrency: opened.concurrency(options) };
+    const looking: RecordReads = { client, kinds, workspaceId, concurrency: opened.concurrency(options) };
     looked = await lookAtOrphans(wanted, looking);
     isTrusted = await isRightPlatform(looked, await opened.stateAhead(), looking);
   } finally {

@@ -17,12 +17,12 @@ import {
 } from './planning.ts';
 import { inEach, severalCode, severalNamed } from './several.ts';
 
-export interface PlanOptions extends PlanFlags, WorkspacesFlags, ReportFlags {
+export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags {
   readonly out?: string;
   readonly detailedExitcode?: boolean;
 }
 
-export async function plan(context: Context, options: PlanOptions): Promise<number> {
+export async function plan(context: Context, options: PlanCommandFlags): Promise<number> {
   refuseLooseEvenIfAll(options);
   const several = severalNamed(context, options);
   if (several !== undefined) return planSeveral(context, several, options);
@@ -40,7 +40,7 @@ export async function plan(context: Context, options: PlanOptions): Promise<numb
 async function planSeveral(
   context: Context,
   names: readonly string[] | 'all',
-  options: PlanOptions,
+  options: PlanCommandFlags,
 ): Promise<number> {
   if (options.out !== undefined) {
     throw new UserError('--out takes one workspace only', {
@@ -55,7 +55,11 @@ async function planSeveral(
   return severalCode(context, planned, codeFor(documents, options));
 }
 
-async function planOf(context: Context, opened: OpenWorkspace, options: PlanOptions): Promise<PlanDocument> {
+async function planOf(
+  context: Context,
+  opened: OpenWorkspace,
+  options: PlanCommandFlags,
+): Promise<PlanDocument> {
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, routes: true };
     const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
@@ -65,7 +69,7 @@ async function planOf(context: Context, opened: OpenWorkspace, options: PlanOpti
   });
 }
 
-function codeFor(documents: readonly PlanDocument[], options: PlanOptions): number {
+function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags): number {
   if (documents.some((document) => strictCode(document, options) !== ExitCode.ok)) return ExitCode.error;
   const changed = documents.some((document) => changesIn(document) > 0);
   return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;

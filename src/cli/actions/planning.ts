@@ -6,12 +6,12 @@ import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import { type Prepared, planWorkspace } from '../../runs/planning.ts';
+import { type PlanSources, planWorkspace } from '../../runs/planning.ts';
 import type { PlanningOptions } from '../../runs/run-options.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags } from '../flags.ts';
 
-export interface Planning extends Prepared {
+export interface PlanningFlags extends PlanSources {
   readonly opened: OpenWorkspace;
   readonly progress: Progress;
   readonly flags: PlanningOptions;
@@ -20,7 +20,7 @@ export interface Planning extends Prepared {
 /** Plans everything that the flags leave in scope, with progress shown. */
 export async function planAll(
   { now }: Context,
-  { progress, flags, ...surroundings }: Planning,
+  { progress, flags, ...surroundings }: PlanningFlags,
 ): Promise<Planned> {
   const planned = await planWorkspace({ ...surroundings, options: flags, now, onProgress: progress.read });
   progress.clear();
@@ -62,6 +62,6 @@ export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlag
 /** With `--strict`, what is left to a person is an error. */
 export function strictCode(document: PlanDocument, { strict }: PlanFlags): number {
   const { manual, blocked, unknown } = document.summary;
-  const isLeft = manual + blocked + unknown > 0 || document.resources.some(isNotApplied);
-  return strict && isLeft ? ExitCode.error : ExitCode.ok;
+  const needsPerson = manual + blocked + unknown > 0 || document.resources.some(isNotApplied);
+  return strict && needsPerson ? ExitCode.error : ExitCode.ok;
 }

@@ -6,7 +6,7 @@ import { failureText } from '../../output/several/failures.ts';
 import { type Column, renderTable } from '../../output/table.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { type Prepared, preparedToPlan } from '../../runs/planning.ts';
+import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
 import { isSettled, type ResourceStatus, statusOf } from '../../runs/status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -59,7 +59,7 @@ function refuseOdd({ kind = [], only, waitPublished }: StatusOptions): void {
     throw new UserError('--only and --wait-published are mutually exclusive', { exitCode: ExitCode.usage });
 }
 
-interface Looking {
+interface StatusPoll {
   readonly options: StatusOptions;
   /** Milliseconds: when waiting ends. */
   readonly deadline: number;
@@ -69,13 +69,13 @@ interface Looking {
 async function statusIn(
   context: Context,
   opened: OpenWorkspace,
-  { options, deadline }: Looking,
+  { options, deadline }: StatusPoll,
 ): Promise<WorkspaceStatus> {
   const { log, interrupts, now } = context;
   const { kind, only } = options;
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, refresh: true, evenIfAll: true, publications: true };
-    const look = async (given: Prepared): Promise<ResourceStatus[]> => {
+    const look = async (given: PlanSources): Promise<ResourceStatus[]> => {
       const progress = progressFor(context);
       const { plan } = await planAll(context, { ...given, opened, progress, flags });
       return statusOf(plan.document.resources.filter(({ kind: each }) => kind?.includes(each) ?? true));

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { reportFormatNames } from '../../output/formats/index.ts';
-import type { ApplyOptions } from '../actions/apply.ts';
+import type { ApplyFlags } from '../actions/apply.ts';
 import type { Start } from '../context.ts';
 import { outputOption, withApplying, withFull, withLock, withPlanning } from '../flags.ts';
 
@@ -13,7 +13,7 @@ export function defineApply(program: Command, start: Start): void {
     .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
     .addOption(outputOption(reportFormatNames))
     .addOption(new Option('--all-workspaces').hideHelp());
-  withApplying(command).action((file: string | undefined, options: ApplyOptions) =>
+  withApplying(command).action((file: string | undefined, options: ApplyFlags) =>
     start(async (context) => (await import('../actions/apply.ts')).applyChanges(context, file, options), {
       severalWorkspaces: true,
     }),

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { reportFormatNames } from '../../output/formats/index.ts';
-import type { PlanOptions } from '../actions/plan.ts';
+import type { PlanCommandFlags } from '../actions/plan.ts';
 import type { Start } from '../context.ts';
 import { outputOption, withFull, withPlanning, withWorkspaces } from '../flags.ts';
 
@@ -13,7 +13,7 @@ export function definePlan(program: Command, start: Start): void {
     .addOption(outputOption(reportFormatNames))
     .option('--out <file>', 'Save the plan, for voxform apply FILE')
     .addOption(new Option('--detailed-exitcode', 'Exit with 2 when there are changes'))
-    .action((options: PlanOptions) =>
+    .action((options: PlanCommandFlags) =>
       start(async (context) => (await import('../actions/plan.ts')).plan(context, options), {
         severalWorkspaces: true,
       }),

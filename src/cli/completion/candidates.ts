@@ -1,47 +1,47 @@
 import { Argument, type Command, type Option } from 'commander';
 import { isRepeatable } from '../flags.ts';
 import { spelledOut } from '../spelling.ts';
-import { type Cursor, cursorIn } from './cursor.ts';
+import { type CompletionCursor, cursorIn } from './cursor.ts';
 
-export interface Candidate {
+export interface CompletionWord {
   readonly value: string;
   readonly description: string;
 }
 
 /** What can be in a place: words that are known, or files or folders of the one that the command works in. */
-export type Candidates = readonly Candidate[] | 'files' | 'folders';
+export type Candidates = readonly CompletionWord[] | 'files' | 'folders';
 
 /** Looks up what only the project knows. Each gives nothing where there is nothing, or where it cannot be read. */
-export interface Sources {
+export interface CompletionSources {
   /** Of manifests and state. */
-  addresses(): Promise<readonly Candidate[]>;
+  addresses(): Promise<readonly CompletionWord[]>;
   /** Of the state alone. */
-  managed(): Promise<readonly Candidate[]>;
+  managed(): Promise<readonly CompletionWord[]>;
   /** Unknown creates. */
-  pending(): Promise<readonly Candidate[]>;
+  pending(): Promise<readonly CompletionWord[]>;
   /** Ids of records that are no longer managed. */
-  orphans(): Promise<readonly Candidate[]>;
-  workspaces(): Promise<readonly Candidate[]>;
+  orphans(): Promise<readonly CompletionWord[]>;
+  workspaces(): Promise<readonly CompletionWord[]>;
   /** Addresses of the kind whose records `get` shows under a name. */
-  readable(name: string): Promise<readonly Candidate[]>;
-  readables(): Promise<readonly Candidate[]>;
+  readable(name: string): Promise<readonly CompletionWord[]>;
+  readables(): Promise<readonly CompletionWord[]>;
   /** What `get calls` compares with a value. */
-  callFields(): Promise<readonly Candidate[]>;
-  schemas(): Promise<readonly Candidate[]>;
+  callFields(): Promise<readonly CompletionWord[]>;
+  schemas(): Promise<readonly CompletionWord[]>;
   /** Paths that `explain` takes. */
-  topics(): Promise<readonly Candidate[]>;
+  topics(): Promise<readonly CompletionWord[]>;
 }
 
 export interface Completion {
   readonly candidates: Candidates;
-  readonly cursor: Cursor;
+  readonly cursor: CompletionCursor;
 }
 
 /** What can follow on a command line; the last word is the one that is being typed. */
 export async function complete(
   program: Command,
   words: readonly string[],
-  sourcesFor: (cursor: Cursor) => Sources,
+  sourcesFor: (cursor: CompletionCursor) => CompletionSources,
 ): Promise<Completion> {
   const typed = words.at(-1) ?? '';
   const cursor = cursorIn(program, [...spelledOut(program, words.slice(0, -1)), typed]);
@@ -59,8 +59,8 @@ function isPlain(value: string): boolean {
 }
 
 async function candidatesAt(
-  { command, wanted, operands, flags }: Cursor,
-  sources: Sources,
+  { command, wanted, operands, flags }: CompletionCursor,
+  sources: CompletionSources,
 ): Promise<Candidates> {
   switch (wanted.type) {
     case 'nothing':
@@ -80,7 +80,7 @@ async function candidatesAt(
 }
 
 /** Those that were not given yet, and those that may be given again. */
-function flagsOf(command: Command, given: ReadonlyMap<string, string>): Candidate[] {
+function flagsOf(command: Command, given: ReadonlyMap<string, string>): CompletionWord[] {
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
   return options
@@ -88,13 +88,13 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Candidat
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
-interface Place {
+interface CompletionPlace {
   readonly command: Command;
   readonly operands: readonly string[];
-  readonly sources: Sources;
+  readonly sources: CompletionSources;
 }
 
-function valuesOf(of: Option | Argument, place: Place): Candidates | Promise<Candidates> {
+function valuesOf(of: Option | Argument, place: CompletionPlace): Candidates | Promise<Candidates> {
   const { command, operands, sources } = place;
   if (of.argChoices !== undefined) return of.argChoices.map((value) => ({ value, description: '' }));
   const slot = of instanceof Argument ? of.name() : (/[<[]([^>\].]+)/.exec(of.flags)?.[1] ?? '');
@@ -130,7 +130,7 @@ function valuesOf(of: Option | Argument, place: Place): Candidates | Promise<Can
 }
 
 /** The names that help gives to values say what they are. */
-function bySlot(slot: string, sources: Sources): Candidates | Promise<Candidates> {
+function bySlot(slot: string, sources: CompletionSources): Candidates | Promise<Candidates> {
   switch (slot) {
     case 'address':
     case 'addresses':

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 
 /** What belongs at the end of a command line that is being typed. */
-export type Wanted =
+export type CompletionWanted =
   | { readonly type: 'command' }
   | { readonly type: 'flag' }
   | {
@@ -12,10 +12,10 @@ export type Wanted =
     }
   | { readonly type: 'nothing' };
 
-export interface Cursor {
+export interface CompletionCursor {
   /** The deepest command that the words before lead to. */
   readonly command: Command;
-  readonly wanted: Wanted;
+  readonly wanted: CompletionWanted;
   /** What is there already of the word at the cursor, without a `lead`. */
   readonly text: string;
   /** The arguments of the command before the cursor. */
@@ -25,7 +25,7 @@ export interface Cursor {
 }
 
 /** Reads the words of a command line up to the one that is being typed, as the parser would, with nothing ever refused. */
-export function cursorIn(program: Command, words: readonly string[]): Cursor {
+export function cursorIn(program: Command, words: readonly string[]): CompletionCursor {
   const reader = new Reader(program);
   for (const word of words.slice(0, -1)) reader.take(word);
   return reader.at(words.at(-1) ?? '');
@@ -68,7 +68,7 @@ export class Reader {
     else this.#operand(word);
   }
 
-  at(word: string): Cursor {
+  at(word: string): CompletionCursor {
     const { lead, wanted } = this.#wanted(word);
     return {
       command: this.#command,
@@ -79,7 +79,7 @@ export class Reader {
     };
   }
 
-  #wanted(word: string): { readonly lead: string; readonly wanted: Wanted } {
+  #wanted(word: string): { readonly lead: string; readonly wanted: CompletionWanted } {
     const open = this.#open;
     const isFlag = word.startsWith('-') && !this.#onlyOperands;
     if (open !== undefined && !(isFlag && open.variadic))

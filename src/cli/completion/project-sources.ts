@@ -7,7 +7,7 @@ import type { State } from '../../state/state.ts';
 import { isObject } from '../../values/json.ts';
 import { VERSION } from '../../version.ts';
 import { packagePath } from '../package-files.ts';
-import type { Candidate, Sources } from './candidates.ts';
+import type { CompletionSources, CompletionWord } from './candidates.ts';
 import { declaredIn } from './declared-in.ts';
 
 /*
@@ -16,7 +16,7 @@ import { declaredIn } from './declared-in.ts';
  */
 
 /** What the files of a project say, its state among them where it is on this machine. Nothing else is asked. */
-export function projectSources(context: RunContext): Sources {
+export function projectSources(context: RunContext): CompletionSources {
   const managed = async () => [...(await stateOf(context)).resources.keys()].map(plain);
   const addresses = async () => {
     const known = new Map((await declared(context)).map((each) => [each.value, each]));
@@ -61,12 +61,12 @@ export function projectSources(context: RunContext): Sources {
   };
 }
 
-function plain(value: string): Candidate {
+function plain(value: string): CompletionWord {
   return { value, description: '' };
 }
 
 /** By name, as they stand in the file: what else is wrong in it does not matter here. */
-async function workspacesIn(folder: string): Promise<Candidate[]> {
+async function workspacesIn(folder: string): Promise<CompletionWord[]> {
   const [{ projectFileIn }, { parseDocuments }] = await Promise.all([
     import('../../project/find-project.ts'),
     import('../../manifests/parse-documents.ts'),
@@ -102,7 +102,11 @@ async function stateOf({
   return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
 }
 
-async function declared({ cwd: here, projectFolder: cwd = here, env }: RunContext): Promise<Candidate[]> {
+async function declared({
+  cwd: here,
+  projectFolder: cwd = here,
+  env,
+}: RunContext): Promise<CompletionWord[]> {
   const [{ loadProject }, { findFiles }] = await Promise.all([
     import('../../project/load-project.ts'),
     import('../../manifests/find-files.ts'),

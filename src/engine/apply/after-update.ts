@@ -8,7 +8,7 @@ import { ruleOf, shownAt } from '../decide/field-rules.ts';
 import { baselineOf, isKept, recordedOf } from '../decide/memory.ts';
 import { getRecord } from '../observe/read-record.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
-import type { Writing } from './writing.ts';
+import type { ResourceWrite } from './writing.ts';
 
 /** One update that was answered. */
 export interface Updated {
@@ -37,7 +37,7 @@ export interface Aftermath {
  * Finds out what became of an update: by its answer and, where that hides what reads show or repairs what had moved, by one more
  * read. A read that fails leaves things unseen, and never makes the update a failure.
  */
-export async function lookAfter(facts: Writing, updated: Updated): Promise<Aftermath> {
+export async function lookAfter(facts: ResourceWrite, updated: Updated): Promise<Aftermath> {
   const { kind, planned } = facts;
   const { before, answer, leaves, sent, entry } = updated;
   const again = readsAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
@@ -98,7 +98,7 @@ function readsAgain(
 }
 
 async function readAgain(
-  { kind, client, workspaceId }: Writing,
+  { kind, client, workspaceId }: ResourceWrite,
   id: string,
 ): Promise<ShownRecord | undefined> {
   try {

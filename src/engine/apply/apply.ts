@@ -165,7 +165,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     if (result?.status === 'skipped' && !told.has(address))
       input.onEvent?.({ type: 'finished', address, action, result });
   }
-  if (halted === undefined && !stop.aborted) await keepBooks(input);
+  if (halted === undefined && !stop.aborted) await recordLearnt(input);
   const interrupted = signalOf(stop);
   return {
     plan: plan.document,
@@ -199,7 +199,7 @@ function wasHeardFrom({ plan: { observed } }: ApplyInput): boolean {
 }
 
 /** Puts down what was learnt of resources that needed no write: baselines first seen, released fields, renames, what is missing. */
-async function keepBooks({ plan, session, now }: ApplyInput): Promise<void> {
+async function recordLearnt({ plan, session, now }: ApplyInput): Promise<void> {
   const notes = plan.document.resources.filter(({ action }) => !writes.has(action));
   const at = now().toISOString();
   await Promise.all(

@@ -7,9 +7,9 @@ import { remember, textsToMask } from '../decide/memory.ts';
 import { keyKept } from '../decide/natural-key.ts';
 import type { Aftermath } from './after-update.ts';
 import { UnsavedRecord } from './write-errors.ts';
-import type { Writing } from './writing.ts';
+import type { ResourceWrite } from './writing.ts';
 
-export interface Kept {
+export interface KeptRecord {
   readonly record: ShownRecord;
   /** What the state takes to be as desired from now on. */
   readonly leaves: Leaves;
@@ -29,8 +29,8 @@ export interface Kept {
  * @throws ForeignRecord where the record is of another workspace.
  */
 export async function keepRecord(
-  facts: Writing,
-  { record, leaves, sent, foreign, after, previous, adopted }: Kept,
+  facts: ResourceWrite,
+  { record, leaves, sent, foreign, after, previous, adopted }: KeptRecord,
 ): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   try {
@@ -73,7 +73,7 @@ export async function keepRecord(
 }
 
 /** The record whose place another takes. One that was missing is left to the state, which lists it as such. */
-export function displacedBy(facts: Writing, id: string): { readonly orphan?: Orphan } {
+export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
   const pending = session.state.pending.get(planned.address);
@@ -86,7 +86,7 @@ export function displacedBy(facts: Writing, id: string): { readonly orphan?: Orp
 }
 
 export function orphanOf(
-  { planned, kind, session, now }: Writing,
+  { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,
 ): Orphan {
   const { address } = planned;

@@ -15,7 +15,7 @@ import type { Observation } from '../observe/observation.ts';
 import { lookAfter } from './after-update.ts';
 import { displacedBy, keepRecord, orphanOf } from './keep-record.ts';
 import { MissingReference, OddAnswer } from './write-errors.ts';
-import type { Writing } from './writing.ts';
+import type { ResourceWrite } from './writing.ts';
 
 /**
  * Carries out one planned resource: intent, request, outcome. Returns the record's id.
@@ -23,7 +23,7 @@ import type { Writing } from './writing.ts';
  * @throws MissingReference where something it refers to has no record.
  * @throws UnsavedRecord where the platform has a record that the state could not take in.
  */
-export async function write(facts: Writing): Promise<string | null> {
+export async function write(facts: ResourceWrite): Promise<string | null> {
   const { planned, session } = facts;
   if (planned.previous_address !== undefined) {
     await session.record({ type: 'renamed', from: planned.previous_address, to: planned.address });
@@ -53,7 +53,7 @@ export async function write(facts: Writing): Promise<string | null> {
   }
 }
 
-async function create(facts: Writing): Promise<string> {
+async function create(facts: ResourceWrite): Promise<string> {
   const { kind, planned, session, client } = facts;
   // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
   if (planned.action === 'create' && (await facts.lookAgain?.())?.status === 'shown') {
@@ -99,7 +99,7 @@ async function create(facts: Writing): Promise<string> {
   });
 }
 
-async function update(facts: Writing): Promise<string> {
+async function update(facts: ResourceWrite): Promise<string> {
   const { kind, planned, session, client } = facts;
   const leaves = desiredOf(facts);
   const seen = await freshObservation(facts, leaves);
@@ -147,7 +147,7 @@ async function update(facts: Writing): Promise<string> {
   });
 }
 
-async function adopt(facts: Writing): Promise<string> {
+async function adopt(facts: ResourceWrite): Promise<string> {
   const { planned, session, settled } = facts;
   if (settled === undefined) throw changedSince(planned.address);
   await session.record({
@@ -161,7 +161,7 @@ async function adopt(facts: Writing): Promise<string> {
 
 /** Sends the one request, and puts down at once when it certainly did not happen. */
 async function answered(
-  { session, planned }: Writing,
+  { session, planned }: ResourceWrite,
   request: () => Promise<ShownRecord> | undefined,
 ): Promise<ShownRecord> {
   try {
@@ -185,7 +185,7 @@ function isConflict(error: unknown): boolean {
  * key, nobody's yet, and as it was sent. Anything else is left to the next plan, which compares it and says so.
  */
 async function madeBefore(
-  { kind, planned, holders, findByKey }: Writing,
+  { kind, planned, holders, findByKey }: ResourceWrite,
   naturalKey: string | undefined,
   leaves: Leaves,
 ): Promise<ShownRecord | undefined> {
@@ -200,7 +200,7 @@ async function madeBefore(
  * The id of a new record must be one, and must not be that of a record that the state or the plan knows already: it would lose the new
  * one. Nothing is put down then, so that the create stays unknown.
  */
-function refuseOddId({ planned, holders, session, stoodBefore }: Writing, id: string): void {
+function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, id: string): void {
   const holder = holders.get(recordKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
@@ -219,7 +219,7 @@ function refuseOddId({ planned, holders, session, stoodBefore }: Writing, id: st
 
 /** What the platform shows now, refused where it is no longer what the plan was made from. */
 async function freshObservation(
-  { planned, kind, observation, lookAgain, session }: Writing,
+  { planned, kind, observation, lookAgain, session }: ResourceWrite,
   leaves: ReadonlyMap<string, Value>,
 ): Promise<Observation | undefined> {
   if (lookAgain === undefined) return observation;
@@ -238,7 +238,7 @@ function changedSince(address: Address): UserError {
 }
 
 /** The desired leaves with every reference an id, from what the plan says and what was applied since. */
-function desiredOf({ planned, session, secret }: Writing): Map<string, Value> {
+function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Value> {
   const leaves = new Map<string, Value>();
   for (const [path, forms] of Object.entries(planned.desired ?? {})) {
     const value = withReferences(

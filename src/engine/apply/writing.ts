@@ -9,7 +9,7 @@ import type { Observation } from '../observe/observation.ts';
 import type { PlannedResource, Remark } from '../plan/plan-document.ts';
 
 /** One planned resource, and all that is needed to carry it out. */
-export interface Writing {
+export interface ResourceWrite {
   readonly client: PlatformClient;
   readonly session: StateSession;
   readonly fingerprints: Fingerprints;

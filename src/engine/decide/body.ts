@@ -15,7 +15,7 @@ export function createBody(sent: Leaves): JsonObject {
   return unflatten([...sent].map(([path, value]) => [path, revealed(value)] as const)) as JsonObject;
 }
 
-export interface Updating {
+export interface BodyFacts {
   readonly kind: Kind;
   readonly leaves: Leaves;
   readonly record: ShownRecord;
@@ -29,13 +29,13 @@ export interface Updating {
   readonly leftOut?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
 }
 
-export type Deliverable = Pick<Updating, 'leaves' | 'changed' | 'ignoreDrift'>;
+export type Deliverable = Pick<BodyFacts, 'leaves' | 'changed' | 'ignoreDrift'>;
 
 /**
  * The body of an update. A config object in which something changes is sent whole, desired over what is observed, so that
  * it ends the same whether the platform merges or replaces it.
  */
-export function updateBody(facts: Updating): JsonObject {
+export function updateBody(facts: BodyFacts): JsonObject {
   const { kind, record, published } = facts;
   const values = leavesToSend(facts);
   const roots = new Set(facts.changed.filter((path) => isWritable(kind, path)).map(rootOf));
@@ -73,7 +73,7 @@ export function leftToOthers({ leaves, changed, ignoreDrift }: Deliverable): Rea
 }
 
 /** The leaves of the manifest as they go out. */
-function leavesToSend(facts: Updating): Map<LeafPath, Json> {
+function leavesToSend(facts: BodyFacts): Map<LeafPath, Json> {
   const { kind, leaves, record, published, entry } = facts;
   const free = leftToOthers(facts);
   const values = new Map<LeafPath, Json>();

@@ -31,10 +31,10 @@ export interface Shown {
   readonly record: ShownRecord | undefined;
   readonly published?: PublishedRecord | undefined;
   /** Given where the record is not the one that the state remembers. */
-  readonly found?: Found | undefined;
+  readonly found?: FoundBy | undefined;
 }
 
-export interface Found {
+export interface FoundBy {
   /** A clause for the plan. */
   readonly how: string;
   /** True where it was made by a create of ours that had no clear answer. */
@@ -69,7 +69,7 @@ export function decideShown(facts: Facts, { record, published, found }: Shown): 
   };
 }
 
-function compared(given: Omit<Compared, 'byHand'>): Decision {
+function compared(given: Omit<ComparedFacts, 'byHand'>): Decision {
   const { facts, differences } = given;
   if (facts.missing.length > 0 && differences.changes.length > 0)
     return waiting(facts, facts.missing, differences.changes);
@@ -77,24 +77,24 @@ function compared(given: Omit<Compared, 'byHand'>): Decision {
   const byHand = differences.changes.filter((change) => change.manual);
   const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
   const writable = differences.changes.length - byHand.length - fixed.length;
-  const outcome: Compared = { ...given, byHand };
+  const outcome: ComparedFacts = { ...given, byHand };
   if (fixed.length > 0) return replaced(outcome, fixed);
   if (writable > 0) return updated(outcome);
   return settledAs(outcome);
 }
 
-interface Compared {
+interface ComparedFacts {
   readonly facts: Facts;
   readonly record: ShownRecord | undefined;
   readonly published: PublishedRecord | undefined;
   readonly differences: Differences;
   readonly adopting: boolean;
-  readonly found: Found | undefined;
+  readonly found: FoundBy | undefined;
   readonly byHand: readonly PlannedChange[];
 }
 
 /** Fields that no update reaches differ: another record is needed, or nothing can be done. */
-function replaced(compared: Compared, fixed: readonly PlannedChange[]): Decision {
+function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
   const { binding, kind, namesakes } = facts;
   const fields = fixed.map((change) => change.path).join(', ');
@@ -165,7 +165,15 @@ function orphanWarning(id: string | null): string {
   return `${id} stays active and becomes an orphan: delete it in the dashboard`;
 }
 
-function updated({ facts, record, published, differences, adopting, found, byHand }: Compared): Decision {
+function updated({
+  facts,
+  record,
+  published,
+  differences,
+  adopting,
+  found,
+  byHand,
+}: ComparedFacts): Decision {
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
   const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
@@ -203,7 +211,7 @@ function updated({ facts, record, published, differences, adopting, found, byHan
   };
 }
 
-function settledAs(outcome: Compared): Decision {
+function settledAs(outcome: ComparedFacts): Decision {
   const { facts, record, published, differences, adopting, found, byHand } = outcome;
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
@@ -245,7 +253,7 @@ function takenUnder({ released }: Binding, record: ShownRecord | undefined): str
 
 /** What the state is to hold of a record that needs no write. */
 function settledEntry(
-  { facts, differences, found, byHand }: Compared,
+  { facts, differences, found, byHand }: ComparedFacts,
   record: ShownRecord,
   fresh: boolean,
 ): ResourceEntry | undefined {
@@ -274,7 +282,11 @@ function remark(message: string): Remark {
 /** What every planned resource says of the record that was looked at. */
 function lookedAt(
   facts: Facts,
-  { record, differences, hasStep }: Pick<Compared, 'record' | 'differences'> & { readonly hasStep: boolean },
+  {
+    record,
+    differences,
+    hasStep,
+  }: Pick<ComparedFacts, 'record' | 'differences'> & { readonly hasStep: boolean },
 ): Partial<PlannedResource> {
   const notices = publicationNotices(facts.kind, record, { hasStep });
   return {

@@ -4,7 +4,7 @@ import type { Orphan } from '../../state/state-document.ts';
 import type { Candidate } from '../observe/search.ts';
 import { type Remark, writes } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
-import { decideShown, type Found } from './decide-shown.ts';
+import { decideShown, type FoundBy } from './decide-shown.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
 import { publishSteps } from './publication.ts';
@@ -85,7 +85,7 @@ function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
   return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
 }
 
-function succeeding({ entry }: Binding): Found {
+function succeeding({ entry }: Binding): FoundBy {
   return {
     how: `its record ${entry?.id} is missing, and this record has the same natural key`,
     isOurs: false,

@@ -29,12 +29,12 @@ export const NOTHING_KNOWN: KnownRecords = {
   disowned: new Map(),
 };
 
-interface Sources extends Pick<Bound, 'bindings'> {
+interface RecordSources extends Pick<Bound, 'bindings'> {
   readonly state: State;
   readonly observed: Observed;
 }
 
-export function knownRecords(input: Sources): KnownRecords {
+export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = new Map<string, Address>();
   for (const [address, { id }] of state.resources) holders.set(recordKey(kindOf(address), id), address);
@@ -57,7 +57,7 @@ export function knownRecords(input: Sources): KnownRecords {
 
 /** Those that the state or this run knows to be missing. */
 function missingRecords(
-  { bindings, state, observed }: Sources,
+  { bindings, state, observed }: RecordSources,
   owners: KnownRecords['owners'],
 ): KnownRecords['missing'] {
   const missing = new Map<string, Address | undefined>();
@@ -89,7 +89,7 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
 }
 
 /** By kind and natural key: the address of an unknown create that was to have it, the last by name where there are several. */
-export function contendersIn({ state }: Pick<Sources, 'state'>): ReadonlyMap<string, Address> {
+export function contendersIn({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
   const contenders = new Map<string, Address>();
   for (const [address, { natural_key: key }] of [...state.pending].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (key !== undefined) contenders.set(recordKey(kindOf(address), key), address);

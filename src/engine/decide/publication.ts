@@ -36,14 +36,18 @@ export function publicationNotices(
   return [];
 }
 
-export interface Draft {
+export interface DraftRecord {
   readonly record: ShownRecord;
   /** What is remembered of fields that the record does not show. */
   readonly entry: ResourceEntry | undefined;
 }
 
 /** The fields that publishing the draft would change, as far as anybody knows them. */
-export function unpublishedFields(kind: Kind, { record, entry }: Draft, version: ShownRecord): LeafPath[] {
+export function unpublishedFields(
+  kind: Kind,
+  { record, entry }: DraftRecord,
+  version: ShownRecord,
+): LeafPath[] {
   const isKnown = (path: LeafPath): boolean => !ruleOf(kind, path).writeOnly;
   return Object.keys(kind.spec.shape)
     .filter((root) => version[root] !== undefined)
@@ -58,13 +62,13 @@ export function unpublishedFields(kind: Kind, { record, entry }: Draft, version:
     });
 }
 
-export interface Compared {
+export interface PublicationGap {
   readonly unpublished: readonly LeafPath[];
   readonly version: ShownRecord;
 }
 
 /** The planned resource with what publishing its draft as it is now would change. */
-export function withGap(planned: PlannedResource, { unpublished }: Compared): PlannedResource {
+export function withGap(planned: PlannedResource, { unpublished }: PublicationGap): PlannedResource {
   const { notices: _, ...rest } = planned;
   if (unpublished.length === 0) return rest;
   return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };
@@ -74,7 +78,7 @@ export function withGap(planned: PlannedResource, { unpublished }: Compared): Pl
 export function withGapAfter(
   planned: PlannedResource,
   kind: Kind,
-  { unpublished, version }: Compared,
+  { unpublished, version }: PublicationGap,
 ): PlannedResource {
   const { notices: _, steps = [], ...rest } = planned;
   const changed = new Set(planned.changes.map(({ path }) => path));

@@ -78,7 +78,7 @@ export function unclearWarnings(paths: readonly LeafPath[]): string[] {
 export const AHEAD_WARNING =
   'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
 
-export interface Updating {
+export interface UpdateFacts {
   readonly facts: Facts;
   readonly record: ShownRecord | undefined;
   readonly published: PublishedRecord | undefined;
@@ -94,7 +94,7 @@ export function updateWarnings({
   differences,
   adopting,
   roots,
-}: Updating): string[] {
+}: UpdateFacts): string[] {
   const warnings = releaseWarnings(facts.kind, record, differences);
   if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
   const standIn = published?.ahead === false ? published.record : undefined;

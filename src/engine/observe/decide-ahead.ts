@@ -11,7 +11,7 @@ import type { RunFacts } from '../decide/run-facts.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { Observation } from './observation.ts';
 
-interface Seen {
+interface SeenRecord {
   readonly binding: Binding;
   readonly observation: Observation;
 }
@@ -23,7 +23,7 @@ interface Seen {
 export class DecidingAhead {
   readonly #decisions = new Map<Address, Decision>();
   readonly #run: RunFacts;
-  #seen: Seen[] = [];
+  #seen: SeenRecord[] = [];
 
   constructor(run: RunFacts) {
     this.#run = run;

@@ -17,7 +17,7 @@ export interface ReadAheadOptions
 type Begun<T> = Promise<T | undefined>;
 type LookedUp = Awaited<ReturnType<typeof collectLookup>>;
 
-interface Wanted {
+interface WantedRecord {
   readonly kind: Kind;
   readonly entry: ResourceEntry;
   begun: Begun<Observation> | undefined;
@@ -32,12 +32,12 @@ export class ReadAhead {
   /** Nothing was read before. */
   readonly since: Date;
   readonly #options: ReadAheadOptions;
-  readonly #records = new Map<string, Wanted>();
+  readonly #records = new Map<string, WantedRecord>();
   readonly #lists = new Map<string, Begun<readonly ShownRecord[]>>();
   readonly #lookups = new Map<string, Begun<LookedUp>>();
   /** Every list that was begun, also those that were given out. */
   readonly #listed = new Set<string>();
-  readonly #queue: Wanted[] = [];
+  readonly #queue: WantedRecord[] = [];
   #next = 0;
   #running = 0;
   #keepsFailures = false;
@@ -61,7 +61,7 @@ export class ReadAhead {
     }
     const entry = kind.get === undefined ? undefined : known;
     if (entry === undefined || this.#records.has(recordKey(kind.name, entry.id))) return;
-    const wanted: Wanted = { kind, entry, begun: undefined };
+    const wanted: WantedRecord = { kind, entry, begun: undefined };
     this.#records.set(recordKey(kind.name, entry.id), wanted);
     this.#queue.push(wanted);
     this.#begin();
@@ -115,7 +115,7 @@ export class ReadAhead {
     }
   }
 
-  #read({ kind, entry }: Wanted): Begun<Observation> {
+  #read({ kind, entry }: WantedRecord): Begun<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
     return this.#guarded(reading.then((seen) => sharingTexts(seen, entry)));
   }
@@ -148,15 +148,15 @@ function taken<T>(begun: Map<string, T>, name: string): T | undefined {
   return found;
 }
 
-type Listing = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
+type ListSource = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
 
-function collectKind(kind: Kind, { client, workspaceId }: Listing): Promise<ShownRecord[]> {
+function collectKind(kind: Kind, { client, workspaceId }: ListSource): Promise<ShownRecord[]> {
   const list = kind.list;
   if (list === undefined) return Promise.resolve([]);
   return readList(() => list(client), { workspaceId, progress: new ReadCounter(undefined) });
 }
 
-function collectLookup(lookup: Lookup, { client, workspaceId }: Listing) {
+function collectLookup(lookup: Lookup, { client, workspaceId }: ListSource) {
   const progress = new ReadCounter(undefined);
   return readList(() => lookup.list(client), { workspaceId, progress });
 }

@@ -20,8 +20,8 @@ export function createSecondLook(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
 ): SecondLook {
-  const lists = new Map<string, { readonly at: number; readonly listed: Promise<Listed> }>();
-  const listOf = (kind: Kind): Promise<Listed> => {
+  const lists = new Map<string, { readonly at: number; readonly listed: Promise<ListIndex> }>();
+  const listOf = (kind: Kind): Promise<ListIndex> => {
     let recent = lists.get(kind.name);
     if (recent === undefined || now().getTime() - recent.at > maxAgeMilliseconds) {
       recent = { at: now().getTime(), listed: listAll(kind, { client, workspaceId }) };
@@ -44,7 +44,7 @@ export function createSecondLook(
   };
 }
 
-interface Listed {
+interface ListIndex {
   readonly byId: ReadonlyMap<string, ShownRecord>;
   readonly byKey: ReadonlyMap<string | undefined, readonly ShownRecord[]>;
 }
@@ -52,7 +52,7 @@ interface Listed {
 async function listAll(
   kind: Kind,
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
-): Promise<Listed> {
+): Promise<ListIndex> {
   const shown = await readList(() => kind.list?.(client) ?? none(), {
     workspaceId,
     progress: new ReadCounter(undefined),

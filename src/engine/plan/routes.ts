@@ -67,7 +67,7 @@ function targetOf(kind: Kind, path: string): string {
   return kind.fields[path]?.refersTo ?? '';
 }
 
-interface Route {
+interface RouteWays {
   readonly base: Omit<PlannedRoute, 'ways' | 'coming' | 'leaving'>;
   readonly ways: Set<string>;
   readonly coming: Set<string>;
@@ -76,10 +76,10 @@ interface Route {
 
 /** By what is led to: its id where it has one, else its address. */
 class RoutesFound {
-  readonly #byTarget = new Map<string, Map<string, Route>>();
+  readonly #byTarget = new Map<string, Map<string, RouteWays>>();
 
-  route(target: string, base: Route['base']): Route {
-    const routes = this.#byTarget.get(target) ?? new Map<string, Route>();
+  route(target: string, base: RouteWays['base']): RouteWays {
+    const routes = this.#byTarget.get(target) ?? new Map<string, RouteWays>();
     this.#byTarget.set(target, routes);
     const key = recordKey(base.kind, base.id ?? base.address ?? '');
     const route = routes.get(key) ?? { base, ways: new Set(), coming: new Set(), leaving: new Set() };

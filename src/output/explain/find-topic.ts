@@ -1,7 +1,7 @@
 import { nearest } from '../../problems/suggest.ts';
 import type { Topic } from './topics.ts';
 
-export type Found =
+export type FoundTopic =
   | { readonly topic: Topic }
   /** `; did you mean "x"?`, or nothing. */
   | { readonly suggestion: string };
@@ -10,7 +10,7 @@ export type Found =
  * The topic that people mean by a path. What a manifest has around a field may be written or left out, capitals do not count,
  * a value form needs no dollar, which shells take for a variable, and a setting of the project file needs no `project`.
  */
-export function findTopic(topics: readonly Topic[], asked: string): Found {
+export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
   const path = asked
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
     .replace(/^([A-Za-z]+)\.spec(?=\.|$)/, '$1')

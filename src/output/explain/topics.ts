@@ -52,14 +52,14 @@ function ofKind(kind: Kind): Topic[] {
   ];
 }
 
-interface Place {
+interface TopicPlace {
   readonly path: string;
   readonly about: Topic['about'];
   readonly kind?: Kind;
 }
 
 /** The topic of a schema, and those of what is in it. */
-function within(schema: z.ZodType, place: Place): Topic[] {
+function within(schema: z.ZodType, place: TopicPlace): Topic[] {
   const { description = '', ...rest } = plainSchema(schema);
   const own = { ...plainTopic(place.path, place.about), description: String(description), schema: rest };
   return [
@@ -68,7 +68,7 @@ function within(schema: z.ZodType, place: Place): Topic[] {
   ];
 }
 
-function fieldsIn(schema: unknown, place: Place): Topic[] {
+function fieldsIn(schema: unknown, place: TopicPlace): Topic[] {
   const inner = bare(schema);
   if (inner instanceof z.ZodObject) {
     return Object.entries(inner.shape).flatMap(([key, field]) =>
@@ -80,7 +80,7 @@ function fieldsIn(schema: unknown, place: Place): Topic[] {
   return inner instanceof z.ZodArray ? fieldsIn(inner.element, place) : [];
 }
 
-function ruleIn({ path, kind }: Place): FieldRule {
+function ruleIn({ path, kind }: TopicPlace): FieldRule {
   if (kind === undefined) return {};
   const field = path.slice(kind.name.length + 1);
   const [root = ''] = field.split('.');

@@ -149,12 +149,12 @@ function missingSteps(
   });
 }
 
-interface Column {
+interface LayoutColumn {
   readonly left: number;
   readonly right: number;
 }
 
-function columnsOf(boxes: ReadonlyMap<string, Box>): Column[] {
+function columnsOf(boxes: ReadonlyMap<string, Box>): LayoutColumn[] {
   const middle = ({ x, width }: Box) => Math.round((x + width / 2) / 4);
   return [...Map.groupBy(boxes.values(), middle).values()].map((column) => ({
     left: Math.min(...column.map(({ x }) => x)),
@@ -172,7 +172,7 @@ function through({
   readonly from: Box;
   readonly to: Box;
   readonly points: readonly Point[];
-  readonly columns: readonly Column[];
+  readonly columns: readonly LayoutColumn[];
 }): Point[] {
   const isForward = from.x <= to.x;
   const [start, end] = isForward ? [from.x + from.width, to.x] : [from.x, to.x + to.width];

@@ -1,5 +1,5 @@
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
-import { type Said, saidOf } from '../compact.ts';
+import { type Statement, saidOf } from '../compact.ts';
 import type { FieldViewOptions } from '../field-view.ts';
 import { escapeMarkup } from '../markup.ts';
 import { addressHtml } from './address-html.ts';
@@ -42,7 +42,7 @@ export function adoptionsHtml(
   ].join('\n');
 }
 
-function differences(said: Said): string {
+function differences(said: Statement): string {
   const summary = rowMarks(said);
   return summary === ''
     ? ''

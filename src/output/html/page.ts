@@ -4,7 +4,7 @@ import { escapeMarkup } from '../markup.ts';
 import { filterScript } from './filter-script.ts';
 import { pageStyle } from './page-style.ts';
 
-export interface Page {
+export interface HtmlPage {
   /** Plain text. */
   readonly title: string;
   /** Markup, in which everything from outside is escaped. */
@@ -17,7 +17,7 @@ const style = `${pageStyle}${graphStyle}`;
  * A whole page in one file. It asks for nothing from anywhere, and its policy lets no script run but its own: what a browser
  * finds in a name or a prompt stays text even if an escape were forgotten.
  */
-export function htmlPage({ title, body }: Page): string {
+export function htmlPage({ title, body }: HtmlPage): string {
   const policy = [
     "default-src 'none'",
     `style-src '${digest(style)}'`,

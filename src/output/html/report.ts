@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
 import { sharedSteps } from '../common-steps.ts';
-import { type CompactOptions, compacted, FEWEST_SHARING, type Said } from '../compact.ts';
+import { type CompactOptions, compacted, FEWEST_SHARING, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
@@ -10,7 +10,7 @@ import { mustNameAll } from '../named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
 import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
 import { htmlPage, timeHtml } from './page.ts';
-import { addressesHtml, type Outcome, resourceHtml, type Tone } from './resource-html.ts';
+import { addressesHtml, type HtmlOutcome, resourceHtml, type Tone } from './resource-html.ts';
 
 /** A plan, a drift or an apply, as a page has it. */
 export interface Report {
@@ -29,7 +29,7 @@ export interface Report {
   readonly urgent?: readonly string[];
   /** Those with something to be done by hand. */
   readonly pending: readonly PlannedResource[];
-  outcome?(resource: PlannedResource): Outcome | undefined;
+  outcome?(resource: PlannedResource): HtmlOutcome | undefined;
   /** The word for a resource in the picture; what is to happen to it where absent. */
   readonly markOf?: (resource: PlannedResource) => string | undefined;
 }
@@ -211,7 +211,7 @@ function groupsHtml(report: Report): string[] {
 function saidIn(
   resources: readonly PlannedResource[],
   { views, full, outcome }: CompactOptions & { readonly outcome: Report['outcome'] },
-): Said[] {
+): Statement[] {
   return [
     ...compacted(
       resources.filter((each) => !isPlain(each, outcome)),

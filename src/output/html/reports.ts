@@ -12,7 +12,7 @@ import { applySummary, earlyEnd, leftIn } from '../apply-words.ts';
 import { driftGroups, driftSummary } from '../drift-words.ts';
 import { helpText, type WorkspaceFlag } from '../next-steps.ts';
 import { htmlReport, type Report, type ReportGroup } from './report.ts';
-import { type Outcome, toneOf } from './resource-html.ts';
+import { type HtmlOutcome, toneOf } from './resource-html.ts';
 
 /** What the caller knows, or wants, of a page. */
 export type PageOptions = Pick<Report, 'made' | 'full' | 'workspaceFlag'>;
@@ -99,7 +99,7 @@ function outcomeOf(
   { action, id }: PlannedResource,
   result: ResourceResult | undefined,
   flag: WorkspaceFlag,
-): Outcome | undefined {
+): HtmlOutcome | undefined {
   if (result === undefined) return undefined;
   const { status } = result;
   switch (status) {

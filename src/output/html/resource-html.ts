@@ -1,13 +1,13 @@
 import type { Action, PlannedChange } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
-import type { Said } from '../compact.ts';
+import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
 import { routeRemarks } from '../route-words.ts';
 import { addressHtml } from './address-html.ts';
 import { fieldHtml } from './field-html.ts';
 
 /** What became of a resource, or what is to be said of it before everything else. */
-export interface Outcome {
+export interface HtmlOutcome {
   readonly word: string;
   readonly tone: Tone;
   /** Paragraphs of plain text. */
@@ -31,11 +31,11 @@ export const toneOf: Readonly<Record<Action, Tone>> = {
 export interface ResourceHtmlOptions {
   /** Of the group that it stands in. */
   readonly group: { readonly key: string; readonly symbol: string; readonly tone: Tone };
-  readonly outcome: Outcome | undefined;
+  readonly outcome: HtmlOutcome | undefined;
 }
 
 /** A resource, or several of which the same is said, folded: which, and what changes; and inside why, how and by whom. */
-export function resourceHtml(said: Said, { group, outcome }: ResourceHtmlOptions): string {
+export function resourceHtml(said: Statement, { group, outcome }: ResourceHtmlOptions): string {
   const { resources, fields } = said;
   const [resource] = resources;
   if (resource === undefined) return '';
@@ -66,7 +66,7 @@ export function resourceHtml(said: Said, { group, outcome }: ResourceHtmlOptions
 }
 
 /** What is known without unfolding: the former address, and which fields change. */
-export function rowMarks(said: Said): string {
+export function rowMarks(said: Statement): string {
   const [resource] = said.resources;
   const isOne = said.resources.length === 1;
   const was = isOne ? resource?.previous_address : undefined;
@@ -80,7 +80,7 @@ export function rowMarks(said: Said): string {
 }
 
 /** Why, and each field. */
-export function contentHtml(said: Said): string {
+export function contentHtml(said: Statement): string {
   return [...remarks(said), ...said.fields.map(fieldHtml)].join('');
 }
 
@@ -91,7 +91,7 @@ export function addressesHtml(addresses: readonly string[]): string {
 const namedFields = 3;
 
 /** `name, role and 2 more`; undefined where no field changes. */
-function pathsOf({ fields }: Said): string | undefined {
+function pathsOf({ fields }: Statement): string | undefined {
   const paths = [...new Set(fields.map(({ path }) => path))];
   const shown = paths.slice(0, namedFields).join(', ');
   if (paths.length === 0) return undefined;
@@ -102,7 +102,7 @@ function hasDrifted({ cause }: PlannedChange): boolean {
   return cause !== 'manifest';
 }
 
-function remarks(said: Said): string[] {
+function remarks(said: Statement): string[] {
   const { resources, reason, notices, steps, released, elsewhere } = said;
   const only = resources.length === 1 ? resources[0] : undefined;
   const { unverified = [], not_applied: kept = [] } = only ?? {};

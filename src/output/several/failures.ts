@@ -2,7 +2,7 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
-import type { Failed } from '../../runs/several.ts';
+import type { FailedWorkspace } from '../../runs/several.ts';
 import { diagnosticsGithub, renderDiagnostics } from '../diagnostics.ts';
 import { renderError } from '../errors.ts';
 import { githubCommand } from '../github-command.ts';
@@ -14,7 +14,7 @@ import { visible } from '../visible.ts';
 
 /** What went wrong in a workspace, as data that holds no secret. */
 export function failureOf(
-  { workspace, baseUrl, error }: Failed,
+  { workspace, baseUrl, error }: FailedWorkspace,
   redact: (text: string) => string,
 ): WorkspaceFailure {
   const hint =

@@ -12,17 +12,17 @@ import {
   type ResourceDifference,
   type SideValue,
 } from './document.ts';
-import { declaredValue, desiredAt, type Field, type Held, heldAt } from './held-value.ts';
+import { declaredValue, desiredAt, type Held, type HeldField, heldAt } from './held-value.ts';
 import type { Member, Side } from './side.ts';
 
-export interface Comparing {
+export interface SidesCompared {
   readonly first: Side;
   readonly second: Side;
   readonly kinds: ReadonlyMap<string, Kind>;
 }
 
 /** What is between two workspaces, at every address that is declared for either. The secrets of `sharedSecrets` must be prepared. */
-export function compareWorkspaces(comparing: Comparing, version: string): DiffDocument {
+export function compareWorkspaces(comparing: SidesCompared, version: string): DiffDocument {
   const { first, second } = comparing;
   const addresses = [...new Set([...first.members.keys(), ...second.members.keys()])].sort();
   const resources = addresses.map((address) => compareAt(address, comparing));
@@ -48,7 +48,7 @@ export function compareWorkspaces(comparing: Comparing, version: string): DiffDo
 }
 
 /** The texts whose fingerprints a comparison wants under the key of each side: secrets that only the other one knows. */
-export function sharedSecrets({ first, second, kinds }: Comparing): {
+export function sharedSecrets({ first, second, kinds }: SidesCompared): {
   readonly first: ReadonlySet<string>;
   readonly second: ReadonlySet<string>;
 } {
@@ -69,7 +69,7 @@ function placeOf({ name, workspaceId, baseUrl }: Side): DiffDocument['first'] {
   return { name, workspace_id: workspaceId, base_url: baseUrl };
 }
 
-function compareAt(address: Address, { first, second, kinds }: Comparing): ResourceDifference {
+function compareAt(address: Address, { first, second, kinds }: SidesCompared): ResourceDifference {
   const [a, b] = [first.members.get(address), second.members.get(address)];
   const { kind, source } = (a ?? (b as Member)).resource;
   const common = {
@@ -115,7 +115,7 @@ function whyLacking(name: string, member: Member | undefined): string {
 }
 
 /** The fields that either manifest manages, by path. */
-function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<Field> {
+function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<HeldField> {
   const leaves = members.map(({ resource }) => leavesOf(kind, resource.spec));
   const paths = new Set<LeafPath>(leaves.flatMap((each) => [...each.keys()]));
   for (const path of [...paths].sort()) {
@@ -131,13 +131,13 @@ interface Both {
   readonly b: Member;
 }
 
-interface Compared {
+interface FieldComparison {
   readonly difference?: FieldDifference;
   /** The path, where it is the same as far as memory tells. */
   readonly unverified?: LeafPath;
 }
 
-function compareField(field: Field, { first, second, a, b }: Both): Compared {
+function compareField(field: HeldField, { first, second, a, b }: Both): FieldComparison {
   const { path } = field;
   const [left, right] = [heldAt(first, a, field), heldAt(second, b, field)];
   const same = areSame(field, { first, second, left, right });
@@ -164,7 +164,7 @@ interface Values {
 }
 
 /** Undefined where it cannot be known. */
-function areSame({ kind, path }: Field, { first, second, left, right }: Values): boolean | undefined {
+function areSame({ kind, path }: HeldField, { first, second, left, right }: Values): boolean | undefined {
   if (left.value !== undefined && right.value !== undefined) {
     return sameValue(ruleOf(kind, path), left.value, right.value);
   }
@@ -180,7 +180,7 @@ function areSame({ kind, path }: Field, { first, second, left, right }: Values):
   return left.fingerprint === right.fingerprint;
 }
 
-function standingAt({ resource, planned, ...member }: Member, field: Field): SideValue['standing'] {
+function standingAt({ resource, planned, ...member }: Member, field: HeldField): SideValue['standing'] {
   const { path } = field;
   if (desiredAt({ resource, planned, ...member }, field) === undefined) return 'unmanaged';
   const change = planned.changes.find((each) => each.path === path);
@@ -188,14 +188,14 @@ function standingAt({ resource, planned, ...member }: Member, field: Field): Sid
   return resource.ignoreDrift.some((prefix) => isUnder(path, prefix)) ? 'ignored' : 'declared';
 }
 
-interface Standing {
+interface MemberStandings {
   readonly a: Member;
   readonly b: Member;
   readonly standings: readonly [SideValue['standing'], SideValue['standing']];
 }
 
 /** Wanted: both records are as their manifests say, and these differ. Or others may move one of them. */
-function isDeclared(field: Field, { a, b, standings }: Standing): boolean {
+function isDeclared(field: HeldField, { a, b, standings }: MemberStandings): boolean {
   if (standings.includes('pending') || standings.includes('drifted')) return false;
   if (standings.includes('ignored')) return true;
   const [left, right] = [desiredAt(a, field), desiredAt(b, field)];

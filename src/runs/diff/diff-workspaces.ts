@@ -2,10 +2,10 @@ import { kinds } from '../../kinds/index.ts';
 import { VERSION } from '../../version.ts';
 import { compareWorkspaces, sharedSecrets } from './compare.ts';
 import type { DiffDocument } from './document.ts';
-import { type Seen, sideOf } from './side.ts';
+import { type SeenSide, sideOf } from './side.ts';
 
 /** What is between two workspaces that were looked at. Reads and writes nothing; takes about 50 ms for each secret that they share. */
-export async function diffWorkspaces(one: Seen, other: Seen): Promise<DiffDocument> {
+export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<DiffDocument> {
   const comparing = { first: sideOf(one), second: sideOf(other), kinds };
   const secrets = sharedSecrets(comparing);
   await Promise.all([

@@ -27,7 +27,7 @@ export interface Held {
   readonly sensitive: boolean;
 }
 
-export interface Field {
+export interface HeldField {
   readonly kind: Kind;
   readonly path: LeafPath;
   /** All that either workspace's manifest refers to there. */
@@ -35,12 +35,15 @@ export interface Field {
 }
 
 /** The managed value that the manifests have for a field; undefined where they leave it alone. */
-export function desiredAt(member: Member, { kind, path }: Pick<Field, 'kind' | 'path'>): Value | undefined {
+export function desiredAt(
+  member: Member,
+  { kind, path }: Pick<HeldField, 'kind' | 'path'>,
+): Value | undefined {
   return leavesOf(kind, member.resource.spec).get(path);
 }
 
 /** What the record has: as the platform shows it, else as it was sent last. */
-export function heldAt(side: Side, member: Member, field: Field): Held {
+export function heldAt(side: Side, member: Member, field: HeldField): Held {
   const { kind, path } = field;
   const rule = ruleOf(kind, path);
   const desired = desiredAt(member, field);
@@ -79,7 +82,7 @@ export function declaredValue(desired: Value): Json {
 }
 
 /** The value with ids turned into the addresses that they have in this workspace. */
-function byAddress(value: Json, side: Side, { kind, path, refs }: Field): Json {
+function byAddress(value: Json, side: Side, { kind, path, refs }: HeldField): Json {
   const { refersTo } = ruleOf(kind, path);
   const named = new Map(refs.map((reference) => [side.idOf(reference), reference.address]));
   const translated = (text: string): string => {

@@ -32,14 +32,14 @@ export interface Member {
   readonly record: ShownRecord | undefined;
 }
 
-export interface Seen {
+export interface SeenSide {
   readonly planned: Planned;
   readonly desired: readonly Resource[];
   readonly state: State;
 }
 
 /** The side that a plan with all records read shows. */
-export function sideOf({ planned, desired, state }: Seen): Side {
+export function sideOf({ planned, desired, state }: SeenSide): Side {
   const { document, observed } = planned.plan;
   const actions = new Map(document.resources.map((resource) => [resource.address, resource]));
   const members = new Map<Address, Member>();

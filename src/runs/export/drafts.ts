@@ -4,16 +4,16 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
-import type { FoundRecord, Surroundings } from '../discover.ts';
+import type { DiscoveryNotes, FoundRecord } from '../discover.ts';
 import { Identities, type Identity } from './identities.ts';
-import { type KnownNames, keptNames } from './known-names.ts';
+import { keptNames, type NamesInProject } from './known-names.ts';
 import type { ManifestDraft } from './manifest-text.ts';
 import { namesFor, plainName } from './names.ts';
 import { type OwnSecrets, SecretNames } from './own-secrets.ts';
 import { References } from './references.ts';
 import type { Omission } from './shown-spec.ts';
 import { type Body, sketchOf } from './sketch.ts';
-import type { Place, Spool } from './spool.ts';
+import type { Spool, SpoolPlace } from './spool.ts';
 import type { UsedName } from './used-secrets.ts';
 
 export interface Drafting {
@@ -24,10 +24,10 @@ export interface Drafting {
   readonly spool: Spool;
 }
 
-export interface Naming {
+export interface NamingSources {
   /** Names that the records have already: the first to have one for a record counts. */
-  readonly knownNames: readonly KnownNames[];
-  readonly lookups: Surroundings['lookups'];
+  readonly knownNames: readonly NamesInProject[];
+  readonly lookups: DiscoveryNotes['lookups'];
   /** What the project's manifests have for fields that nobody shows. */
   readonly ownSecrets?: OwnSecrets;
 }
@@ -49,7 +49,7 @@ export interface ExportedManifest {
   readonly texts: ReadonlyMap<LeafPath, string>;
 }
 
-export interface Drafts {
+export interface ManifestDrafts {
   /** By address. */
   readonly manifests: readonly ManifestHead[];
   /** Records that no manifest can declare. */
@@ -66,7 +66,7 @@ interface Outline extends Identity {
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
   readonly needless: readonly LeafPath[];
-  readonly body: Place;
+  readonly body: SpoolPlace;
 }
 
 /** Makes a manifest of each record. The values of a record are let go until its manifest is made, when all names are known. */
@@ -100,7 +100,7 @@ export class Drafter {
   }
 
   /** All manifests, once every record was taken. */
-  drafts({ knownNames, lookups, ownSecrets = new Map() }: Naming): Drafts {
+  drafts({ knownNames, lookups, ownSecrets = new Map() }: NamingSources): ManifestDrafts {
     const leftOut: { kind: string; id: string; because: string }[] = [];
     const named = new Map<string, Map<string, string>>();
     const identities = new Identities();
@@ -108,7 +108,7 @@ export class Drafter {
       this.#secrets.map(({ name }) => name),
       ownSecrets,
     );
-    const manifests: (ManifestHead & { readonly body: Place })[] = [];
+    const manifests: (ManifestHead & { readonly body: SpoolPlace })[] = [];
     for (const kind of this.#kinds.values()) {
       const outlines = (this.#outlines.get(kind.name) ?? []).sort((a, b) => (a.id < b.id ? -1 : 1));
       const fit = outlines.filter((outline) => {
@@ -133,7 +133,7 @@ export class Drafter {
   }
 
   *#whole(
-    manifests: Iterable<ManifestHead & { readonly body: Place }>,
+    manifests: Iterable<ManifestHead & { readonly body: SpoolPlace }>,
     references: References,
   ): Generator<ExportedManifest> {
     for (const head of manifests) {
@@ -154,13 +154,13 @@ export class Drafter {
 
 const NONE: readonly UsedName[] = [];
 
-interface Completing {
+interface BodyParts {
   readonly kind: Kind;
   readonly references: References;
   readonly body: Body;
 }
 
-function completed(head: ManifestHead, { kind, references, body }: Completing): ExportedManifest {
+function completed(head: ManifestHead, { kind, references, body }: BodyParts): ExportedManifest {
   const leaves = new Map<LeafPath, Json>();
   const notes = new Map<LeafPath, string>();
   const texts = new Map<LeafPath, string>();

@@ -4,7 +4,7 @@ import type { State } from '../../state/state.ts';
 import type { Identity } from './identities.ts';
 
 /** Names that a project has for records, by kind, in the order in which they count. */
-export type KnownNames = ReadonlyMap<string, readonly KnownName[]>;
+export type NamesInProject = ReadonlyMap<string, readonly KnownName[]>;
 
 interface KnownName {
   readonly name: string;
@@ -14,7 +14,7 @@ interface KnownName {
 
 type NameOfKind = KnownName & { readonly kind: string };
 
-export function namesInState({ resources }: Pick<State, 'resources'>): KnownNames {
+export function namesInState({ resources }: Pick<State, 'resources'>): NamesInProject {
   const names = [...resources].flatMap(([address, { id }]): NameOfKind[] => {
     const parsed = parseAddress(address);
     return parsed === undefined ? [] : [{ kind: parsed.kind, name: parsed.name, of: { id } }];
@@ -26,7 +26,7 @@ export function namesInState({ resources }: Pick<State, 'resources'>): KnownName
 export function namesInManifests(
   resources: readonly Resource[],
   kinds: ReadonlyMap<string, Kind>,
-): KnownNames {
+): NamesInProject {
   const names = resources.flatMap(({ kind, name, id, spec }): NameOfKind[] => {
     if (id !== undefined) return [{ kind, name, of: { id } }];
     const key = kinds.get(kind)?.naturalKey?.(spec)?.key;

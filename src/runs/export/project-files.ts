@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
 import { EXPORT_PLACEHOLDER } from '../../manifests/inputs.ts';
 import type { Json } from '../../values/json.ts';
-import type { Drafts, ExportedManifest, ManifestHead } from './drafts.ts';
+import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';
 import { type ManifestDraft, manifestText } from './manifest-text.ts';
 import { kebab } from './names.ts';
 import { usedSecrets } from './used-secrets.ts';
 
-export type Layout = 'resource' | 'kind';
+export type FileLayout = 'resource' | 'kind';
 
 export interface ProjectFile {
   /** Relative to the project folder, with forward slashes. */
@@ -32,7 +32,7 @@ const SCHEMA = 'schemas/manifest.schema.json';
 
 export interface ProjectParts {
   readonly workspace: ExportedWorkspace;
-  readonly layout: Layout;
+  readonly layout: FileLayout;
   /** Name of the project file. */
   readonly file: string;
   /** What a project has beside its manifests. */
@@ -41,7 +41,7 @@ export interface ProjectParts {
 
 /** All files of a project, each made when it is asked for. */
 export function* projectFiles(
-  drafts: Drafts,
+  drafts: ManifestDrafts,
   { workspace, layout, file, settings }: ProjectParts,
 ): Generator<ProjectFile> {
   yield* manifestFiles(drafts.whole(), layout);
@@ -53,7 +53,7 @@ export function* projectFiles(
 /** The files of manifests, which come by address, and of the long texts in them; no more of them is kept than what is not yet given. */
 export function* manifestFiles(
   manifests: Iterable<ExportedManifest>,
-  layout: Layout,
+  layout: FileLayout,
 ): Generator<ProjectFile> {
   if (layout === 'kind') {
     yield* kindFiles(manifests);

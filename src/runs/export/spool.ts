@@ -5,7 +5,7 @@ import path from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 
 /** Where a value lies. */
-export interface Place {
+export interface SpoolPlace {
   readonly at: number;
   /** In bytes. */
   readonly length: number;
@@ -15,7 +15,7 @@ export interface Place {
 const BLOCK = 4 * 1024 * 1024;
 
 /** Consecutive bytes in memory. */
-interface Block {
+interface SpoolBlock {
   /** Where the first of them lies. */
   readonly at: number;
   readonly bytes: Buffer;
@@ -31,7 +31,7 @@ export class Spool {
   readonly #blockSize: number;
   readonly #folder: string;
   /** What is not in the file: one block, as long as there is room for a file. */
-  readonly #blocks: Block[] = [];
+  readonly #blocks: SpoolBlock[] = [];
   #end = 0;
   #file: number | undefined;
   #hasRoom = true;
@@ -42,7 +42,7 @@ export class Spool {
   }
 
   /** Lays a value aside: of plain data and maps, everything comes back as it was. */
-  put(value: unknown): Place {
+  put(value: unknown): SpoolPlace {
     const bytes = serialize(value);
     const { length } = bytes;
     const block = this.#blockFor(length);
@@ -54,7 +54,7 @@ export class Spool {
   }
 
   /** The value that was laid aside there. */
-  get({ at, length }: Place): unknown {
+  get({ at, length }: SpoolPlace): unknown {
     const block = this.#blocks.findLast((each) => each.at <= at);
     if (block !== undefined) return deserialize(block.bytes.subarray(at - block.at, at - block.at + length));
     const bytes = Buffer.allocUnsafe(length);
@@ -70,7 +70,7 @@ export class Spool {
   }
 
   /** A block with room for so many bytes. */
-  #blockFor(length: number): Block {
+  #blockFor(length: number): SpoolBlock {
     const last = this.#blocks.at(-1);
     if (last !== undefined && last.filled + length <= last.bytes.length) return last;
     const isWritten = last !== undefined && this.#write(last);
@@ -84,7 +84,7 @@ export class Spool {
     return block;
   }
 
-  #write({ bytes, filled }: Block): boolean {
+  #write({ bytes, filled }: SpoolBlock): boolean {
     if (!this.#hasRoom) return false;
     try {
       this.#file ??= openNameless(this.#folder);

@@ -61,7 +61,7 @@ export async function otherFiles(
     .sort(compareText);
 }
 
-interface Exchange {
+interface FolderSwap {
   readonly target: string;
   /** Where the new files wait. */
   readonly fresh: string;
@@ -69,7 +69,7 @@ interface Exchange {
   readonly old: string;
 }
 
-async function exchangeAll(places: readonly string[], exchange: Exchange): Promise<readonly string[]> {
+async function exchangeAll(places: readonly string[], exchange: FolderSwap): Promise<readonly string[]> {
   const { target, fresh, old } = exchange;
   const written: string[] = [];
   const replaced: string[] = [];
@@ -96,7 +96,7 @@ interface Exchanged {
   readonly replaced: readonly string[];
 }
 
-async function putBack({ written, replaced }: Exchanged, { target, old }: Exchange): Promise<void> {
+async function putBack({ written, replaced }: Exchanged, { target, old }: FolderSwap): Promise<void> {
   for (const place of written) await rm(path.join(target, place), { force: true });
   for (const place of replaced) await rename(path.join(old, place), path.join(target, place));
 }

@@ -50,7 +50,7 @@ export class Checklist {
   }
 }
 
-export interface Planned {
+export interface MigrationPlan {
   readonly document: PlanDocument;
   readonly kinds: ReadonlyMap<string, Kind>;
   /** What is migrated, as the workspace that is filled will have it. */
@@ -62,7 +62,7 @@ export interface Planned {
 }
 
 /** What the plan leaves to people, and what they should know before they agree to it. */
-export function checkPlan(list: Checklist, planned: Planned): void {
+export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   const { document, kinds, resources, oldIds } = planned;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
   for (const each of document.resources) {
@@ -101,7 +101,7 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
   }
 }
 
-export interface Done extends Planned {
+export interface Done extends MigrationPlan {
   /** What became of the writes; undefined before anything was written: then everything is taken to succeed. */
   readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { isHeldAlready, recordClaim } from '../../engine/apply/take-in.ts';
+import { isHeldAlready, recordClaim } from '../../engine/apply/import-record.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import type { ReadProgress } from '../../engine/observe/read-counter.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
@@ -10,7 +10,7 @@ import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
 import { type Discovery, discoverEach, idsInState } from '../discover.ts';
-import { Drafter, type Drafts, type ExportedManifest } from '../export/drafts.ts';
+import { Drafter, type ExportedManifest, type ManifestDrafts } from '../export/drafts.ts';
 import { namesInState } from '../export/known-names.ts';
 import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
 import { Spool } from '../export/spool.ts';
@@ -26,7 +26,7 @@ export interface Live {
   readonly root: string;
   /** The paths of the files in it. */
   readonly files: readonly string[];
-  readonly drafts: Drafts;
+  readonly drafts: ManifestDrafts;
   readonly missed: Discovery['missed'];
   readonly ids: ReadonlyMap<Address, string>;
   /** Removes the folder. */

@@ -18,7 +18,7 @@ import { IdMap, type MappedIds, mapPath } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
 import { keepLive, type Live } from './live.ts';
 import type { Ends } from './open-ends.ts';
-import { type Prepared, prepare } from './prepare.ts';
+import { type PreparedMigration, prepare } from './prepare.ts';
 import type { AddressGlobs } from './selection.ts';
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
@@ -45,7 +45,7 @@ export interface Migrating {
 
 /** What a migration would do, and what stands in its way. */
 export interface Outlook {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedMigration;
   /** Undefined where something must be mended before a plan can be made. */
   readonly planned: Planned | undefined;
   /** What must be done, waits, or should be known before anything is written. */
@@ -74,7 +74,7 @@ export async function lookAhead(migrating: Migrating): Promise<Outlook> {
 }
 
 function planMigration(
-  { resources }: Prepared,
+  { resources }: PreparedMigration,
   selected: readonly Resource[],
   migrating: Migrating,
 ): Promise<Planned> {
@@ -99,9 +99,9 @@ function planMigration(
   });
 }
 
-export interface Carrying {
+export interface MigrationRun {
   readonly session: StateSession;
-  readonly prepared: Prepared;
+  readonly prepared: PreparedMigration;
   readonly planned: Planned;
   onEvent?(event: ApplyEvent): void;
 }
@@ -109,7 +109,7 @@ export interface Carrying {
 /** Carries out what was agreed to: first the project's files and the state of the workspace that is left, then wave after wave. */
 export async function carryOutMigration(
   { context, ends, live, options }: Migrating,
-  { session, prepared, planned, onEvent }: Carrying,
+  { session, prepared, planned, onEvent }: MigrationRun,
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
   // First: a later run sees by it that this one was agreed to.
@@ -133,7 +133,7 @@ export async function carryOutMigration(
   return report;
 }
 
-function rowsOf({ selected, oldIds }: Prepared, { resources }: State): MappedIds[] {
+function rowsOf({ selected, oldIds }: PreparedMigration, { resources }: State): MappedIds[] {
   return selected.map(({ address }) => ({
     address,
     from: oldIds.get(address) ?? null,
@@ -143,13 +143,13 @@ function rowsOf({ selected, oldIds }: Prepared, { resources }: State): MappedIds
 
 /** What is left to people after a run, or would be after one in which all goes well. */
 export function leftByHand(
-  prepared: Prepared,
+  prepared: PreparedMigration,
   { document, ends, report }: { document: PlanDocument; ends: Ends; report: ApplyReport | undefined },
 ): readonly ChecklistItem[] {
   return checkRest({ ...checkable(prepared, document, ends), results: report?.results });
 }
 
-function checkable({ selected, oldIds }: Prepared, document: PlanDocument, ends: Ends) {
+function checkable({ selected, oldIds }: PreparedMigration, document: PlanDocument, ends: Ends) {
   return { document, kinds, resources: selected, oldIds, from: ends.from.workspace.name };
 }
 

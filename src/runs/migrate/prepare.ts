@@ -37,7 +37,7 @@ export interface Preparing {
 }
 
 /** What is to be migrated, before anything of it was compared with the workspace that is filled. */
-export interface Prepared {
+export interface PreparedMigration {
   /** Everything that the manifests declare for that workspace, as they will be. */
   readonly resources: readonly Resource[];
   readonly selected: readonly Resource[];
@@ -52,7 +52,7 @@ export interface Prepared {
  * @throws InvalidManifests
  * @throws UserError
  */
-export async function prepare(input: Preparing): Promise<Prepared> {
+export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const { live, fromState, toState, globs } = input;
   const { from, to } = input.ends;
   const load = loader(input);
@@ -158,7 +158,7 @@ async function readShelves(
   return shelves;
 }
 
-interface Naming {
+interface MigrationNames {
   readonly load: Loader;
   readonly there: Desired;
   readonly first: Desired;
@@ -168,7 +168,7 @@ interface Naming {
 /** What the manifests declare once the map's names are patches of the workspace that is filled. */
 async function withNames(
   { context, names, ends: { to } }: Preparing,
-  { load, there, first, shelves }: Naming,
+  { load, there, first, shelves }: MigrationNames,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
   const patches = patchesFor(first.resources, { originals, kinds, lookups, names, shelves });

@@ -6,7 +6,7 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { Reference } from '../../values/value.ts';
 import type { Discovery, FoundRecord } from '../discover.ts';
 import { evidenceFor } from './evidence.ts';
-import { type Seeker, Seekers, type Standing } from './seekers.ts';
+import { type Seeker, type SeekerStanding, Seekers } from './seekers.ts';
 
 /** A record that may be the one of a manifest. */
 export interface MatchCandidate extends Evidence {
@@ -65,7 +65,7 @@ function matchesOfKind(seekers: Seekers, remembered: Matching['remembered']): Ma
   const certain = certainOf(seekers);
   const settled = new Map([...certain].map(([seeker, index]) => [index, seeker]));
   return seekers.all.map((seeker) => {
-    const likeliest: Standing[] = [];
+    const likeliest: SeekerStanding[] = [];
     seekers.visit(seeker, (standing) => {
       const holder = settled.get(standing.index);
       if (holder === undefined || holder === seeker) keepLikeliest(likeliest, standing, seekers);
@@ -114,8 +114,8 @@ function soleFits(
   seekers: Seekers,
   open: readonly Seeker[],
   taken: ReadonlySet<number>,
-): Map<Seeker, Standing> {
-  const fits = new Map<Seeker, Standing>();
+): Map<Seeker, SeekerStanding> {
+  const fits = new Map<Seeker, SeekerStanding>();
   const claims = new Map<number, number>();
   for (const seeker of open) {
     let exact = 0;
@@ -141,7 +141,7 @@ function bestAgreement(seekers: Seekers, rest: readonly Seeker[]): Map<number, n
   return best;
 }
 
-function keepLikeliest(likeliest: Standing[], standing: Standing, { pool }: Seekers): void {
+function keepLikeliest(likeliest: SeekerStanding[], standing: SeekerStanding, { pool }: Seekers): void {
   const last = likeliest.at(MOST_OFFERED - 1);
   if (last !== undefined && likelierFirst(last, standing, pool) < 0) return;
   likeliest.push(standing);
@@ -149,7 +149,7 @@ function keepLikeliest(likeliest: Standing[], standing: Standing, { pool }: Seek
   likeliest.splice(MOST_OFFERED);
 }
 
-function likelierFirst(a: Standing, b: Standing, pool: Seekers['pool']): number {
+function likelierFirst(a: SeekerStanding, b: SeekerStanding, pool: Seekers['pool']): number {
   return (
     Number(b.isRemembered) - Number(a.isRemembered) ||
     Number(b.isExact) - Number(a.isExact) ||
@@ -158,12 +158,12 @@ function likelierFirst(a: Standing, b: Standing, pool: Seekers['pool']): number 
   );
 }
 
-function score({ agrees, differs }: Standing): number {
+function score({ agrees, differs }: SeekerStanding): number {
   return agrees - differs;
 }
 
 interface Offered {
-  readonly standing: Standing;
+  readonly standing: SeekerStanding;
   readonly found: FoundRecord;
   readonly seekers: Seekers;
   readonly remembered: Matching['remembered'];

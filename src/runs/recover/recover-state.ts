@@ -1,4 +1,4 @@
-import { recordClaim } from '../../engine/apply/take-in.ts';
+import { recordClaim } from '../../engine/apply/import-record.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import { kinds } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';

@@ -16,7 +16,7 @@ export interface Seeker {
 }
 
 /** How a record of the pool stands to a manifest. */
-export interface Standing {
+export interface SeekerStanding {
   /** The record's place in the pool. */
   readonly index: number;
   /** In fields. */
@@ -75,7 +75,7 @@ export class Seekers {
   }
 
   /** Calls `see` for every record that more speaks for than against, in the order of the pool. */
-  visit(seeker: Seeker, see: (standing: Standing) => void): void {
+  visit(seeker: Seeker, see: (standing: SeekerStanding) => void): void {
     if (seeker.named !== undefined) {
       for (const index of seeker.named) see(this.#named(seeker, index));
       return;
@@ -90,7 +90,7 @@ export class Seekers {
     }
   }
 
-  #named({ leaves, remembered }: Seeker, index: number): Standing {
+  #named({ leaves, remembered }: Seeker, index: number): SeekerStanding {
     const found = this.pool[index];
     const evidence = found === undefined ? undefined : evidenceFor(this.kind, leaves, found);
     return {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createBody, sentAtCreate, type Updating, updateBody } from '../../../src/engine/decide/body.ts';
+import { type BodyFacts, createBody, sentAtCreate, updateBody } from '../../../src/engine/decide/body.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
@@ -11,7 +11,7 @@ type Spec = { readonly [key: string]: Value };
 
 const secret = new Secret('KEY', 'sk-secret');
 
-interface Case extends Partial<Omit<Updating, 'kind' | 'leaves' | 'record'>> {
+interface Case extends Partial<Omit<BodyFacts, 'kind' | 'leaves' | 'record'>> {
   readonly spec: Spec;
   readonly record?: object;
 }

@@ -1,4 +1,4 @@
-import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/apply/take-in.ts';
+import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/apply/import-record.ts';
 import { kindNamed } from '../engine/kind-named.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { createSecondLook } from '../engine/observe/second-look.ts';
@@ -6,9 +6,9 @@ import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
 import type { ImportRow, RowProblem } from './import-rows.ts';
-import type { Looking } from './orphans.ts';
+import type { RecordReads } from './orphans.ts';
 
-export interface TakingRows extends Looking {
+export interface RowsImport extends RecordReads {
   readonly session: StateSession;
   now(): Date;
 }
@@ -21,7 +21,7 @@ export interface CheckedRows {
 }
 
 /** Looks whether each row can be taken in. Records nothing. */
-export async function checkRows(rows: readonly ImportRow[], input: TakingRows): Promise<CheckedRows> {
+export async function checkRows(rows: readonly ImportRow[], input: RowsImport): Promise<CheckedRows> {
   const { session, concurrency, now } = input;
   const look = createSecondLook(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
   const problems: RowProblem[] = [];
@@ -50,11 +50,11 @@ export async function checkRows(rows: readonly ImportRow[], input: TakingRows): 
 }
 
 /** Puts rows that were checked into the state. */
-export async function recordRows(rows: readonly ImportRow[], input: TakingRows): Promise<void> {
+export async function recordRows(rows: readonly ImportRow[], input: RowsImport): Promise<void> {
   // At once, so that one sync of the journal keeps many of them.
   await Promise.all(rows.map((row) => recordClaim(claimOf(row, input), input)));
 }
 
-function claimOf({ address, id }: ImportRow, { kinds }: TakingRows): Claim {
+function claimOf({ address, id }: ImportRow, { kinds }: RowsImport): Claim {
   return { address, id, kind: kindNamed(kinds, kindOf(address)) };
 }

@@ -17,7 +17,7 @@ export interface Claim {
   readonly kind: Kind;
 }
 
-export interface TakingIn extends Claim {
+export interface RecordImport extends Claim {
   readonly client: PlatformClient;
   readonly workspaceId: string;
   readonly session: StateSession;
@@ -30,7 +30,7 @@ export interface TakingIn extends Claim {
  * @returns `already` when the state had it so.
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
-export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
+export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
   const held = input.session.state.resources.get(input.address)?.id;
   const isMissing =
     held !== undefined && held !== input.id && (await lookFor({ ...input, id: held })).status !== 'shown';
@@ -38,7 +38,7 @@ export async function takeIn(input: TakingIn): Promise<'taken' | 'already'> {
   const seen = await lookFor(input);
   if (seen.status !== 'shown') throw notThere(input, seen);
   await recordClaim(input, input);
-  return 'taken';
+  return 'imported';
 }
 
 /**
@@ -78,7 +78,7 @@ export function notThere({ kind, id }: Claim, seen: Observation): UserError {
 /** Puts a claim that was checked into the state. */
 export async function recordClaim(
   { address, id, kind }: Claim,
-  { session, now }: Pick<TakingIn, 'session' | 'now'>,
+  { session, now }: Pick<RecordImport, 'session' | 'now'>,
 ): Promise<void> {
   const { state } = session;
   const pending = state.pending.get(address);
@@ -102,7 +102,7 @@ export async function recordClaim(
   });
 }
 
-async function lookFor({ kind, id, client, workspaceId }: TakingIn): Promise<Observation> {
+async function lookFor({ kind, id, client, workspaceId }: RecordImport): Promise<Observation> {
   if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
   const list = kind.list;
   if (list === undefined) return { status: 'absent' };
