@@ -2,7 +2,7 @@ import type { ApplyReport } from '../engine/apply/report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
-import { sharedSteps } from './common-steps.ts';
+import { sharedSteps } from './grouped-steps.ts';
 import { named } from './named.ts';
 import { helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';

@@ -1,7 +1,7 @@
 import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
-import { sharedSteps } from './common-steps.ts';
 import { createSecretNumbers } from './field-view.ts';
+import { sharedSteps } from './grouped-steps.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
 import { renderRemarks, renderSteps } from './remarks-text.ts';
 import { headLine, renderRemark } from './resource-lines.ts';

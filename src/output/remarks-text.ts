@@ -1,5 +1,5 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
-import { type SharedStep, sharedStepText } from './common-steps.ts';
+import { type SharedStep, sharedStepText } from './grouped-steps.ts';
 import { named } from './named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';

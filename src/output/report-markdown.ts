@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
-import { type SharedStep, sharedSteps, sharedStepText } from './common-steps.ts';
 import { compacted, type Statement } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
+import { type SharedStep, sharedSteps, sharedStepText } from './grouped-steps.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { named } from './named.ts';

@@ -109,36 +109,25 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
       planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
     };
   }
+  const blocked = (reason: string, steps?: readonly NextStep[]): Decision => ({
+    ...without(facts, 'blocked', reason),
+    planned: plannedAs(facts, 'blocked', { id, reason, changes, ...(steps !== undefined && { steps }) }),
+  });
   if (!facts.mayReplace) {
-    const reason = `${fields} cannot be updated`;
-    const steps: NextStep[] = [{ action: 'replace', address: binding.resource.address, id }];
-    return {
-      ...without(facts, 'blocked', reason),
-      planned: plannedAs(facts, 'blocked', { id, reason, changes, steps }),
-    };
+    return blocked(`${fields} cannot be updated`, [
+      { action: 'replace', address: binding.resource.address, id },
+    ]);
   }
   if (namesake !== undefined && more.length > 0) {
     const ids = [namesake, ...more].map((each) => each.id).sort();
     const named = ids.map((each) => namedId(each, facts.records.owners.get(recordKey(kind.name, each))));
-    const reason = `${fields} matches ${ids.length} other records: ${named.join(', ')}`;
-    return {
-      ...without(facts, 'blocked', reason),
-      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
-    };
+    return blocked(`${fields} matches ${ids.length} other records: ${named.join(', ')}`);
   }
   if (namesake !== undefined && facts.records.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
-    const reason = `${fields} names the closed orphan ${namesake.id}: it is not adopted automatically`;
-    return {
-      ...without(facts, 'blocked', reason),
-      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
-    };
+    return blocked(`${fields} names the closed orphan ${namesake.id}: it is not adopted automatically`);
   }
   if (facts.namesakeHolder !== undefined) {
-    const reason = `${fields} names the record of ${facts.namesakeHolder}, which must release it first`;
-    return {
-      ...without(facts, 'blocked', reason),
-      planned: plannedAs(facts, 'blocked', { id, reason, changes }),
-    };
+    return blocked(`${fields} names the record of ${facts.namesakeHolder}, which must release it first`);
   }
   if (namesake !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;

@@ -1,10 +1,10 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
-import { sharedSteps } from '../common-steps.ts';
 import { type CompactOptions, compacted, FEWEST_SHARING, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
+import { sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
 import { mustNameAll } from '../named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';

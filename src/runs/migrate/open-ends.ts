@@ -3,7 +3,8 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
 import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-place.ts';
-import { OpenWorkspace, openProject } from '../open-workspace.ts';
+import { openProject } from '../open-project.ts';
+import { OpenWorkspace } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface Ends {
