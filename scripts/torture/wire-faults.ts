@@ -77,13 +77,13 @@ export function wireFaults(elsewhere: string): readonly WireFault[] {
     {
       name: 'JSON that breaks off',
       fault: { status: 200, body: '{"data":{"id":"01J', headers: { 'content-type': 'application/json' } },
-      read: /damaged or breaks off/,
+      read: /invalid or truncated JSON/,
       create: 'unknown',
     },
     {
       name: 'wrong content type',
       fault: { ...html(200, 'Welcome to the portal'), commit: true },
-      read: /a page instead of JSON/,
+      read: /an HTML page, not JSON/,
       create: 'unknown',
     },
     {
