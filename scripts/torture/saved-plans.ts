@@ -61,8 +61,8 @@ const betweens: readonly Between[] = [
   },
   {
     name: 'of a newer format',
-    happens: edited((text) => text.replace('"format_version": 2', '"format_version": 3')),
-    says: /has plan format 3; this version of voxform reads format 2/,
+    happens: edited((text) => text.replace('"format_version": 1', '"format_version": 3')),
+    says: /has plan format 3; this version of voxform reads format 1/,
   },
   {
     name: 'for another workspace',

@@ -45,7 +45,7 @@ export function plan(resources: readonly PlannedResource[], rest: Partial<PlanDo
   const count = (action: PlannedResource['action']) =>
     resources.filter((one) => one.action === action).length;
   return {
-    format_version: 2,
+    format_version: 1,
     voxform_version: '0.1.0',
     workspace: 'staging',
     workspace_id: '01JWORKSPACE0000000000000A',

@@ -6,7 +6,7 @@ import { type Immutable, jsonValue } from '../../values/json.ts';
  * The plan: plain data, the same value that is printed, saved and applied. It holds no secret.
  */
 
-export const PLAN_FORMAT_VERSION = 2;
+export const PLAN_FORMAT_VERSION = 1;
 
 export const actions = [
   'create',

@@ -99,12 +99,12 @@ describe('the seal of a saved plan', () => {
     [
       'a newer format',
       resealed({ format_version: 3 }),
-      /has plan format 3; this version of voxform reads format 2/,
+      /has plan format 3; this version of voxform reads format 1/,
     ],
     [
-      'an older format, whose steps were sentences',
-      resealed({ format_version: 1, resources: [{ ...document.resources[0], steps: ['Do it.'] }] }),
-      /has plan format 1; this version of voxform reads format 2/,
+      'an older format',
+      resealed({ format_version: 0 }),
+      /has plan format 0; this version of voxform reads format 1/,
     ],
     [
       'steps that are sentences',
