@@ -33,6 +33,7 @@ export class GithubProject implements AsyncDisposable {
     this.repository = new Repository(files);
     this.#runner = new GithubRunner(host, this.repository, {
       VOXFORM_API_KEY: API_KEY,
+      LOCAL_API_KEY: API_KEY,
       OPENAI_API_KEY: 'key-of-a-model',
     });
   }

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ciWorkflow } from '../../src/cli/actions/init-settings.ts';
 import { VERSION } from '../../src/version.ts';
-import { agentManifest } from '../cli/workspace.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { GithubProject, type Request } from './github-project.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -12,7 +12,9 @@ const workflow = parse(ciWorkflow(VERSION)) as Workflow;
 const request: Request = { number: 8, branch: 'night', title: 'Night' };
 
 it('the workflow of a new project plans what is proposed, and applies what is merged', async () => {
-  await using project = await GithubProject.open();
+  await using project = await GithubProject.open((emulator) =>
+    projectFile(emulator).replace('VOXFORM_API_KEY', 'LOCAL_API_KEY'),
+  );
   // In place of npm's: runs the voxform of this test where the one of this version is asked for.
   const npx = `#!/bin/sh\n[ "$1 $2" = "--yes voxform@${VERSION}" ] || exit 9\nshift 2\nexec voxform "$@"\n`;
   writeFileSync(path.join(project.repository.bin, 'npx'), npx, { mode: 0o755 });

@@ -130,6 +130,6 @@ describe('agents', () => {
 
 it('says how to add a knowledge base', () => {
   expect(lookups.get('KnowledgeBase')?.addByHand('FAQ')).toBe(
-    'In the dashboard, add the knowledge base "FAQ".',
+    'In the dashboard, add the knowledge base "FAQ"',
   );
 });

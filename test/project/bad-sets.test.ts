@@ -436,7 +436,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a secret that is empty',
     mode: 'offline-with-secrets',
-    env: { KEY: '' },
+    env: { KEY: '', PLATFORM_KEY: 'k' },
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
     expected: [
       'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is empty in the environment',
