@@ -25,7 +25,7 @@ describe('plan', () => {
     await using workspace = await testWorkspace(FILES);
     const { stdout } = await workspace.run('plan', '--output', 'json', '-v');
     const plan = JSON.parse(stdout) as { format_version: number; summary: Record<string, number> };
-    expect(plan.format_version).toBe(2);
+    expect(plan.format_version).toBe(1);
     expect(plan.summary).toMatchObject({ create: 3, noop: 0 });
   });
 
