@@ -171,4 +171,3 @@ export const projectSchema = z.strictObject({
 });
 
 export type ProjectDocument = z.infer<typeof projectSchema>;
-export type WorkspaceDocument = z.infer<typeof workspaceSchema>;

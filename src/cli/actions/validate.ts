@@ -21,8 +21,6 @@ import { severalNamed } from './several.ts';
 
 export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
-export const DIAGNOSTIC_FORMATS: readonly DiagnosticFormat[] = ['text', 'json', 'junit', 'github'];
-
 export interface ValidateOptions extends WorkspacesFlags {
   readonly output: DiagnosticFormat;
   readonly secrets?: boolean;
