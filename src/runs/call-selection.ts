@@ -28,10 +28,11 @@ const operators = {
 } as const satisfies Readonly<Record<string, (order: number) => boolean>>;
 type Operator = keyof typeof operators;
 
-/** The fields of a call that have one value. */
-export const callFields: readonly string[] = Object.keys(callRecord.shape).filter(
-  (field) => field !== 'analysis',
-);
+/** The fields of a call. */
+export const callFields: readonly string[] = Object.keys(callRecord.shape);
+
+/** Those with more than one value, which have no order. */
+const nested: ReadonlySet<string> = new Set(['analysis']);
 
 /** A condition such as `session_outcome=escalated` or `duration>=00:05:00`, or what is wrong with the text. */
 export function callCondition(text: string): CallCondition | { readonly problem: string } {
@@ -40,6 +41,9 @@ export function callCondition(text: string): CallCondition | { readonly problem:
   if (operator === '') return { problem: 'expected a condition such as direction=inbound or cost>=0.5' };
   if (!callFields.includes(field)) {
     return { problem: `calls have no field ${field}${didYouMean(field, callFields)}` };
+  }
+  if (nested.has(field) && (value !== 'null' || !/^!?=$/.test(operator))) {
+    return { problem: `${field} has no single value: expected ${field}=null or ${field}!=null` };
   }
   return { field, operator: operator as Operator, value };
 }

@@ -41,6 +41,8 @@ describe('get', () => {
     expect(await rows('users')).toMatchObject([{ email: 'ann@example.com' }]);
     expect(await rows('knowledge-bases')).toMatchObject([{ name: 'FAQ' }]);
     expect(await rows('calls', '--agent', 'Agent/day')).toMatchObject([{ agent_id: agent }]);
+    expect(await rows('calls', '--where', 'agent_id=Agent/day')).toMatchObject([{ agent_id: agent }]);
+    expect(await rows('calls', '--where', 'agent_id!=Agent/day')).toEqual([]);
     expect(await rows('calls', '--outcome', 'none')).toEqual([]);
     expect(await rows('invoices')).toHaveLength(1);
     expect(await rows('api-keys')).toMatchObject([{ name: 'ci', token: null }]);
@@ -123,7 +125,13 @@ describe('get', () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard } = workspace.emulator;
     const a = dashboard.recordCall({ agent_id: 'x', cost: 0.2, duration: '00:01:00', direction: 'outbound' });
-    const b = dashboard.recordCall({ agent_id: 'x', cost: 1.5, duration: '01:00:00', session_id: 's' });
+    const b = dashboard.recordCall({
+      agent_id: 'x',
+      cost: 1.5,
+      duration: '01:00:00',
+      session_id: 's',
+      analysis: { mood: 'calm' },
+    });
     const cases: readonly (readonly [readonly string[], readonly string[]])[] = [
       [['direction=outbound'], [a.id]],
       [['cost>=0.2'], [b.id, a.id]],
@@ -132,6 +140,8 @@ describe('get', () => {
       [['session_id!=null'], [b.id]],
       [['from=4930111111'], [b.id, a.id]],
       [['start_time<2001-01-01'], []],
+      [['analysis=null'], [a.id]],
+      [['analysis!=null'], [b.id]],
     ];
     for (const [conditions, expected] of cases) {
       const flags = conditions.flatMap((condition) => ['--where', condition]);
@@ -206,14 +216,7 @@ describe('get', () => {
     dashboard.linkNumber(number, { inbound_agent_id: agent, outbound_agent_id: null });
     dashboard.recordCall({ agent_id: agent });
     const [titles, row] = (await workspace.run('get', 'numbers')).stdout.split('\n');
-    expect(titles?.split(/ {2,}/)).toEqual([
-      'ID',
-      'NUMBER',
-      'NICKNAME',
-      'INBOUND AGENT',
-      'OUTBOUND AGENT',
-      'ADDRESS',
-    ]);
+    expect(titles?.split(/ {2,}/)).toEqual(['ID', 'NUMBER', 'NICKNAME', 'INBOUND AGENT', 'ADDRESS']);
     expect(row?.split(/ {2,}/)).toEqual([
       number,
       '+12025550120',
@@ -264,6 +267,8 @@ describe('get', () => {
       [['get', 'webhooks'], 0, 'the API cannot list them'],
       [['get', 'calls', '--where', 'coast>1'], 64, 'did you mean "cost"?'],
       [['get', 'calls', '--where', 'cost'], 64, 'expected a condition'],
+      [['get', 'calls', '--where', 'analysis=x'], 64, 'analysis has no single value'],
+      [['get', 'calls', '--where', 'agent_id=Agent/nobody'], 64, 'the state has no Agent/nobody'],
       [['get', 'numbers', '--where', 'cost>1'], 64, 'apply to calls only'],
       [['get', 'versions', 'Agent/day', 'newest'], 64, 'invalid version'],
     ];

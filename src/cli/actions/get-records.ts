@@ -54,15 +54,15 @@ export async function recordsOf(readable: Readable, reading: RecordsWanted): Pro
   }
   if (asked !== undefined) return { records: only(one(readable, client, asked)) };
   if (readable.list !== undefined) {
-    const { from, to, outcome, agent, where } = options;
-    const equals = (field: string, value: string | undefined): CallCondition[] =>
-      value === undefined ? [] : [{ field, operator: '=', value }];
-    const agentId = agent === undefined ? undefined : idOf(agent, state);
+    const { from, to } = options;
     return {
       records: readable.list(client, {
         from,
         to,
-        where: [...equals('agent_id', agentId), ...equals('session_outcome', outcome), ...conditions(where)],
+        where: conditions(options).map(({ value, ...condition }) => ({
+          ...condition,
+          value: holdsIds(readable, condition) ? idOf(value, state) : value,
+        })),
         onOutside: (count) =>
           log.warn(`The platform ignored the date range: ${count} calls outside it are not shown.`),
       }),
@@ -184,14 +184,23 @@ function idOf(given: string, state: State | undefined): string {
   throw unknownInState(given, state.resources.keys());
 }
 
-export function conditions(where: readonly string[] = []): CallCondition[] {
-  return where.map((text) => {
+/** True where a field of the table holds the id of a record, for which an address may stand. */
+export function holdsIds({ columns }: Readable, { field }: Pick<CallCondition, 'field'>): boolean {
+  return columns.some((column) => column.field === field && column.as === 'reference');
+}
+
+/** What the flags ask of each call. */
+export function conditions({ agent, outcome, where = [] }: GetOptions): CallCondition[] {
+  const equals = (field: string, value: string | undefined): CallCondition[] =>
+    value === undefined ? [] : [{ field, operator: '=', value }];
+  const others = where.map((text) => {
     const condition = callCondition(text);
     if ('problem' in condition) {
       throw usage(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
     }
     return condition;
   });
+  return [...equals('agent_id', agent), ...equals('session_outcome', outcome), ...others];
 }
 
 export function usage(message: string, hint: string): UserError {

@@ -2,11 +2,12 @@ import { createRecordWriter, type RecordFormat } from '../../output/records/reco
 import { isReversed } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import type { CallCondition } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type Readable, readables } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import { conditions, type GetOptions, type RecordsFound, recordsOf, usage } from './get-records.ts';
+import { conditions, type GetOptions, holdsIds, type RecordsFound, recordsOf, usage } from './get-records.ts';
 
 export type { GetOptions } from './get-records.ts';
 
@@ -22,7 +23,7 @@ export async function get(
   options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean },
 ): Promise<number> {
   const readable = readableNamed(what);
-  checkFilters(readable, options);
+  const filters = checkFilters(readable, options);
   checkVersion(readable, version);
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
@@ -30,7 +31,8 @@ export async function get(
   const client = opened.connect(options, 'kept');
   try {
     const { log } = context;
-    const isNeeded = [id, options.agent].some((given) => given?.includes('/')) || lacksList(readable);
+    const given = filters.filter((each) => holdsIds(readable, each)).map(({ value }) => value);
+    const isNeeded = [id, ...given].some((each) => each?.includes('/')) || lacksList(readable);
     const state = isNeeded
       ? await opened.state()
       : options.output === 'table'
@@ -126,16 +128,16 @@ function readableNamed(name: string): Readable {
   throw usage(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
-function checkFilters({ name }: Readable, options: GetOptions): void {
-  const { from, to, agent, outcome, where, callsFrom } = options;
+function checkFilters({ name }: Readable, options: GetOptions): CallCondition[] {
+  const { from, to, callsFrom } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw usage(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
-  conditions(where);
+  const filters = conditions(options);
   if (callsFrom !== undefined && name !== 'agents') {
     throw usage('--calls-from applies to agents only', 'Example: voxform get calls --from 2026-01-01');
   }
-  if (name === 'calls' || [from, to, agent, outcome, where].every((filter) => filter === undefined)) return;
+  if (name === 'calls' || (filters.length === 0 && from === undefined && to === undefined)) return filters;
   throw usage(
     '--from, --to, --agent, --outcome and --where apply to calls only',
     'Example: voxform get calls --from 2026-01-01',
