@@ -84,6 +84,14 @@ describe('forms of a list', () => {
     );
   });
 
+  it('leaves empty columns out of a table, until a record fills one', () => {
+    const calls = Array.from({ length: 101 }, (_, index) => ({ id: `c${index}`, direction: 'x', from: '' }));
+    expect(printed('table', 'calls', calls.slice(0, 1))).toBe('ID\nc0\n');
+    const lines = printed('table', 'calls', [...calls, { id: 'd', cost: 2 }, { id: 'e' }]).split('\n');
+    expect(lines.slice(0, 2)).toEqual(['ID', 'c0']);
+    expect(lines.slice(101)).toEqual(['c100', '', 'ID   COST', 'd       2', 'e', '']);
+  });
+
   it('is whole JSON whatever the number of records', () => {
     for (const count of [0, 1, 2]) {
       expect(JSON.parse(printed('json', 'invoices', INVOICES.slice(0, count)))).toEqual(

@@ -13,19 +13,13 @@ export interface RecordContext {
 
 interface Form extends Partial<Column> {
   show(value: unknown, record: Readonly<Record<string, unknown>>, about: RecordContext): string;
-  /** False where the column would be empty; absent where it never is. */
-  isFilled?(about: RecordContext): boolean;
 }
 
 const forms = {
-  address: {
-    show: (value, _, { addresses }) => addresses.get(String(value)) ?? '',
-    isFilled: ({ addresses }) => addresses.size > 0,
-  },
+  address: { show: (value, _, { addresses }) => addresses.get(String(value)) ?? '' },
   mentions: {
     prose: true,
     show: (value, _, { mentioned }) => mentioned.get(String(value))?.join(', ') ?? '',
-    isFilled: ({ mentioned }) => mentioned.size > 0,
   },
   reference: {
     whole: true,
@@ -45,12 +39,11 @@ export interface ShownColumn extends Column {
   cell(record: Readonly<Record<string, unknown>>): string;
 }
 
-/** The columns of a table, without those that would be empty. */
+/** The columns of a table. */
 export function shownColumns(columns: readonly RecordColumn[], about: RecordContext): ShownColumn[] {
-  return columns.flatMap(({ as, field, ...column }): ShownColumn[] => {
-    if (as === undefined) return [{ ...column, cell: (record) => plainText(record[field]) }];
-    const { show, isFilled, ...layout }: Form = forms[as];
-    if (isFilled !== undefined && !isFilled(about)) return [];
-    return [{ ...layout, ...column, cell: (record) => show(record[field], record, about) }];
+  return columns.map(({ as, field, ...column }) => {
+    if (as === undefined) return { ...column, cell: (record) => plainText(record[field]) };
+    const { show, ...layout }: Form = forms[as];
+    return { ...layout, ...column, cell: (record) => show(record[field], record, about) };
   });
 }

@@ -1,7 +1,7 @@
 import type { RecordColumn } from '../../kinds/record-table.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import type { Style } from '../style.ts';
-import { tableLayout } from '../table.ts';
+import { type TableLayout, tableLayout } from '../table.ts';
 import { visible } from '../visible.ts';
 import { yamlText } from '../yaml-text.ts';
 import { type RecordContext, shownColumns } from './record-columns.ts';
@@ -45,26 +45,30 @@ export function createRecordWriter(format: RecordFormat, options: RecordWriting)
 /** The widths of the columns come from the first records; later ones keep to them. */
 const ROWS_TO_MEASURE = 100;
 
+/** Without columns that have been empty so far: a record that fills one begins a table that has it. */
 function tableWriter(writing: RecordWriting): RecordWriter {
   const { style } = writing;
   const columns = shownColumns(writing.columns, writing);
-  let waiting: string[][] | undefined = [];
-  let line: ((cells: readonly string[]) => string) | undefined;
-  const cellsOf = (record: AnyRecord): string[] => columns.map(({ cell }) => visible(cell(record)));
-  const flush = (): string => {
-    const rows = waiting ?? [];
-    waiting = undefined;
-    const layout = tableLayout(columns, rows, style);
-    line = layout.line;
-    return rows.length === 0 ? '' : [layout.titles, ...rows.map(layout.line), ''].join('\n');
+  const measured: string[][] = [];
+  let layout: TableLayout | undefined;
+  let filled: readonly number[] = [];
+  const isNew = (cells: readonly string[]): boolean =>
+    cells.some((cell, index) => cell !== '' && !filled.includes(index));
+  const pick = <T>(row: readonly T[]): T[] => row.filter((_, index) => filled.includes(index));
+  const begin = (rows: readonly string[][]): string => {
+    filled = [...columns.keys()].filter((index) => measured.some((cells) => cells[index] !== ''));
+    layout = tableLayout(pick(columns), measured.map(pick), style);
+    return [layout.titles, ...rows.map((cells) => layout?.line(pick(cells))), ''].join('\n');
   };
   return {
     write(record) {
-      if (waiting === undefined) return `${line?.(cellsOf(record))}\n`;
-      waiting.push(cellsOf(record));
-      return waiting.length < ROWS_TO_MEASURE ? '' : flush();
+      const cells = columns.map(({ cell }) => visible(cell(record)));
+      if (layout !== undefined && !isNew(cells)) return `${layout.line(pick(cells))}\n`;
+      measured.push(cells);
+      if (layout !== undefined) return `\n${begin([cells])}`;
+      return measured.length < ROWS_TO_MEASURE ? '' : begin(measured);
     },
-    end: () => (waiting === undefined ? '' : flush()),
+    end: () => (layout !== undefined || measured.length === 0 ? '' : begin(measured)),
   };
 }
 
