@@ -9,22 +9,22 @@ path=$1
 branch=$2
 
 if [ ! -e "$path" ]; then
-  echo "there is no state at $path yet: nothing to keep" >&2
+  echo "no state at $path yet: nothing to commit" >&2
   exit 0
 fi
 git add -- "$path"
 if git diff --cached --quiet; then
-  echo 'the state is as it was' >&2
+  echo 'state unchanged' >&2
   exit 0
 fi
 git -c user.name=voxform -c user.email=voxform@users.noreply.github.com \
-  commit --quiet --message 'Keep the state [skip ci]'
+  commit --quiet --message 'Update voxform state [skip ci]'
 
 tries=5
 while ! git push --quiet origin "HEAD:refs/heads/$branch"; do
   tries=$((tries - 1))
   if [ "$tries" -eq 0 ]; then
-    echo "error: the state could not be pushed to $branch: it is in the last commit of this job's checkout" >&2
+    echo "error: cannot push the state to $branch: it is in the last commit of this job's checkout" >&2
     exit 1
   fi
   git fetch --quiet origin "refs/heads/$branch"

@@ -23,9 +23,12 @@ it('pushes the state over what others pushed beside it, and never over another s
     repository.git(['push', '-q', 'origin', 'main']);
   };
 
-  expect(keep('1\n')).toEqual({ status: 0, stderr: 'the state is as it was\n' });
+  expect(keep('1\n')).toEqual({ status: 0, stderr: 'state unchanged\n' });
   others('README.md', 'other words\n');
   expect(keep('2\n').status).toBe(0);
+  expect(repository.git(['log', '-1', '--format=%s', 'main'], repository.origin)).toBe(
+    'Update voxform state [skip ci]',
+  );
   expect([repository.onMain(STATE), repository.onMain('README.md')]).toEqual(['2', 'other words']);
 
   others(STATE, '3\n');
