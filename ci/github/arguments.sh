@@ -1,16 +1,22 @@
 # shellcheck shell=bash
 # Sourced by the steps that run voxform: its key, and the arguments that they have in common.
 
-[[ -z $INPUT_API_KEY ]] || export VOXFORM_API_KEY="$INPUT_API_KEY"
-unset INPUT_API_KEY
-
 selected=()
 if [[ -n ${INPUT_WORKSPACE:-} ]]; then
-  # shellcheck disable=SC2034 # For the steps.
   selected=(--workspace "$INPUT_WORKSPACE")
 fi
 
+if [[ -n $INPUT_API_KEY ]]; then
+  # As VOXFORM_API_KEY it would override the variable that voxform.yaml names, which every run warns about.
+  name=$(voxform "${selected[@]}" workspace list --output json 2>/dev/null |
+    node -p 'JSON.parse(fs.readFileSync(0)).find(({ selected }) => selected).api_key' 2>/dev/null) || name=
+  [[ $name =~ ^[A-Z_][A-Z0-9_]*$ && -z ${!name:-} ]] || name=VOXFORM_API_KEY
+  export "$name=$INPUT_API_KEY"
+fi
+unset INPUT_API_KEY
+
 flags=()
 while IFS= read -r flag; do
+  # shellcheck disable=SC2034 # For the steps.
   [[ -z $flag ]] || flags+=("$flag")
 done <<<"${INPUT_FLAGS:-}"

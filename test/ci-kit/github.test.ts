@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
-import { agentManifest } from '../cli/workspace.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { API_KEY, createdAt, GithubProject, type Request } from './github-project.ts';
 import { action, root, shipped, type Workflow } from './workflow.ts';
 
@@ -72,6 +72,17 @@ describe('the workflow for one workspace', () => {
     for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
       expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
     }
+  });
+
+  it('takes the key under any name that the project has for it', async () => {
+    await using project = await GithubProject.open((emulator) =>
+      projectFile(emulator).replace('VOXFORM_API_KEY', 'STAGING_KEY'),
+    );
+    const { plan } = await project.propose(workflow, another, {
+      'manifests/night.yaml': agentManifest('night'),
+    });
+    expect(plan?.result, plan?.log).toBe('success');
+    expect(plan?.log).not.toContain('instead of');
   });
 
   it('says in the comment that a plan failed, and keeps a long one within what a comment holds', async () => {
