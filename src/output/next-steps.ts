@@ -1,3 +1,4 @@
+import { resendMessage } from '../engine/decide/wording.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
 import { listed } from './named.ts';
@@ -126,17 +127,30 @@ export function withSteps(sentence: string, steps: readonly NextStep[], flag: Wo
   return [sentence, ...texts].join(' ');
 }
 
+/** Fields that an update may erase, of which as many are named before the rest is counted. */
+const MOST_ERASED = 4;
+
 /** A warning with what to do about it. */
-export function remarkText({ message, next = [] }: Remark, flag: WorkspaceFlag): string {
-  return withSteps(message, next, flag);
+export function remarkText(
+  { message, next = [], may_erase: fields = [] }: Remark,
+  flag: WorkspaceFlag,
+  full = true,
+): string {
+  const more = fields.length - MOST_ERASED;
+  const said =
+    full || more <= 1
+      ? message
+      : resendMessage([...fields.slice(0, MOST_ERASED), `${more} more (--full lists them)`]);
+  return withSteps(said, next, flag);
 }
 
 /** Warnings as they are read: those that read alike can be told together. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
   flag: WorkspaceFlag,
+  full = true,
 ): { readonly address: string | null; readonly message: string }[] {
-  return warnings.map(({ address, ...remark }) => ({ address, message: remarkText(remark, flag) }));
+  return warnings.map(({ address, ...remark }) => ({ address, message: remarkText(remark, flag, full) }));
 }
 
 /** What helps out of an error, for people; undefined where nothing is known. */

@@ -27,7 +27,7 @@ export function renderWarnings(
   style: Style,
   options: RemarkOptions,
 ): string {
-  const said = wordedWarnings(warnings, options.workspaceFlag);
+  const said = wordedWarnings(warnings, options.workspaceFlag, options.full);
   const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
   return section('Warnings', lines, (heading) => style.bold(style.warn(heading)));
 }

@@ -135,7 +135,7 @@ interface Wording {
 }
 
 function remarksOf({ guards, warnings }: PlanDocument, { full, workspaceFlag }: Wording): string[] {
-  const said = wordedWarnings(warnings, workspaceFlag);
+  const said = wordedWarnings(warnings, workspaceFlag, full);
   return [
     ...guards.map(
       ({ guard, message }) =>

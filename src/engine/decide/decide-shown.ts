@@ -194,8 +194,8 @@ function updated({
     settled: undefined,
     warnings: [
       ...updateWarnings({ facts, record, published, differences, adopting, roots }),
-      ...leftOut.warnings,
-    ].map(remark),
+      ...leftOut.warnings.map(remark),
+    ],
     unchecked: leftOut.unchecked,
   };
 }

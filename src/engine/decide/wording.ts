@@ -4,7 +4,7 @@ import type { NextStep } from '../../problems/next-step.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf } from '../../values/path.ts';
 import { Reference } from '../../values/value.ts';
-import type { PlannedChange } from '../plan/plan-document.ts';
+import type { PlannedChange, Remark } from '../plan/plan-document.ts';
 import { type Facts, plainLeaves } from './decision.ts';
 import type { Differences } from './differences.ts';
 import { fieldsOf, leavesOf, ruleOf, shownAt } from './field-rules.ts';
@@ -94,9 +94,10 @@ export function updateWarnings({
   differences,
   adopting,
   roots,
-}: UpdateFacts): string[] {
-  const warnings = releaseWarnings(facts.kind, record, differences);
-  if (adopting && published?.ahead) warnings.push(AHEAD_WARNING);
+}: UpdateFacts): Remark[] {
+  const messages = releaseWarnings(facts.kind, record, differences);
+  if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
+  const warnings = messages.map((message): Remark => ({ message }));
   const standIn = published?.ahead === false ? published.record : undefined;
   const released = new Set(differences.released);
   for (const root of roots) {
@@ -105,21 +106,23 @@ export function updateWarnings({
       (path) =>
         !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
     );
-    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, root, unseen));
+    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, unseen));
   }
   return warnings;
 }
 
-const MOST_NAMED = 3;
+/** Secrets first, which nobody could restore. */
+function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
+  const isSecret = (path: LeafPath) => ruleOf(kind, path).writeOnly === true;
+  const fields = [...unseen.filter(isSecret), ...unseen.filter((path) => !isSecret(path))];
+  return { message: resendMessage(fields), may_erase: fields };
+}
 
-/** Names the secrets, which nobody could restore, and a few others: fewer different sentences for many resources. */
-function resendWarning(kind: Kind, root: string, unseen: readonly LeafPath[]): string {
-  const secrets = unseen.filter((path) => ruleOf(kind, path).writeOnly);
-  const others = unseen.filter((path) => !secrets.includes(path));
-  const named = [...secrets, ...others.slice(0, MOST_NAMED)];
-  const last = named.length < unseen.length ? 'others' : named.pop();
-  const names = [named.join(', '), last].filter(Boolean).join(' and ');
-  return `This resends all of ${root}: ${names} may be erased if set only in the dashboard.`;
+/** @param names fields of one object; the last may count those that are not named. */
+export function resendMessage(names: readonly string[]): string {
+  const [first = ''] = names;
+  const named = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
+  return `This resends all of ${rootOf(first)}: ${named} may be erased if set only in the dashboard.`;
 }
 
 export function releaseWarnings(

@@ -137,6 +137,10 @@ const planWarning = z.strictObject({
   address: z.string().nullable(),
   message: z.string(),
   next: z.array(nextStep).optional().describe('What to do about it.'),
+  may_erase: z
+    .array(z.string())
+    .optional()
+    .describe('Fields that the update may erase: neither declared nor shown. Secrets first.'),
 });
 
 export const planDocument = z

@@ -65,16 +65,20 @@ describe('an update', () => {
     ).toEqual(expected);
   });
 
-  it('names the key of a model provider first, and not all of the rest', () => {
+  it('names the key of a model provider first, then all of the rest, also as data', () => {
     const llm = { provider: 'p', model: 'm' };
     const world = (declared: object) => ({
       resources: resources({ llm_config: { ...llm, ...declared } }),
       observed: found({ name: 'a', llm_config: { provider: 'p', model: 'old', api_key: '***' } }),
       ...managed({ 'llm_config.model': 'old', 'llm_config.provider': 'p' }),
     });
-    expect(warnings(world({}))).toEqual([
-      'This resends all of llm_config: llm_config.api_key, llm_config.temperature, llm_config.deployment, llm_config.endpoint and others may be erased if set only in the dashboard.',
-    ]);
+    const [{ message = '', may_erase: fields = [] } = {}, ...more] = plan(world({})).document.warnings;
+    expect(more).toEqual([]);
+    expect(fields[0]).toBe('llm_config.api_key');
+    expect(fields.length).toBeGreaterThan(5);
+    expect(message).toBe(
+      `This resends all of llm_config: ${fields.slice(0, -1).join(', ')} and ${fields.at(-1)} may be erased if set only in the dashboard.`,
+    );
     expect(warnings(world({ api_key: secret() })).join()).not.toContain('api_key');
   });
 
