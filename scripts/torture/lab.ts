@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { RequestHook } from '../../src/emulator/front-door.ts';
+import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { readState } from '../../src/state/session.ts';

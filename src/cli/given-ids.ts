@@ -3,7 +3,7 @@ import path from 'node:path';
 import { kinds } from '../kinds/index.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { KnownId } from '../runs/heard-of.ts';
+import type { KnownId } from '../runs/mentioned-ids.ts';
 import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './discovery-flags.ts';
 

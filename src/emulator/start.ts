@@ -7,10 +7,10 @@ import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from '
 import { Dashboard } from './dashboard.ts';
 import { DataFile, loadWorldData } from './data-file.ts';
 import { Faults } from './faults.ts';
-import { frontDoor, type RequestHook } from './front-door.ts';
 import type { Seed } from './ids-and-clock.ts';
 import { mergePatch } from './merge-patch.ts';
 import { type ReceivedRequest, RequestLog } from './request-log.ts';
+import { type RequestHook, requestPipeline } from './request-pipeline.ts';
 import { World } from './world.ts';
 
 export const DEFAULT_WORKSPACE_ID = '01JEMV1AT0RW0RKSPACE000001';
@@ -75,7 +75,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     apiKey: options.apiKey,
     dashboard: { world, dashboard, faults, log, behaviour: () => behaviour, setBehaviour },
   });
-  const enter = frontDoor({
+  const enter = requestPipeline({
     app,
     log,
     faults,

@@ -6,7 +6,6 @@ import { routeRemarks } from '../output/route-words.ts';
 import { visible } from '../output/visible.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
-import { Busy } from './busy.ts';
 import type {
   AppliedChange,
   DriftedResource,
@@ -15,6 +14,7 @@ import type {
   MissingResource,
   RunReport,
 } from './run-report.ts';
+import { StateLocked } from './state-locked.ts';
 
 /** An error in one line, with what helps. */
 export function messageOf(error: unknown, flag: WorkspaceFlag = ''): string {
@@ -28,7 +28,7 @@ export function messageOf(error: unknown, flag: WorkspaceFlag = ''): string {
  * whichever request comes first, so the path of that request is left out; a refused request is told apart by its path.
  */
 export function troubleOf(error: unknown): string {
-  if (error instanceof Busy) return error.lock;
+  if (error instanceof StateLocked) return error.lock;
   if (!(error instanceof PlatformError) || !concernsAll(error)) return messageOf(error);
   return JSON.stringify([error.reason, error.status ?? null]);
 }
@@ -40,7 +40,7 @@ function concernsAll({ reason, status = 0 }: PlatformError): boolean {
 
 /** False for what can only be a mistake of ours. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof UserError || error instanceof PlatformError || error instanceof Busy;
+  return error instanceof UserError || error instanceof PlatformError || error instanceof StateLocked;
 }
 
 /** `Agent/x: llm_config.temperature, name` */

@@ -11,16 +11,16 @@ import type { GuardOptions, LockOptions, PlatformOptions } from '../runs/run-opt
 import { removeManifestDrafts } from '../runs/with-session.ts';
 import { openSession } from '../state/session.ts';
 import type { State } from '../state/state.ts';
-import { Busy } from './busy.ts';
 import type { Clock } from './clock.ts';
-import type { Ending } from './ending.ts';
-import { Leaving } from './leaving.ts';
+import type { GracefulShutdown } from './graceful-shutdown.ts';
+import type { LastGoodManifests } from './last-good-manifests.ts';
 import type { LoadedVersion } from './load-version.ts';
 import type { Trigger } from './loop.ts';
-import type { ManifestsInForce } from './manifests-in-force.ts';
 import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
+import { RemovalDebounce } from './removal-debounce.ts';
 import type { AppliedChange, DriftedResource, Hold, RunReport, WatchMode } from './run-report.ts';
+import { StateLocked } from './state-locked.ts';
 import { windowState } from './windows.ts';
 
 /** What a watch may do, and how. */
@@ -31,12 +31,12 @@ export interface WatchPolicy extends GuardOptions, PlatformOptions, LockOptions 
 
 export interface ReconcilerOptions {
   readonly context: Omit<RunContext, 'interrupts'>;
-  readonly ending: Ending;
+  readonly shutdown: GracefulShutdown;
   readonly clock: Clock;
   readonly policy: WatchPolicy;
-  readonly manifests: ManifestsInForce;
+  readonly manifests: LastGoodManifests;
   /** Milliseconds for which a resource must have been missing before it is released; 0 where nothing can be half written. */
-  readonly leavingFor: number;
+  readonly removalDelay: number;
   /** Milliseconds for which another run may hold the state before that is a failure. */
   readonly longestBusy: number;
   /** True where files have changed that no run has read yet. */
@@ -69,26 +69,26 @@ const NOTHING: RunOutcome = {
 /** One run after another: the manifests against the platform, and where that is allowed the difference carried out. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #leaving: Leaving;
+  readonly #removals: RemovalDebounce;
   readonly #missing = new MissingSince();
   #busySince: number | undefined;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#leaving = new Leaving(options.leavingFor);
+    this.#removals = new RemovalDebounce(options.removalDelay);
   }
 
   /** Never rejects: what goes wrong is in the report. */
   async run({ number, triggers }: RunStart): Promise<RunReport> {
-    const { context, clock, policy, ending } = this.#options;
+    const { context, clock, policy, shutdown } = this.#options;
     const startedAt = context.now();
     const began = clock.now();
     let outcome = NOTHING;
     try {
       for await (const step of this.#steps()) outcome = { ...outcome, ...step };
     } catch (error) {
-      if (error instanceof Busy) this.#busySince ??= began;
-      const result = ending.stop.aborted ? 'interrupted' : error instanceof Busy ? 'busy' : 'failed';
+      if (error instanceof StateLocked) this.#busySince ??= began;
+      const result = shutdown.stop.aborted ? 'interrupted' : error instanceof StateLocked ? 'busy' : 'failed';
       outcome = { ...outcome, result, error };
     }
     const seconds = (clock.now() - began) / 1000;
@@ -104,8 +104,8 @@ export class Reconciler {
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
   async *#steps(): AsyncGenerator<Partial<RunOutcome>> {
-    const { manifests, ending, context, policy } = this.#options;
-    const { loaded, invalid, fetchProblem } = await manifests.refresh(ending.requests);
+    const { manifests, shutdown, context, policy } = this.#options;
+    const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
     yield { invalid, fetchProblem };
     if (loaded === undefined) {
       yield { result: 'invalid' };
@@ -147,7 +147,7 @@ export class Reconciler {
         yield isHeld ? withHold(hold) : { result: 'ok' };
         return;
       }
-      yield await ending.writing(() => this.#apply({ loaded, state, planned, plan }));
+      yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan }));
     } finally {
       await client.close();
     }
@@ -155,7 +155,7 @@ export class Reconciler {
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
   async #apply({ loaded, state, planned, plan }: Applying): Promise<Partial<RunOutcome>> {
-    const { context, policy, ending } = this.#options;
+    const { context, policy, shutdown } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
     const session = await openSession(opened.store, opened.sessionOptions('watch', policy, fresh));
@@ -166,7 +166,7 @@ export class Reconciler {
       const hold = this.#hold(loaded, document);
       if (hold !== undefined) return { plan: document, ...withHold(hold) };
       const report = await carryOut(
-        { ...context, interrupts: ending },
+        { ...context, interrupts: shutdown },
         { opened, session, planned: current, onError: 'continue' },
       );
       const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
@@ -184,8 +184,8 @@ export class Reconciler {
 
   /** Why nothing may be written now. */
   #hold({ opened }: LoadedVersion, { guards, resources }: PlanDocument): Hold | undefined {
-    const { policy, ending, context, clock, hasNews } = this.#options;
-    const leaving = this.#leaving.unsettled(
+    const { policy, shutdown, context, clock, hasNews } = this.#options;
+    const leaving = this.#removals.unsettled(
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
       clock.now(),
     );
@@ -196,7 +196,7 @@ export class Reconciler {
     if (!window.open) return { why: 'window', opensAt: window.opensAt };
     const tripped = trippedIn(guards, policy);
     if (tripped.length > 0) return { why: 'guard', guards: tripped };
-    if (ending.stop.aborted) return { why: 'stopping' };
+    if (shutdown.stop.aborted) return { why: 'stopping' };
     if (hasNews()) return { why: 'changing' };
     return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
   }
@@ -212,7 +212,7 @@ interface Applying {
 async function refuseWhileHeld(opened: OpenWorkspace): Promise<void> {
   const holder = await opened.store.holder();
   if (holder === undefined) return;
-  throw new Busy(holder, opened.workspaceFlag);
+  throw new StateLocked(holder, opened.workspaceFlag);
 }
 
 function withHold(hold: Hold | undefined): Partial<RunOutcome> {

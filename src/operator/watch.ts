@@ -1,12 +1,12 @@
 import type { LocalPlaces } from '../project/local-places.ts';
 import type { RunContext } from '../runs/run-context.ts';
-import { Announcer } from './announcer.ts';
 import type { Clock } from './clock.ts';
-import { Ending } from './ending.ts';
+import { GracefulShutdown } from './graceful-shutdown.ts';
+import { LastGoodManifests } from './last-good-manifests.ts';
 import type { InputFiles } from './load-version.ts';
 import { Loop, type LoopOptions, type NextRun, type Trigger } from './loop.ts';
-import { ManifestsInForce } from './manifests-in-force.ts';
 import { Reconciler, type WatchPolicy } from './reconciler.ts';
+import { RunLogger } from './run-logger.ts';
 import type { RunObserver, RunReport } from './run-report.ts';
 import type { ManifestSource } from './source.ts';
 import type { WatchLog } from './watch-log.ts';
@@ -29,7 +29,7 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {
     /** Milliseconds for which a resource must have been missing from the manifests before it is released. */
-    readonly leavingFor: number;
+    readonly removalDelay: number;
     /** Milliseconds that what is under way has at the end. */
     readonly grace: number;
   };
@@ -54,7 +54,7 @@ export interface WatchStatus {
 export class Watch {
   readonly #options: WatchOptions;
   readonly #loop: Loop;
-  readonly #ending: Ending;
+  readonly #shutdown: GracefulShutdown;
   readonly #files: FileWatch;
   readonly #reconciler: Reconciler;
   readonly #observers: readonly RunObserver[];
@@ -66,20 +66,20 @@ export class Watch {
   constructor(options: WatchOptions) {
     const { clock, timing, source, policy, local, log } = options;
     this.#options = options;
-    this.#ending = new Ending(options.context.interrupts.stop, { clock, grace: timing.grace });
-    const context: RunContext = { ...options.context, interrupts: this.#ending };
+    this.#shutdown = new GracefulShutdown(options.context.interrupts.stop, { clock, grace: timing.grace });
+    const context: RunContext = { ...options.context, interrupts: this.#shutdown };
     this.#files = options.watchFiles(() => this.#loop.filesChanged());
     this.#loop = new Loop({ ...timing, clock, run: (triggers) => this.#run(triggers) });
-    this.#observers = [new Announcer(log), ...options.observers];
+    this.#observers = [new RunLogger(log), ...options.observers];
     this.#reconciler = new Reconciler({
       context,
-      ending: this.#ending,
+      shutdown: this.#shutdown,
       clock,
       policy,
       longestBusy: 2 * timing.pauses.interval,
-      leavingFor: source.isAtomic ? 0 : timing.leavingFor,
+      removalDelay: source.isAtomic ? 0 : timing.removalDelay,
       hasNews: () => !source.isAtomic && this.#loop.hasNews,
-      manifests: new ManifestsInForce({
+      manifests: new LastGoodManifests({
         context,
         source,
         local,
@@ -90,15 +90,15 @@ export class Watch {
 
   /** Runs until it is told to stop. False where the grace period was not long enough for what was under way. */
   async untilStopped(): Promise<boolean> {
-    const { stop } = this.#ending;
+    const { stop } = this.#shutdown;
     this.#loop.trigger('start');
     if (!stop.aborted) {
       await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
     }
     await this.#loop.stop();
     await this.#files.close();
-    this.#ending.done();
-    return !this.#ending.overdue;
+    this.#shutdown.done();
+    return !this.#shutdown.overdue;
   }
 
   /** Asks for a run. */
@@ -110,7 +110,7 @@ export class Watch {
     const left = this.#loop.untilNext;
     return {
       running: this.#running,
-      ending: this.#ending.stop.aborted,
+      ending: this.#shutdown.stop.aborted,
       runs: this.#runs,
       failures: this.#loop.failures,
       secondsUntilNext: left === undefined ? undefined : left / 1000,
@@ -134,7 +134,7 @@ export class Watch {
   #nextRun({ result, hold }: RunReport): NextRun {
     const healthy = result === 'ok' || result === 'refused' || result === 'invalid';
     if (hold?.why === 'leaving') {
-      return { healthy, again: { trigger: 'settled', milliseconds: this.#options.timing.leavingFor } };
+      return { healthy, again: { trigger: 'settled', milliseconds: this.#options.timing.removalDelay } };
     }
     if (hold?.why !== 'window' || hold.opensAt === undefined) return { healthy };
     const milliseconds = hold.opensAt.getTime() - this.#options.context.now().getTime();

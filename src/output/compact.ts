@@ -1,8 +1,8 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
+import { type Hunk, hunksOf, inAll } from './diff-hunks.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { mustNameAll, named } from './named.ts';
 import { stepText } from './next-steps.ts';
-import { inAll, type Passage, passagesOf } from './passages.ts';
 
 /** What is to be said of a resource, or once of several. */
 export interface Statement {
@@ -51,7 +51,7 @@ function changesIn(parts: readonly SharedPart[]): number {
 }
 
 function isChange({ content: { type } }: SharedPart): boolean {
-  return type === 'field' || type === 'passage';
+  return type === 'field' || type === 'hunk';
 }
 
 /** Changes before remarks, and those of most resources first. */
@@ -84,7 +84,7 @@ export function saidOf(resource: PlannedResource, views: FieldViewOptions): Stat
   };
 }
 
-/** What may be said once for several: a change, a passage of a text, a remark; of what is more than a change, all of it. */
+/** What may be said once for several: a change, a hunk of a text, a remark; of what is more than a change, all of it. */
 interface SharedPart {
   /** The same for what is the same. */
   readonly key: string;
@@ -96,10 +96,10 @@ interface SharedPart {
 type PartContent =
   | { readonly type: 'field'; readonly field: FieldView }
   | {
-      readonly type: 'passage';
+      readonly type: 'hunk';
       readonly path: string;
       readonly notes: readonly string[];
-      readonly passage: Passage;
+      readonly hunk: Hunk;
     }
   | { readonly type: 'released' | 'notice' | 'step'; readonly text: string };
 
@@ -112,10 +112,10 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Statem
   const changes = fields.flatMap((field, index): SharedPart[] => {
     const { path, body, notes } = field;
     if (body.form === 'diff') {
-      return passagesOf(body.lines).map((passage) => ({
-        key: JSON.stringify([about, path, notes, passage.key]),
-        lines: passage.lines.length + 1,
-        content: { type: 'passage', path, notes, passage },
+      return hunksOf(body.lines).map((hunk) => ({
+        key: JSON.stringify([about, path, notes, hunk.key]),
+        lines: hunk.lines.length + 1,
+        content: { type: 'hunk', path, notes, hunk },
       }));
     }
     const lines = body.form === 'text' ? body.lines.length + 1 : 1;
@@ -225,11 +225,11 @@ function saidTogether(members: readonly KeptParts[], parts: readonly (readonly S
   const byKey = Map.groupBy(parts.flat(), ({ key }) => key);
   const shown = first.map((part) => {
     const { content, key } = part;
-    if (content.type !== 'passage') return part;
-    const passages = (byKey.get(key) ?? []).flatMap((other) =>
-      other.content.type === 'passage' ? [other.content.passage] : [],
+    if (content.type !== 'hunk') return part;
+    const hunks = (byKey.get(key) ?? []).flatMap((other) =>
+      other.content.type === 'hunk' ? [other.content.hunk] : [],
     );
-    return { ...part, content: { ...content, passage: inAll(content.passage, passages) } };
+    return { ...part, content: { ...content, hunk: inAll(content.hunk, hunks) } };
   });
   return {
     resources: members.flatMap(({ said }) => said.resources),
@@ -248,12 +248,12 @@ function together(
   const fields: FieldView[] = [];
   for (const { content } of parts) {
     if (content.type === 'field') fields.push(content.field);
-    if (content.type !== 'passage') continue;
-    const { path, notes, passage } = content;
+    if (content.type !== 'hunk') continue;
+    const { path, notes, hunk } = content;
     const last = fields.at(-1);
     const goesOn = last?.path === path && last.body.form === 'diff';
     const before = goesOn && last.body.form === 'diff' ? last.body.lines : [];
-    const field = { path, notes, body: { form: 'diff', lines: [...before, ...passage.lines] } } as const;
+    const field = { path, notes, body: { form: 'diff', lines: [...before, ...hunk.lines] } } as const;
     if (goesOn) fields.splice(-1, 1, field);
     else fields.push(field);
   }

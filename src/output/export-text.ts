@@ -1,6 +1,6 @@
 import type { ManifestDrafts } from '../runs/export/drafts.ts';
 import { usedSecrets } from '../runs/export/used-secrets.ts';
-import type { Missed } from '../runs/heard-of.ts';
+import type { Missed } from '../runs/mentioned-ids.ts';
 import { kindCounts } from './plural.ts';
 import type { Style } from './style.ts';
 import { visible } from './visible.ts';

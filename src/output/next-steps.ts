@@ -78,12 +78,12 @@ type Import = StepOf<'import'>;
 const MOST_LISTED = 3;
 
 const importWords = {
-  candidate: ({ id, heard_of = [], agrees = [], differs = [] }) => {
+  candidate: ({ id, mentions = [], agrees = [], differs = [] }) => {
     const but =
       differs.length === 0
         ? ''
         : `; ${listed(differs, MOST_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
-    return `Possibly ${id}: ${heard_of.join(', ')}; ${listed(agrees, MOST_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
+    return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MOST_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
   },
   found: () => 'If you find it in the dashboard',
   not_listed: () => 'The list does not show it yet. If you find it in the dashboard',

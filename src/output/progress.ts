@@ -1,6 +1,6 @@
 import type { ApplyEvent } from '../engine/apply/report.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
-import { createPace } from './pace.ts';
+import { createRateMeter } from './rate-meter.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';
 import { visible } from './visible.ts';
@@ -48,8 +48,8 @@ interface Surface {
 }
 
 function following({ style, now, writes }: ProgressOptions, surface: Surface): Progress {
-  const reading = createPace(now);
-  const writing = createPace(now);
+  const reading = createRateMeter(now);
+  const writing = createRateMeter(now);
   const underWay = new Set<string>();
   let finished = 0;
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { Resource } from '../manifests/resource.ts';
-import type { Missed } from '../runs/heard-of.ts';
+import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
 import { listed, named } from './named.ts';

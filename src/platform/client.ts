@@ -14,7 +14,7 @@ import type {
   WebhookRecord,
   WebhookRequest,
 } from './records.ts';
-import type { Sightings } from './sightings.ts';
+import type { WorkspaceCheck } from './workspace-check.ts';
 
 /**
  * The platform's API: one method an endpoint. All throw `PlatformError`. Lists are read page by page, 100 a page, as they
@@ -23,7 +23,7 @@ import type { Sightings } from './sightings.ts';
  */
 export interface PlatformClient {
   /** Which workspaces the records belong to that were read. */
-  readonly sightings: Sightings;
+  readonly workspaceCheck: WorkspaceCheck;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
     create(body: AgentRequest): Promise<AgentRecord>;

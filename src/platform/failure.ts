@@ -3,7 +3,7 @@ import { errorCode } from '../problems/error-code.ts';
 import { readErrorBody } from './error-body.ts';
 import type { AttemptResult } from './exchange.ts';
 import { DAMAGED } from './inflate.ts';
-import { networkReason, proxyRefusal } from './network-words.ts';
+import { networkReason, proxyRefusal } from './network-reason.ts';
 import { oneLine } from './plain-text.ts';
 import {
   type ExchangeFacts,

@@ -24,8 +24,8 @@ import {
   versionSummary,
   webhookRecord,
 } from './records.ts';
-import { Sightings } from './sightings.ts';
 import type { Transport } from './transport.ts';
+import { WorkspaceCheck } from './workspace-check.ts';
 
 export interface ClientOptions {
   /** Closed with the client. */
@@ -37,13 +37,13 @@ export interface ClientOptions {
 
 /** The platform's API over HTTP. Its methods throw `UserError` for an id that no path can hold. */
 export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientOptions): PlatformClient {
-  const sightings = new Sightings(workspaceId);
-  const requests = requestsOver(transport, { odd, sightings });
+  const workspaceCheck = new WorkspaceCheck(workspaceId);
+  const requests = requestsOver(transport, { odd, workspaceCheck });
   const { get, named, write, list } = requests;
   const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
   return {
-    sightings,
+    workspaceCheck,
     agents: {
       get: async (id) => named(agentRecord, id, agent(id)),
       create: async (body) => write(agentRecord, { method: 'POST', path: '/api/v1/agents' }, body),
@@ -92,10 +92,10 @@ type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
 
 interface Parsing {
   readonly odd: OddFields;
-  readonly sightings: Sightings;
+  readonly workspaceCheck: WorkspaceCheck;
 }
 
-function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
+function requestsOver(transport: Transport, { odd, workspaceCheck }: Parsing) {
   const ask = async (path: string, query: Query) => {
     const asked: RequestLine = { method: 'GET', path: path + queryText(query) };
     return { asked, answer: await transport.send(asked) };
@@ -120,7 +120,7 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
     async get<T extends object>(schema: z.ZodType<T>, path: string): Promise<T> {
       const { asked, answer } = await ask(path, {});
       const record = readRecord(schema, asked, { odd, answer });
-      sightings.admits(record);
+      workspaceCheck.admits(record);
       return record;
     },
     /** The record with this id: an answer with another one would have that one written over. */
@@ -131,7 +131,7 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
     ): Promise<T> {
       const { asked, answer } = await ask(path, {});
       const record = refuseOther(readRecord(schema, asked, { odd, answer }), { id, asked, answer });
-      sightings.admits(record);
+      workspaceCheck.admits(record);
       return record;
     },
     async write<T>(schema: z.ZodType<T>, asked: RequestLine, body: unknown): Promise<T> {
@@ -147,7 +147,7 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
           keyOf,
           heldList,
         ),
-        sightings,
+        workspaceCheck,
       ),
     /** The document shows a `meta` for them and no paging: whether they come as one list or in pages is the platform's affair. */
     users: (path: string) => {
@@ -161,7 +161,7 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
           byId,
           { ...heldList, mayIgnoreCursor: true },
         ),
-        sightings,
+        workspaceCheck,
       );
     },
     /**
@@ -187,7 +187,7 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
         isBodyRead = false;
         return read(cursor);
       };
-      return own(pages(next, byId, passingList), sightings);
+      return own(pages(next, byId, passingList), workspaceCheck);
     },
     /**
      * The cursor is the id of the last invoice. Nothing tells the last page, and the platform may give fewer than it was
@@ -209,8 +209,11 @@ function requestsOver(transport: Transport, { odd, sightings }: Parsing) {
 }
 
 /** The records of a list that belong to the workspace, as far as they say. */
-async function* own<T extends object>(records: AsyncIterable<T>, sightings: Sightings): AsyncGenerator<T> {
-  for await (const record of records) if (sightings.admits(record)) yield record;
+async function* own<T extends object>(
+  records: AsyncIterable<T>,
+  workspaceCheck: WorkspaceCheck,
+): AsyncGenerator<T> {
+  for await (const record of records) if (workspaceCheck.admits(record)) yield record;
 }
 
 /** True where the platform took no offence at anything but what the request asks for. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { errorCode } from '../problems/error-code.ts';
-import { networkReason, proxyRefusal } from './network-words.ts';
+import { networkReason, proxyRefusal } from './network-reason.ts';
 import { ProxyFailure, type ProxySettings, proxyAuthorization } from './proxy.ts';
 
 export interface TunnelOptions {

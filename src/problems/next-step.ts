@@ -36,7 +36,7 @@ const importing = z
         'candidate: the record may be that of the unknown create. found: import it if you find it. not_listed: the same, and the list does not show it yet. succeeded: the unknown create made it. closed: it is a closed orphan. former: it is a former record of the resource and is back on the platform. returned: the same, while another may be managed. unsaved: it was created, but the state could not be written. odd_answer: the response to its create was invalid.',
       ),
     instead_of: z.string().optional().describe('Id of the record that is managed now.'),
-    heard_of: z.array(z.string()).optional().describe('Of a candidate: where its id was found.'),
+    mentions: z.array(z.string()).optional().describe('Of a candidate: where its id was found.'),
     agrees: z.array(z.string()).optional().describe('Of a candidate: fields that match.'),
     differs: z.array(z.string()).optional().describe('Of a candidate: fields that differ.'),
   })

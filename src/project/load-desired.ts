@@ -15,7 +15,7 @@ import { isSpecial, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, Project, WorkspaceConfig } from './project.ts';
 import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
-import { Turns } from './turns.ts';
+import { TimeSlices } from './time-slices.ts';
 import { withoutConsequences } from './unread-files.ts';
 import { settingFindings, webhookFindings } from './unset-settings.ts';
 
@@ -63,9 +63,9 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
   const checked: Checked[] = [];
   const resources: Resource[] = [];
   const contexts = formsContexts(options, overlays);
-  const turns = new Turns(options.signal);
+  const slices = new TimeSlices(options.signal);
   for (const declaration of unique) {
-    if (turns.isOver()) await turns.next();
+    if (slices.isOver()) await slices.next();
     if (overlays.skips(declaration.address)) {
       skipped.add(declaration.address);
       continue;

@@ -10,7 +10,7 @@ import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts
 import { readTextFile } from '../manifests/read-file.ts';
 import { compareText } from '../problems/compare-text.ts';
 import type { Project } from './project.ts';
-import { Turns } from './turns.ts';
+import { TimeSlices } from './time-slices.ts';
 import type { UnreadFile } from './unread-files.ts';
 
 export interface ReadDeclarations {
@@ -52,10 +52,10 @@ export async function readDeclarations(
     for (const declaration of found.declarations) known.onDeclaration?.(declaration);
   };
   const beside = new ParseBeside();
-  const turns = new Turns(known.signal);
+  const slices = new TimeSlices(known.signal);
   try {
     for (const [at, file] of files.entries()) {
-      if (turns.isOver()) await turns.next();
+      if (slices.isOver()) await slices.next();
       // Joined by hand: neither side has anything to be normalised, and there may be ten thousand.
       const absolute = `${project.root}${path.sep}${file}`;
       const draft = known.drafts?.get(realpathSync(absolute));

@@ -1,6 +1,6 @@
 import type { Resource } from '../manifests/resource.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
-import { everythingWrong } from './everything-wrong.ts';
+import { allDiagnostics } from './all-diagnostics.ts';
 import { InvalidProject } from './invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import { loadProject } from './load-project.ts';
@@ -60,7 +60,7 @@ async function wrongProject(
   const wanted = names === 'all' ? known : names;
   const found = [];
   for (const name of wanted.length === 0 ? [undefined] : wanted) {
-    const diagnostics = await everythingWrong(error, { kinds, lookups, env, name });
+    const diagnostics = await allDiagnostics(error, { kinds, lookups, env, name });
     found.push({ name: name ?? '', resources: [], diagnostics });
   }
   return { workspaces: wanted.map((name) => ({ name, resources: [] })), diagnostics: shared(found) };

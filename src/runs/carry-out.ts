@@ -3,7 +3,7 @@ import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/re
 import type { Planned } from '../engine/engine.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { kinds } from '../kinds/index.ts';
-import { verifyWorkspace } from '../kinds/workspace-check.ts';
+import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Redactor } from '../values/redactor.ts';

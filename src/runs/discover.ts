@@ -6,7 +6,7 @@ import { readList } from '../engine/observe/read-list.ts';
 import { getRecord, unlisted } from '../engine/observe/read-record.ts';
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
-import { heardOf, type KnownId, knownOf, type Missed } from './heard-of.ts';
+import { type KnownId, knownOf, type Missed, mentionedIds } from './mentioned-ids.ts';
 import type { RecordReads } from './orphans.ts';
 
 export interface Discovering extends RecordReads {
@@ -23,7 +23,7 @@ export interface FoundRecord {
   /** Present where the read hides a config object and a published version may show it. */
   readonly published: PublishedRecord | undefined;
   /** Clauses that say where its id was heard of; none for a record that a list shows. */
-  readonly heardOf: readonly string[];
+  readonly mentions: readonly string[];
 }
 
 export interface LookupRecord {
@@ -78,7 +78,7 @@ export async function discoverEach(
       shown.map(({ id, name }) => ({ id, name })),
     );
   }
-  input.client.sightings.refuseWrongWorkspace();
+  input.client.workspaceCheck.refuseWrongWorkspace();
   return { lookups, missed };
 }
 
@@ -97,7 +97,7 @@ async function findByList(
   // What is collected is no more than the ids.
   const passing = async function* () {
     for await (const record of list()) {
-      take(kind, { record, published: undefined, heardOf: [] });
+      take(kind, { record, published: undefined, mentions: [] });
       yield { id: record.id };
     }
   };
@@ -110,7 +110,7 @@ async function findByList(
 
 async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
   const { client, workspaceId, concurrency, progress, missed, take } = search;
-  const ids = await heardOf(kind, search);
+  const ids = await mentionedIds(kind, search);
   missed.push({ kind: kind.name, because: cannotBeListed(kind.mentions !== undefined) });
   const gaps: Missed[] = [];
   progress.expect(ids.size);
@@ -121,7 +121,7 @@ async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
       const published = hidesObjects(kind, seen.record)
         ? await kind.published?.(client, seen.record)
         : undefined;
-      take(kind, { record: seen.record, published, heardOf: clauses });
+      take(kind, { record: seen.record, published, mentions: clauses });
     }
     progress.done(1);
   });

@@ -1,5 +1,5 @@
 import { kinds, lookups } from '../kinds/index.ts';
-import { everythingWrong } from '../project/everything-wrong.ts';
+import { allDiagnostics } from '../project/all-diagnostics.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadProject } from '../project/load-project.ts';
@@ -22,7 +22,7 @@ async function withTheRest(
   error: InvalidProject,
   { env, workspace: name }: RunContext,
 ): Promise<InvalidProject> {
-  const diagnostics = await everythingWrong(error, { kinds, lookups, env, name });
+  const diagnostics = await allDiagnostics(error, { kinds, lookups, env, name });
   return new InvalidProject(
     diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),
   );

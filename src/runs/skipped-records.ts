@@ -5,7 +5,7 @@ export function tellingSkipped(client: PlatformClient, say: (message: string) =>
   return {
     ...client,
     async close() {
-      const { foreign } = client.sightings;
+      const { foreign } = client.workspaceCheck;
       if (foreign > 0)
         say(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
       await client.close();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verifyWorkspace } from '../../src/kinds/workspace-check.ts';
+import { verifyWorkspace } from '../../src/kinds/verify-workspace.ts';
 import { PlatformError } from '../../src/platform/platform-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
 import { type ApplyOptions, Bench, outcomes } from './bench.ts';

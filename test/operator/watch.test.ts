@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
 import { createMetrics, type Metrics } from '../../src/operator/health/metrics.ts';
 import { statusJson } from '../../src/operator/health/status-json.ts';
-import { Occasions } from '../../src/operator/notifications/occasions.ts';
+import { NotificationEvents } from '../../src/operator/notifications/notification-events.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
 import { Watch, type WatchOptions } from '../../src/operator/watch.ts';
@@ -84,7 +84,7 @@ async function bench(
       pauses: { interval: 300_000, firstRetry: 5000, longestRetry: 300_000 },
       settling: { quiet: 250, longest: 5000 },
       random: () => 0.5,
-      leavingFor: 2000,
+      removalDelay: 2000,
       grace: 25_000,
     },
     observers: [metrics, { finished: (report) => waiting.shift()?.(report) }],
@@ -300,7 +300,7 @@ describe('a watch', () => {
   ])('makes one record for a manifest, with $what', async ({ behaviour, fault }) => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, emulator, folder, said, writes } = made;
-    const occasions = new Occasions({ drift: true });
+    const events = new NotificationEvents({ drift: true });
     const told: unknown[] = [];
     const run = async () => {
       watch.trigger('request');
@@ -308,7 +308,7 @@ describe('a watch', () => {
     };
     const runTelling = async () => {
       const report = await run();
-      told.push(...occasions.in(report));
+      told.push(...events.in(report));
       return report;
     };
 

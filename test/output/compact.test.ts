@@ -6,7 +6,7 @@ import { renderDriftText } from '../../src/output/drift-text.ts';
 import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
 import { inDashboard } from '../step-texts.ts';
-import { adoptions, agents, sameChange, sharedPassage } from './many-resources.ts';
+import { adoptions, agents, sameChange, sharedHunk } from './many-resources.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
@@ -35,8 +35,8 @@ describe('a plan of many resources', () => {
     expect(text(sameChange, { verbose: true }).match(/llm_config\.model/g)).toHaveLength(97);
   });
 
-  it('shows a passage once that changes in several prompts, wherever it stands in them', () => {
-    const shown = text(sharedPassage);
+  it('shows a hunk once that changes in several prompts, wherever it stands in them', () => {
+    const shown = text(sharedHunk);
     expect(shown).toContain(`  ~ 12 resources with the same change
       Agent/branch-000, Agent/branch-001, Agent/branch-002, Agent/branch-003,
       Agent/branch-004, Agent/branch-005, Agent/branch-006, Agent/branch-007,
@@ -47,7 +47,7 @@ describe('a plan of many resources', () => {
         | + Monday to Saturday.
 `);
     expect(shown.match(/Goodbye from/g)).toHaveLength(2);
-    const drift = renderDriftText(plan(sharedPassage), plainStyle());
+    const drift = renderDriftText(plan(sharedHunk), plainStyle());
     expect(drift.match(/- Monday to Saturday/g)).toHaveLength(1);
   });
 

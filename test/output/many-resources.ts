@@ -40,7 +40,7 @@ const prompt = (index: number, hours: string, closing: string): string =>
     .join('\n');
 
 /** The hours change in all prompts, the closing in two of them. */
-export const sharedPassage = agents(12, (index) => ({
+export const sharedHunk = agents(12, (index) => ({
   action: 'update',
   reason: 'the manifest changed',
   changes: [

@@ -18,7 +18,7 @@ describe('a next step', () => {
         address,
         id: 'A1',
         reason: 'candidate',
-        heard_of: ['number +1 is linked to it'],
+        mentions: ['number +1 is linked to it'],
         agrees: ['name'],
         differs: ['a', 'b', 'c', 'd'],
       },

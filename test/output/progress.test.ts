@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyEvent } from '../../src/engine/apply/report.ts';
 import type { ReadProgress } from '../../src/engine/observe/read-counter.ts';
-import { createPace } from '../../src/output/pace.ts';
 import { createProgress, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
+import { createRateMeter } from '../../src/output/rate-meter.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';
 
 const clearLine = '\r\u001b[2K';
@@ -232,7 +232,7 @@ describe('the time that is left', () => {
     },
   ] as const)('$reason', ({ notes, left, words }) => {
     let time = 0;
-    const pace = createPace(() => time);
+    const pace = createRateMeter(() => time);
     for (const [at, count] of notes) {
       time = at;
       pace.note(count);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import { compareDiagnostics, type Diagnostic } from '../../src/problems/diagnostic.ts';
 import { UserError } from '../../src/problems/user-error.ts';
-import { everythingWrong } from '../../src/project/everything-wrong.ts';
+import { allDiagnostics } from '../../src/project/all-diagnostics.ts';
 import { InvalidProject } from '../../src/project/invalid-project.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { lineOf, loadFiles, manifest, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
@@ -135,7 +135,7 @@ describe('whatever the text is', () => {
           if (!(error instanceof InvalidProject)) throw error;
           expect(error.diagnostics).not.toEqual([]);
           expectWellFormed(error.diagnostics, text);
-          const all = await everythingWrong(error, { kinds, lookups, env: {}, name: undefined });
+          const all = await allDiagnostics(error, { kinds, lookups, env: {}, name: undefined });
           expectWellFormed(all, text);
           expect(all).toEqual(expect.arrayContaining([...error.diagnostics]));
           return;

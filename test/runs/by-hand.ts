@@ -8,7 +8,7 @@ import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
 import { createTransport } from '../../src/platform/transport.ts';
 import { type Discovery, discover } from '../../src/runs/discover.ts';
-import type { KnownId } from '../../src/runs/heard-of.ts';
+import type { KnownId } from '../../src/runs/mentioned-ids.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 import { Secret } from '../../src/values/value.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ForeignRecord } from '../../src/platform/sightings.ts';
+import { ForeignRecord } from '../../src/platform/workspace-check.ts';
 import type { Discovery } from '../../src/runs/discover.ts';
 import { byHand, known } from './by-hand.ts';
 
 function agents({ records }: Discovery): Record<string, readonly string[]> {
   return Object.fromEntries(
-    (records.get('Agent') ?? []).map(({ record, heardOf }) => [String(record.name), heardOf]),
+    (records.get('Agent') ?? []).map(({ record, mentions }) => [String(record.name), mentions]),
   );
 }
 

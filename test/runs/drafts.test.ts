@@ -18,7 +18,7 @@ class OpenSpool extends Spool {
 }
 
 function found(record: FoundRecord['record'], published?: FoundRecord['record']): FoundRecord {
-  return { record, published: published && { record: published, ahead: false }, heardOf: [] };
+  return { record, published: published && { record: published, ahead: false }, mentions: [] };
 }
 
 describe('what is laid aside while an export reads', () => {

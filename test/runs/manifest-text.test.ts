@@ -22,9 +22,9 @@ function drafts({ bases = [], secrets = {}, ...shown }: Shown) {
       kind,
       list.map(
         (each): FoundRecord =>
-          'heardOf' in each
+          'mentions' in each
             ? (each as FoundRecord)
-            : { record: each as ShownRecord, published: undefined, heardOf: [] },
+            : { record: each as ShownRecord, published: undefined, mentions: [] },
       ),
     ]),
   );
@@ -71,7 +71,7 @@ describe('an exported manifest', () => {
             prompt_config: { prompt: 'One\nTwo\nThree\nFour', welcome_message: 'Hi,\nthere' },
           },
           published: { record: version, ahead: true },
-          heardOf: [],
+          mentions: [],
         },
       ],
     });

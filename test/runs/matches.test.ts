@@ -26,7 +26,7 @@ function found(id: string, fields: JsonObject, published?: JsonObject, ahead = f
   return {
     record: { id, ...fields },
     published: published && { record: { id, ...published }, ahead },
-    heardOf: [],
+    mentions: [],
   };
 }
 

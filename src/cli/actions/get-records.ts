@@ -1,4 +1,4 @@
-import type { HeardOf } from '../../engine/observe/mentions.ts';
+import type { MentionsById } from '../../engine/observe/mentions.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
@@ -6,7 +6,7 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
 import { idsInState, why } from '../../runs/discover.ts';
-import { heardOf, type Missed, readHeardOf } from '../../runs/heard-of.ts';
+import { type Missed, mentionedIds, readMentioned } from '../../runs/mentioned-ids.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { AnyRecord, Readable } from '../../runs/readable.ts';
 import type { State } from '../../state/state.ts';
@@ -39,7 +39,7 @@ export interface RecordsWanted {
 export interface RecordsFound {
   readonly records: AsyncIterable<AnyRecord>;
   /** Of a kind that other records mention: ids that the state does not have, with where they were heard of. */
-  readonly mentioned?: HeardOf;
+  readonly mentioned?: MentionsById;
 }
 
 export async function recordsOf(readable: Readable, reading: RecordsWanted): Promise<RecordsFound> {
@@ -83,13 +83,13 @@ async function unlisted(
   ];
   const known = [...idsInState(own, held)];
   const missed: Missed[] = [];
-  const heard = await heardOf(kind, { client, known, since: options.callsFrom, missed });
+  const heard = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
   for (const { because } of missed) log.warn(`${kind.name}: ${because}`);
   const inState = new Set(known.map(({ id }) => id));
   const mentioned = new Map(
     [...heard].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)),
   );
-  const records = readHeardOf(kind, [...inState, ...mentioned.keys()], {
+  const records = readMentioned(kind, [...inState, ...mentioned.keys()], {
     client,
     workspaceId: opened.workspace.workspaceId,
     concurrency: Math.min(opened.concurrency(options), options.limit ?? Number.POSITIVE_INFINITY),

@@ -42,13 +42,13 @@ export async function get(
     // A version is what the record was then.
     const shown = version === undefined ? readable : { ...readable, ...readable.kind?.table };
     await print(context, records, { readable: shown, options, state });
-    const elsewhere = id === undefined ? undefined : client.sightings.elsewhere;
+    const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
     if (elsewhere !== undefined) {
       log.warn(
         `${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
       );
     }
-    if (id === undefined) client.sightings.refuseWrongWorkspace();
+    if (id === undefined) client.workspaceCheck.refuseWrongWorkspace();
     return ExitCode.ok;
   } finally {
     await client.close();

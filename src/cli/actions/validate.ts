@@ -6,7 +6,7 @@ import { kindCounts, plural } from '../../output/plural.ts';
 import { visible } from '../../output/visible.ts';
 import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { everythingWrong } from '../../project/everything-wrong.ts';
+import { allDiagnostics } from '../../project/all-diagnostics.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadDesired } from '../../project/load-desired.ts';
 import { loadProject } from '../../project/load-project.ts';
@@ -84,7 +84,7 @@ async function check(context: Context, { secrets }: ValidateOptions): Promise<De
     return { ...desired, diagnostics };
   } catch (error) {
     if (!(error instanceof InvalidProject)) throw error;
-    return { resources: [], diagnostics: await everythingWrong(error, { kinds, lookups, env, name }) };
+    return { resources: [], diagnostics: await allDiagnostics(error, { kinds, lookups, env, name }) };
   }
 }
 

@@ -10,7 +10,7 @@ import { renderTable } from '../../output/table.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import { ForeignRecord } from '../../platform/sightings.ts';
+import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { planEdits } from '../../project/write-back/plan-edits.ts';

@@ -7,8 +7,8 @@ import type { Listener } from '../../operator/health/listener.ts';
 import type { Metrics } from '../../operator/health/metrics.ts';
 import type { InputFiles } from '../../operator/load-version.ts';
 import { messageOf } from '../../operator/messages.ts';
+import { notifiedDriftIn } from '../../operator/notifications/notified-drift.ts';
 import { Notifier } from '../../operator/notifications/notifier.ts';
-import { toldInFolder } from '../../operator/notifications/told-memory.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type ManifestSource } from '../../operator/source.ts';
@@ -58,7 +58,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
     random: Math.random,
     redact: (text) => redactor.redact(text),
     onResult: (result) => metrics?.notification(result),
-    memory: toldInFolder(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
+    memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
   const watch = new Watch({
     context: { ...context, log: timed(log), onRequest: requestListener(context, metrics) },
@@ -135,7 +135,7 @@ function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): Wa
     pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
     settling: SETTLING,
     random: Math.random,
-    leavingFor: LEAVING_FOR,
+    removalDelay: LEAVING_FOR,
     grace: grace * 1000,
   };
 }

@@ -2,7 +2,7 @@ import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import { ForeignRecord } from '../../platform/sightings.ts';
+import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import { LostLock } from '../../state/lost-lock.ts';

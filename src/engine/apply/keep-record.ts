@@ -1,5 +1,5 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { ForeignRecord } from '../../platform/sightings.ts';
+import { ForeignRecord } from '../../platform/workspace-check.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { shownBy, unlikeSent } from '../decide/answer.ts';

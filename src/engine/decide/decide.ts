@@ -209,13 +209,13 @@ function answered(facts: Facts, id: string): Decision {
   return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
 }
 
-function offer({ id, agrees, differs, heardOf }: Candidate, address: string): NextStep {
+function offer({ id, agrees, differs, mentions }: Candidate, address: string): NextStep {
   return {
     action: 'import',
     address,
     id,
     reason: 'candidate',
-    heard_of: [...heardOf],
+    mentions: [...mentions],
     agrees: [...agrees],
     differs: [...differs],
   };

@@ -2,7 +2,7 @@ import type { Mention } from '../../kinds/kind.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 
 /** By id: clauses that say where it was heard of. */
-export type HeardOf = ReadonlyMap<string, readonly string[]>;
+export type MentionsById = ReadonlyMap<string, readonly string[]>;
 
 /** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */
 const MOST_CLAUSES = 3;

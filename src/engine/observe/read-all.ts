@@ -88,7 +88,7 @@ export async function readAll(
     }),
   );
   const [candidates] = await Promise.all([searching, reading, ...listing]);
-  options.client.sightings.refuseWrongWorkspace();
+  options.client.workspaceCheck.refuseWrongWorkspace();
   if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options.state);
   const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
   const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));

@@ -22,7 +22,7 @@ export async function getRecord(
 }
 
 /** What becomes of an id that no record of a list has. */
-export function unlisted(id: string, { sightings }: PlatformClient): Observation {
-  const workspaceId = sightings.workspaceOf(id);
+export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observation {
+  const workspaceId = workspaceCheck.workspaceOf(id);
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
 }

@@ -15,7 +15,7 @@ import { getRecord } from './read-record.ts';
 export interface Candidate extends Evidence {
   readonly id: string;
   /** Clauses that say where the record was heard of. */
-  readonly heardOf: readonly string[];
+  readonly mentions: readonly string[];
 }
 
 /** In numbers: how many mentions of one source are followed, and how many records are read. */
@@ -34,13 +34,13 @@ export async function searchLost(
   const found = new Map<Address, Candidate[]>();
   if (kind.mentions === undefined || kind.get === undefined || lost.size === 0) return found;
   const since = new Date(Math.min(...[...lost.values()].map((pending) => Date.parse(pending.since))));
-  const heardOf = new Map<string, string[]>();
+  const mentions = new Map<string, string[]>();
   const skips = knownIds(kind, options.state);
   for (const source of kind.mentions(options.client, since)) {
-    await gatherMentions(source, heardOf, { most: MOST_MENTIONS, skips });
+    await gatherMentions(source, mentions, { most: MOST_MENTIONS, skips });
   }
   const records: ShownRecord[] = [];
-  await eachConcurrently([...heardOf.keys()].slice(0, MOST_READ), options.concurrency, async (id) => {
+  await eachConcurrently([...mentions.keys()].slice(0, MOST_READ), options.concurrency, async (id) => {
     const seen = await getRecord(kind, { ...options, id });
     if (seen.status === 'shown') records.push(seen.record);
   });
@@ -49,7 +49,7 @@ export async function searchLost(
       .map((record) => ({
         id: record.id,
         ...evidenceOf(kind, sentIn(pending), (path) => shownAt(kind, record, path)),
-        heardOf: heardOf.get(record.id) ?? [],
+        mentions: mentions.get(record.id) ?? [],
       }))
       .filter((candidate) => likelihood(candidate) > 0)
       .sort((a, b) => likelihood(b) - likelihood(a) || (a.id < b.id ? -1 : 1));

@@ -3,8 +3,8 @@ import type { DeliveryResult } from '../health/metrics.ts';
 import type { RunObserver, RunReport } from '../run-report.ts';
 import { SaidBefore, type WatchLog } from '../watch-log.ts';
 import { Deliveries } from './deliveries.ts';
-import { bodyOf, Occasions } from './occasions.ts';
-import type { ToldMemory } from './told-memory.ts';
+import { bodyOf, NotificationEvents } from './notification-events.ts';
+import type { NotifiedDriftStore } from './notified-drift.ts';
 
 export interface NotifierOptions {
   readonly log: WatchLog;
@@ -14,16 +14,16 @@ export interface NotifierOptions {
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
   /** What outlasts the watch; nothing does where absent. */
-  readonly memory?: ToldMemory | undefined;
+  readonly memory?: NotifiedDriftStore | undefined;
 }
 
 /** Tells the webhooks of the project what happens. */
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
-  readonly #occasions: {
-    readonly both: Occasions;
-    readonly drift: Occasions;
-    readonly changes: Occasions;
+  readonly #events: {
+    readonly both: NotificationEvents;
+    readonly drift: NotificationEvents;
+    readonly changes: NotificationEvents;
   };
   readonly #said = new SaidBefore();
   readonly #deliveries: Deliveries;
@@ -31,10 +31,10 @@ export class Notifier implements RunObserver {
   constructor(options: NotifierOptions) {
     const { clock, random, log } = options;
     this.#options = options;
-    this.#occasions = {
-      both: new Occasions({ drift: true, told: options.memory?.read }),
-      drift: new Occasions({ drift: true, changes: false, told: options.memory?.read }),
-      changes: new Occasions({ drift: false }),
+    this.#events = {
+      both: new NotificationEvents({ drift: true, told: options.memory?.read }),
+      drift: new NotificationEvents({ drift: true, changes: false, told: options.memory?.read }),
+      changes: new NotificationEvents({ drift: false }),
     };
     this.#deliveries = new Deliveries({
       clock,
@@ -49,20 +49,20 @@ export class Notifier implements RunObserver {
   }
 
   finished(report: RunReport): void {
-    const both = this.#occasions.both.in(report);
-    const driftAlone = this.#occasions.drift.in(report);
-    const changes = this.#occasions.changes.in(report);
+    const both = this.#events.both.in(report);
+    const driftAlone = this.#events.drift.in(report);
+    const changes = this.#events.changes.in(report);
     if (report.notify === undefined) return;
     const { notify, workspace } = report;
     for (const problem of this.#said.news('problems', notify.problems).added)
       this.#options.log.entry('warning', `Notification skipped: ${problem}`, { event: 'not-notified' });
     for (const { on, template, url, shown, header, network } of notify.receivers) {
       const heard = !on.includes('drift') ? changes : on.includes('changes') ? both : driftAlone;
-      for (const occasion of heard) {
-        if (!on.includes(occasion.event)) continue;
+      for (const event of heard) {
+        if (!on.includes(event.event)) continue;
         const redact = (text: string): string => this.#options.redact(text);
-        const body = redact(JSON.stringify(bodyOf(occasion, template, redact)));
-        const { told } = occasion;
+        const body = redact(JSON.stringify(bodyOf(event, template, redact)));
+        const { told } = event;
         const onDelivered = (): void => {
           if (told !== undefined && workspace !== undefined) this.#options.memory?.write(workspace.id, told);
         };

@@ -15,7 +15,7 @@ import { namesInState } from '../export/known-names.ts';
 import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
 import { Spool } from '../export/spool.ts';
 import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
-import type { KnownId } from '../heard-of.ts';
+import type { KnownId } from '../mentioned-ids.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-options.ts';
 import { withSession } from '../with-session.ts';

@@ -3,7 +3,7 @@ import { type Address, kindOf, type Resource } from '../../manifests/resource.ts
 import type { State } from '../../state/state.ts';
 import type { Remains } from '../../state/store.ts';
 import { type Discovering, discover } from '../discover.ts';
-import type { KnownId, Missed } from '../heard-of.ts';
+import type { KnownId, Missed } from '../mentioned-ids.ts';
 import { type Match, matchesFor } from './matches.ts';
 import { type Recollection, recollect } from './memory.ts';
 

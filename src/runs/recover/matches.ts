@@ -183,7 +183,7 @@ function candidateOf(
       ...(resource.id !== undefined ? ['metadata.id names it'] : []),
       ...(hasKey ? [`it has the ${kind.naturalKey?.(resource.spec)?.field} of the manifest`] : []),
       ...(source !== undefined ? [`${source} has it under this address`] : []),
-      ...found.heardOf,
+      ...found.mentions,
     ],
   };
 }

@@ -2,7 +2,7 @@ import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import type { Remains } from '../../state/store.ts';
-import type { KnownId } from '../heard-of.ts';
+import type { KnownId } from '../mentioned-ids.ts';
 import type { Remembered } from './matches.ts';
 
 /** What the remains of a workspace's state tell, put together: the newest word on each address. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { RequestHook } from '../../../src/emulator/front-door.ts';
+import type { RequestHook } from '../../../src/emulator/request-pipeline.ts';
 import { showNumber } from '../../../src/emulator/views.ts';
 import { Bench } from '../bench.ts';
 import { behaviours, editedWorkspaces, prepare, SECRETS } from './workspaces.ts';

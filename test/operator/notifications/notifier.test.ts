@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { toldInFolder } from '../../../src/operator/notifications/told-memory.ts';
+import { notifiedDriftIn } from '../../../src/operator/notifications/notified-drift.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
 
@@ -23,7 +23,7 @@ describe('webhooks over real sockets', () => {
     await using folder = await temporaryFolder();
     using hook = await receiver(400, 200);
     for (const report of [drift, drift, drift, {}, {}]) {
-      const { notifier, tell } = notifierTo(hook.url, { memory: toldInFolder(folder.root) });
+      const { notifier, tell } = notifierTo(hook.url, { memory: notifiedDriftIn(folder.root) });
       tell(report);
       await notifier.flush(30_000);
     }

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../../src/operator/clock.ts';
+import type { NotifiedDriftStore } from '../../../src/operator/notifications/notified-drift.ts';
 import { Notifier } from '../../../src/operator/notifications/notifier.ts';
-import type { ToldMemory } from '../../../src/operator/notifications/told-memory.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
@@ -33,7 +33,7 @@ export async function receiver(...statuses: readonly number[]) {
 }
 
 interface Telling {
-  readonly memory?: ToldMemory;
+  readonly memory?: NotifiedDriftStore;
   readonly template?: JsonObject;
   readonly secret?: string;
 }

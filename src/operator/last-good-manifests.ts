@@ -13,7 +13,7 @@ export interface Refreshed {
   readonly fetchProblem: unknown;
 }
 
-export interface InForceOptions {
+export interface LastGoodOptions {
   readonly context: RunContext;
   readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
@@ -29,12 +29,12 @@ export interface InForceOptions {
 const MOST_LOADS = 3;
 
 /** The manifests that are in force: the newest ones that could be used. */
-export class ManifestsInForce {
-  readonly #options: InForceOptions;
+export class LastGoodManifests {
+  readonly #options: LastGoodOptions;
   readonly #memory = new DocumentMemory();
   #loaded: LoadedVersion | undefined;
 
-  constructor(options: InForceOptions) {
+  constructor(options: LastGoodOptions) {
     this.#options = options;
   }
 

@@ -1,4 +1,4 @@
-import { addClause, gatherMentions, type HeardOf } from '../engine/observe/mentions.ts';
+import { addClause, gatherMentions, type MentionsById } from '../engine/observe/mentions.ts';
 import type { Observation } from '../engine/observe/observation.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
@@ -31,7 +31,10 @@ export interface MentionSearch {
 }
 
 /** The ids of a kind that no list shows: those that are known first, then those that other records mention, each with its clauses. */
-export async function heardOf(kind: Kind, { client, known, since, missed }: MentionSearch): Promise<HeardOf> {
+export async function mentionedIds(
+  kind: Kind,
+  { client, known, since, missed }: MentionSearch,
+): Promise<MentionsById> {
   const ids = knownOf(kind, known);
   const sources = kind.mentions?.(client, since) ?? [];
   await Promise.all(
@@ -50,16 +53,16 @@ export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, 
   return ids;
 }
 
-export interface ReadingHeardOf extends Pick<RecordReads, 'client' | 'workspaceId' | 'concurrency'> {
+export interface MentionedReading extends Pick<RecordReads, 'client' | 'workspaceId' | 'concurrency'> {
   /** Told of ids that lead to no record of this workspace. */
   onGap(id: string, seen: Observation): void;
 }
 
 /** The records with these ids, in their order, read several at once. */
-export async function* readHeardOf(
+export async function* readMentioned(
   kind: Kind,
   ids: Iterable<string>,
-  { client, workspaceId, concurrency, onGap }: ReadingHeardOf,
+  { client, workspaceId, concurrency, onGap }: MentionedReading,
 ): AsyncGenerator<ShownRecord> {
   const look = async (id: string) => ({ id, seen: await getRecord(kind, { id, client, workspaceId }) });
   for await (const { id, seen } of inOrder(ids, concurrency, look)) {

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 /**
  * How a watch ends. What only reads is given up at once; what writes finishes what is under way, as long as the grace period lasts.
  */
-export class Ending implements RunSignals {
+export class GracefulShutdown implements RunSignals {
   readonly stop: AbortSignal;
   readonly #requests = new AbortController();
   #writing = false;

@@ -12,7 +12,7 @@ import type { ReceivedRequest, RequestLog } from './request-log.ts';
 /** Called for each request to the API before anything is done about it; may answer with a fault for it. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
 
-export interface FrontDoorParts {
+export interface RequestPipelineParts {
   readonly app: Hono<EmulatorEnv>;
   readonly log: RequestLog;
   readonly faults: Faults;
@@ -26,8 +26,8 @@ export interface FrontDoorParts {
  * What a request passes on its way to the routes and back: it is written down, takes its time, and may meet a fault.
  * The dashboard has a door of its own, where nothing of that happens.
  */
-export function frontDoor(
-  parts: FrontDoorParts,
+export function requestPipeline(
+  parts: RequestPipelineParts,
 ): (request: Request, bindings: HttpBindings) => Promise<Response> {
   return async (request, bindings) => {
     const body = await readBody(bindings.incoming);

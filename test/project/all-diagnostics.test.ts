@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../src/kinds/index.ts';
-import { everythingWrong } from '../../src/project/everything-wrong.ts';
+import { allDiagnostics } from '../../src/project/all-diagnostics.ts';
 import { InvalidProject } from '../../src/project/invalid-project.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { type Files, lineOf, manifest, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
@@ -9,7 +9,7 @@ async function linesOf(files: Files, name?: string): Promise<string[]> {
   using folder = new TemporaryProject(files);
   const error: unknown = await loadProject({ cwd: folder.root, env: {} }).catch((thrown: unknown) => thrown);
   if (!(error instanceof InvalidProject)) throw new Error('the project file is right', { cause: error });
-  return (await everythingWrong(error, { kinds, lookups, env: {}, name })).map(lineOf);
+  return (await allDiagnostics(error, { kinds, lookups, env: {}, name })).map(lineOf);
 }
 
 interface Row {

@@ -1,5 +1,5 @@
 /** Resources that manifests no longer declare, and since when: one that is missing for a moment only may stand in a file that is being written. */
-export class Leaving {
+export class RemovalDebounce {
   readonly #settledAfter: number;
   readonly #since = new Map<string, number>();
 

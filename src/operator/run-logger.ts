@@ -20,7 +20,7 @@ import type { DriftedResource, RunObserver, RunReport } from './run-report.ts';
 import { type LogFields, SaidBefore, type WatchLevel, type WatchLog } from './watch-log.ts';
 
 /** Says what is new about a run, and nothing where all is as it was. */
-export class Announcer implements RunObserver {
+export class RunLogger implements RunObserver {
   readonly #log: WatchLog;
   readonly #said = new SaidBefore();
   #failures = 0;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Announcer } from '../../src/operator/announcer.ts';
+import { RunLogger } from '../../src/operator/run-logger.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { plan, resource } from '../output/sample-plan.ts';
 import { outageAt, sampleReport } from './sample-report.ts';
@@ -85,9 +85,9 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
   ],
 ])('%s', (_, reports, expected) => {
   const said: string[] = [];
-  const announcer = new Announcer({
+  const logger = new RunLogger({
     entry: (level, message) => level !== 'debug' && said.push(`${level} ${message}`),
   });
-  for (const report of reports) announcer.finished(sampleReport(report));
+  for (const report of reports) logger.finished(sampleReport(report));
   expect(said).toEqual(expected);
 });

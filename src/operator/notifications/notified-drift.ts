@@ -1,18 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import type { ToldDrift } from './occasions.ts';
+import type { NotifiedDrift } from './notification-events.ts';
 
 /** What outlasts a watch, so that a restart tells nothing twice. It may forget anything at any time. */
-export interface ToldMemory {
-  read(workspaceId: string): ToldDrift;
-  write(workspaceId: string, told: ToldDrift): void;
+export interface NotifiedDriftStore {
+  read(workspaceId: string): NotifiedDrift;
+  write(workspaceId: string, told: NotifiedDrift): void;
 }
 
 const written = z.record(z.string(), z.string());
 
 /** Keeps it in a file a workspace. One that cannot be read or written costs a repeated message and nothing else. */
-export function toldInFolder(folder: string): ToldMemory {
+export function notifiedDriftIn(folder: string): NotifiedDriftStore {
   const fileOf = (workspaceId: string) =>
     path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
   return {

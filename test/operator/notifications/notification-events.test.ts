@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { Busy } from '../../../src/operator/busy.ts';
-import { bodyOf, Occasions } from '../../../src/operator/notifications/occasions.ts';
+import { bodyOf, NotificationEvents } from '../../../src/operator/notifications/notification-events.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
+import { StateLocked } from '../../../src/operator/state-locked.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';
 import { drift, failed } from './receiver.ts';
@@ -38,14 +38,14 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
     voxform_version: '1.0.0',
     silentSeconds: seconds % 60,
   };
-  return { result: 'busy', error: new Busy(holder, ''), busy: { seconds, isLong }, plan: undefined };
+  return { result: 'busy', error: new StateLocked(holder, ''), busy: { seconds, isLong }, plan: undefined };
 }
 
 /** The events of a row of reports. */
 function told(...reports: readonly Partial<RunReport>[]): string[] {
-  const occasions = new Occasions({ drift: true });
+  const events = new NotificationEvents({ drift: true });
   return reports.map((report) =>
-    occasions
+    events
       .in(sampleReport(report))
       .map(({ event }) => event)
       .join('+'),
@@ -98,19 +98,19 @@ describe('what is worth telling', () => {
   });
 
   it('is JSON whatever is in it', () => {
-    const [occasion] = new Occasions({ drift: true }).in(sampleReport(failed));
+    const [event] = new NotificationEvents({ drift: true }).in(sampleReport(failed));
     const template = {
       a: '{{error}}!',
       list: ['{{changed}}', 'n={{changed}}', 1, null],
       resources: '{{resources}}',
     };
-    const body = occasion && bodyOf(occasion, template, (text) => text);
+    const body = event && bodyOf(event, template, (text) => text);
     expect(JSON.parse(JSON.stringify(body))).toEqual({
       a: 'no "answer"\\n{{x}}!',
       list: [0, 'n=0', 1, null],
       resources: [],
     });
-    expect(occasion && bodyOf(occasion, undefined, (text) => text)).toMatchObject({
+    expect(event && bodyOf(event, undefined, (text) => text)).toMatchObject({
       event: 'failure',
       text: expect.stringMatching(/^voxform staging: failure\n/),
     });
@@ -118,11 +118,9 @@ describe('what is worth telling', () => {
 });
 
 it('says drift, its correction and its end in a line each, and names voxform and the workspace once', () => {
-  const occasions = new Occasions({ drift: true });
+  const events = new NotificationEvents({ drift: true });
   const reports = [drift, corrected, drifted('2'), {}, { ...waiting, drift: [] }];
-  expect(
-    reports.map((report) => occasions.in(sampleReport(report)).map(({ values }) => values.text)),
-  ).toEqual([
+  expect(reports.map((report) => events.in(sampleReport(report)).map(({ values }) => values.text))).toEqual([
     ['voxform staging: drift\nAgent/a: name'],
     ['voxform staging: drift\nAgent/a: name (corrected)'],
     ['voxform staging: drift\nAgent/a: name'],
@@ -132,8 +130,8 @@ it('says drift, its correction and its end in a line each, and names voxform and
 });
 
 it('tells of a correction as a change where drift is not listened to', () => {
-  const [occasion, ...more] = new Occasions({ drift: false }).in(sampleReport(corrected));
-  expect([occasion?.event, occasion?.values.text]).toEqual([
+  const [event, ...more] = new NotificationEvents({ drift: false }).in(sampleReport(corrected));
+  expect([event?.event, event?.values.text]).toEqual([
     'changes',
     'voxform staging: changes\nupdated Agent/a: name',
   ]);
@@ -147,7 +145,7 @@ it('says with a correction what is left to a person, and who overwrote what', ()
     plan: plan((report.plan?.resources ?? []).map((each) => ({ ...each, steps }))),
   });
   const text = (report: Partial<RunReport>, changes: boolean) =>
-    new Occasions({ drift: true, changes })
+    new NotificationEvents({ drift: true, changes })
       .in(sampleReport(withSteps(report)))
       .filter(({ event }) => (changes ? true : event === 'drift'))
       .map(({ values }) => values.text);

@@ -18,7 +18,7 @@ export interface OfWorkspace {
 }
 
 /** Which workspaces the records belong to that a client has read. What a key may see is not documented: it may be several. */
-export class Sightings {
+export class WorkspaceCheck {
   readonly workspaceId: string;
   #own = 0;
   #foreign = 0;

@@ -1,7 +1,7 @@
 import type { LockHolder } from '../state/store.ts';
 
 /** Another run is at work on the state. */
-export class Busy extends Error {
+export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;
 

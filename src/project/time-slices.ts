@@ -4,12 +4,12 @@ import { UserError } from '../problems/user-error.ts';
 /** How long work may keep answers of the platform waiting, in milliseconds: next to nothing of what they took to come. */
 const LONGEST = 2;
 
-/** Parts work that takes long into turns, between which everything else has its own. */
-export class Turns {
+/** Cuts long work into slices, between which the event loop serves everything else. */
+export class TimeSlices {
   readonly #signal: AbortSignal | undefined;
   #end = performance.now() + LONGEST;
 
-  /** @param signal ends the work between two turns. */
+  /** @param signal ends the work between two slices. */
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
   }

@@ -19,40 +19,40 @@ import { SaidBefore } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
 /** Something that a webhook may be told of. */
-export interface Occasion {
+export interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
   /** Present for drift: all of it that is told then. */
-  readonly told?: ToldDrift;
+  readonly told?: NotifiedDrift;
 }
 
 /** By address, the digest of the drift that was told. */
-export type ToldDrift = Readonly<Record<string, string>>;
+export type NotifiedDrift = Readonly<Record<string, string>>;
 
-export interface OccasionsOptions {
+export interface NotificationEventsOptions {
   /** True: corrections of drift are told as its end, and in no message of their own. */
   readonly drift: boolean;
   /** False: a change that overwrites drift is told as drift, for the receiver hears of no changes. */
   readonly changes?: boolean;
   /** The drift of a workspace that an earlier watch told. */
-  readonly told?: ((workspaceId: string) => ToldDrift) | undefined;
+  readonly told?: ((workspaceId: string) => NotifiedDrift) | undefined;
 }
 
 /** Finds in reports what is worth telling; what stays as it is is told once. */
-export class Occasions {
+export class NotificationEvents {
   readonly #said = new SaidBefore();
   readonly #hearsDrift: boolean;
   readonly #hearsChanges: boolean;
-  readonly #told: (workspaceId: string) => ToldDrift;
+  readonly #told: (workspaceId: string) => NotifiedDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
-  constructor({ drift, changes = true, told = () => ({}) }: OccasionsOptions) {
+  constructor({ drift, changes = true, told = () => ({}) }: NotificationEventsOptions) {
     this.#hearsDrift = drift;
     this.#hearsChanges = changes;
     this.#told = told;
   }
 
-  in(report: RunReport): readonly Occasion[] {
+  in(report: RunReport): readonly NotificationEvent[] {
     const found: [NotifyEvent, readonly string[], readonly string[]][] = [
       ['changes', ...this.#changes(report)],
       ['failure', ...this.#failures(report)],
@@ -182,7 +182,7 @@ interface Told {
 /** Lines of a text; a chat shows no more at a glance. */
 const MOST_LINES = 20;
 
-function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasion['values'] {
+function valuesOf(report: RunReport, { event, lines, addresses }: Told): NotificationEvent['values'] {
   const { workspace, mode, result, number, startedAt, commit, applied, drift, error, workspaceFlag } = report;
   const more = lines.length > MOST_LINES ? [`and ${lines.length - MOST_LINES} more`] : [];
   const name = workspace?.name ?? null;
@@ -219,18 +219,18 @@ function valuesOf(report: RunReport, { event, lines, addresses }: Told): Occasio
  * @param redact strikes out secrets, before anything else changes the text.
  */
 export function bodyOf(
-  { values }: Occasion,
+  { values }: NotificationEvent,
   template: JsonObject | undefined,
   redact: (text: string) => string,
 ): Json {
   const safe = (value: Json): Json => (typeof value === 'string' ? withoutMentions(redact(value)) : value);
   if (template === undefined) return { ...values, text: safe(values.text) };
   const shown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, safe(value)]));
-  return filled(template, shown as Occasion['values']);
+  return filled(template, shown as NotificationEvent['values']);
 }
 
 /** A text that is one placeholder and nothing else becomes its value; inside other text a value is written as text. */
-function filled(template: Json, values: Occasion['values']): Json {
+function filled(template: Json, values: NotificationEvent['values']): Json {
   if (typeof template === 'string') {
     const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
     if (only !== undefined && Object.hasOwn(values, only)) return values[only as Placeholder];

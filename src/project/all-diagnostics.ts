@@ -16,7 +16,7 @@ export interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'look
  * What is wrong in a project file that cannot be used, and what shows in spite of it: the rest of that file, and the manifests where it is
  * clear for which workspace they are. Nothing is reported that may only follow from what is wrong already.
  */
-export async function everythingWrong(
+export async function allDiagnostics(
   { diagnostics, usable }: InvalidProject,
   { name, ...options }: FurtherOptions,
 ): Promise<readonly Diagnostic[]> {

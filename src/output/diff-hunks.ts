@@ -1,14 +1,14 @@
 import type { DiffLine } from './text-diff.ts';
 
 /** A part of a diff: lines that changed, with what is around them and where they are. */
-export interface Passage {
+export interface Hunk {
   /** The same where the same lines change in the same way, wherever they stand. */
   readonly key: string;
   readonly lines: readonly DiffLine[];
 }
 
-/** The passages of a diff; put together they are the diff. */
-export function passagesOf(lines: readonly DiffLine[]): Passage[] {
+/** The hunks of a diff; put together they are the diff. */
+export function hunksOf(lines: readonly DiffLine[]): Hunk[] {
   const starts = lines.flatMap(({ sign }, index) =>
     index === 0 || sign === '@' || sign === '~' ? [index] : [],
   );
@@ -29,8 +29,8 @@ function coreOf(lines: readonly DiffLine[]): readonly [start: number, end: numbe
   return [lines.findIndex(changes), lines.findLastIndex(changes) + 1];
 }
 
-/** A passage of several texts: what is around it, and its place, as far as it is the same in all of them. */
-export function inAll(first: Passage, others: readonly Passage[]): Passage {
+/** A hunk of several texts: what is around it, and its place, as far as it is the same in all of them. */
+export function inAll(first: Hunk, others: readonly Hunk[]): Hunk {
   const all = [first, ...others];
   const [start, end] = coreOf(first.lines);
   const around = (lines: readonly DiffLine[]) => {

@@ -1,6 +1,6 @@
 import type { PlatformClient } from '../platform/client.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import type { OfWorkspace } from '../platform/sightings.ts';
+import type { OfWorkspace } from '../platform/workspace-check.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
   for (const list of [client.numbers.list, client.knowledgeBases.list]) {
     const first = await firstOf<OfWorkspace>(list);
     if (first instanceof PlatformError) continue;
-    client.sightings.refuseWrongWorkspace();
+    client.workspaceCheck.refuseWrongWorkspace();
     // A workspace that the platform does not know takes more than silence to outweigh.
     if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
   }

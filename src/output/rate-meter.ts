@@ -1,5 +1,5 @@
 /** How fast something goes, and how long the rest of it will take. */
-export interface PaceMeter {
+export interface RateMeter {
   /** Takes note of how much is done. */
   note(done: number): void;
   /** What can be said so far, e.g. `, 34 a second, about 2 min left`; nothing where it would mean nothing. */
@@ -15,7 +15,7 @@ const enoughForTime = 3000;
 const enoughDone = 10;
 
 /** A rate over the last seconds: a run that is made to wait, or goes faster again, must not be judged by its beginning. */
-export function createPace(now: () => number): PaceMeter {
+export function createRateMeter(now: () => number): RateMeter {
   const samples: { readonly at: number; readonly done: number }[] = [];
   let latest = 0;
   const rateAt = (time: number): { readonly rate: number; readonly for: number } => {
