@@ -139,8 +139,8 @@ function secretBody(
 }
 
 function plainBody({ before, after }: PlannedChange, isNew: boolean, options: FieldViewOptions): FieldBody {
-  const from = before === undefined ? undefined : long(before);
-  const to = after === undefined ? undefined : long(after);
+  const from = before === undefined ? undefined : long(before, after);
+  const to = after === undefined ? undefined : long(after, before);
   if (from !== undefined && to !== undefined && comparable(from, to)) {
     const prose = typeof before === 'string' && typeof after === 'string';
     const lines = diffTexts(from.text, to.text, { whole: options.verbose, prose });
@@ -172,12 +172,21 @@ interface LongForm {
   readonly isBlock: boolean;
 }
 
-/** The text by lines of a value that has several of them or fills much of one; undefined for a value without such a form. */
-function long(value: Json): LongForm | undefined {
+/**
+ * The text by lines of a value that has several of them or fills much of one, or of a list or an object if the other side does;
+ * undefined for a value without such a form.
+ */
+function long(value: Json, other: Json | undefined): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
-  if (typeof value !== 'object' || value === null || valueText(value).length <= longText) return undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const sides = Array.isArray(value) === Array.isArray(other) ? [value, other] : [value];
+  if (!sides.some(isLong)) return undefined;
   const text = yamlText(withoutForms(value)).trimEnd();
   return { text, isBlock: text.includes('\n') };
+}
+
+function isLong(value: Json | undefined): boolean {
+  return typeof value === 'object' && value !== null && valueText(value).length > longText;
 }
 
 function comparable(from: LongForm, to: LongForm): boolean {

@@ -9,6 +9,8 @@ import { colorStyle, forged, named, plainStyle, unsafe, widest } from './sample-
 const shown = (resources: readonly PlannedResource[], options = {}) =>
   renderPlanText(plan(resources), plainStyle(), options);
 
+const words = ['uh-huh', 'yeah', 'right', 'I see', 'sure', 'of course', 'absolutely, go on please'];
+
 describe('a plan as text', () => {
   it('reads well at 80 columns', () => {
     expect(renderPlanText(richPlan, plainStyle())).toMatchInlineSnapshot(`
@@ -223,6 +225,19 @@ describe('a plan as text', () => {
     expect(shown(created)).toMatch(/Line 3\.\n.*36 more lines/);
     expect(shown(created)).not.toContain('Line 4.');
     expect(shown(created, { verbose: true })).toContain('| Line 39.');
+  });
+
+  it.each([
+    { reason: 'one item is left', after: ['yeah'], kept: ['yeah'], went: 6 },
+    { reason: 'none is left', after: [], kept: [], went: 7 },
+    { reason: 'many are left', after: words.slice(0, 6), kept: ['sure', 'of course'], went: 1 },
+  ])('shows a list that shrinks by its items: $reason', ({ after, kept, went }) => {
+    const text = shown([
+      resource('Agent/a', { action: 'update', changes: [change('backchannel', { before: words, after })] }),
+    ]);
+    for (const word of kept) expect(text).toContain(`|   - ${word}\n`);
+    expect(text.match(/\| - - /g)).toHaveLength(went);
+    expect(text.includes('| + []')).toBe(after.length === 0);
   });
 
   it('numbers secrets, so that one sees which are the same, and shows nothing else of them', () => {
