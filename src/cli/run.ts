@@ -17,7 +17,7 @@ import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { inProject, type ProjectLookup } from './project-around.ts';
-import { spelledOut } from './spelling.ts';
+import { asksForJson, spelledOut } from './spelling.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
@@ -87,12 +87,14 @@ export async function run(host: Host): Promise<number> {
     return exitCode;
   } catch (thrown) {
     const isParsing = thrown instanceof CommanderError;
-    const error = isParsing ? usageError(thrown, program, args) : thrown;
+    const error = isParsing ? usageError(thrown, program, { typed: host.args, args }) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     const redact = redacting(redactor);
     early.terminal.err(renderError(error, early.terminal.errorStyle, { redact }));
     exitCode = exitCodeOf(error);
-    if (wantsJson) early.terminal.out(jsonText(errorJson(error, { exitCode, redact })));
+    // Of an unknown command nobody knows its flags.
+    if (wantsJson || asksForJson(host.args))
+      early.terminal.out(jsonText(errorJson(error, { exitCode, redact })));
     return exitCode;
   }
 }

@@ -9,8 +9,8 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
     case 'gateway':
       return `check the workspace's ${where}; if it is right, a gateway in front of the platform is failing: try again later`;
     case 'network':
-      if (error.facts.nobodyHere === true)
-        return `nothing is listening there; start the emulator with \`voxform emulator\`, or check the workspace's ${where}`;
+      if (error.facts.nobodyAt !== undefined)
+        return `nothing is listening there; start the emulator with \`voxform emulator --port ${portOf(error.facts.nobodyAt)}\`, or check the workspace's ${where}`;
       if (error.facts.undecodable === true)
         return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
       if (error.facts.atProxy === true)
@@ -34,6 +34,10 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
     default:
       return error.reason satisfies never;
   }
+}
+
+function portOf(host: string): string {
+  return /:(\d+)$/.exec(host)?.[1] ?? '80';
 }
 
 function statusHint(error: PlatformError): string | undefined {

@@ -34,7 +34,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   if (result.type === 'answer') return answered(call, result);
   const facts = {
     status: result.status,
-    nobodyHere: isNobodyHere(call.host, result),
+    nobodyAt: isNobodyHere(call.host, result) ? call.host : undefined,
     undecodable: errorCode(result.error) === DAMAGED,
     atProxy: result.error instanceof ProxyFailure,
   };

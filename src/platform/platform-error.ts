@@ -17,8 +17,8 @@ export interface ExchangeFacts {
   /** The field of the request that the platform objects to, where the body names one. */
   readonly field?: string | undefined;
   readonly requestId?: string | undefined;
-  /** True where nothing listens at the address, which is one of this machine. */
-  readonly nobodyHere?: boolean | undefined;
+  /** Host and port of this machine where nothing listens. */
+  readonly nobodyAt?: string | undefined;
   /** True where an answer came whose compression could not be undone. */
   readonly undecodable?: boolean | undefined;
   /** True where a proxy did not connect to the platform. */

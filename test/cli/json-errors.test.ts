@@ -21,6 +21,11 @@ describe('a command with --output json that fails', () => {
     [['plan', '--output', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'no project'],
     [['drift', '-o', 'json'], 1, /no voxform\.yaml/, /voxform init/, 'in another spelling'],
     [['plan', '--output=json', '--taget', 'x'], 64, /--taget/, /--help/, 'a misspelt flag'],
+    [['nosuch', '-o', 'json'], 64, /unknown command 'nosuch'/, /voxform --help/, 'an unknown command'],
+    [['--output=json', 'nosuch'], 64, /--output/, /voxform --help/, 'an unknown command behind its flag'],
+    [['state', 'ls', '-ojson'], 64, /unknown command 'ls'/, /voxform state list/, 'an unknown subcommand'],
+    [['nosuch', '--help', '--json'], 64, /unknown command 'nosuch'/, /--help/, 'help of an unknown command'],
+    [['fmt', '-o', 'json'], 64, /'-o'/, /fmt --help/, 'a command without JSON'],
     [['plan', '--json', '-destroy'], 64, /-destroy/, /cannot delete/, 'a flag of another tool'],
     [
       ['state', 'list', '--output', 'json', 'more'],
@@ -99,8 +104,9 @@ describe('an emulator that does not run', () => {
     await workspace.emulator.close();
     const { code, stdout, stderr } = await workspace.run('plan', '-v', '--output', 'json');
     expect(code).toBe(1);
-    expect(errorIn(stdout)).toMatchObject({ hint: expect.stringContaining('`voxform emulator`') });
-    expect(stderr.replace(/\s+/g, ' ')).toContain('start the emulator with `voxform emulator`');
+    const start = `\`voxform emulator --port ${new URL(workspace.emulator.url).port}\``;
+    expect(errorIn(stdout)).toMatchObject({ hint: expect.stringContaining(start) });
+    expect(stderr.replace(/\s+/g, ' ')).toContain(start);
     expect(stderr).not.toContain('tries');
   });
 });

@@ -124,7 +124,11 @@ describe('a POST that certainly did not happen is sent again', () => {
     const port = await closedPort();
     const { transport, events } = openTransport({ baseUrl: `http://${host}:${port}` });
     const error = await failureFrom(transport.send(POST));
-    expect(error).toMatchObject({ reason: 'network', outcome: 'not-done', facts: { nobodyHere: true } });
+    expect(error).toMatchObject({
+      reason: 'network',
+      outcome: 'not-done',
+      facts: { nobodyAt: `${host}:${port}` },
+    });
     expect(events).toHaveLength(1);
   });
 
