@@ -25,6 +25,18 @@ const instead: Readonly<Record<string, string>> = {
   remove: deletes(),
   refresh:
     'Every plan reads the platform. voxform drift shows what changed there, voxform accept writes it into the manifests.',
+  'state remove': 'Use voxform state rm ADDRESS.',
+  'state delete': 'Use voxform state rm ADDRESS.',
+  'state ls': 'Use voxform state list.',
+  'state rename': 'Use voxform state mv FROM TO.',
+  'state get': 'Use voxform state show ADDRESS.',
+  'workspace ls': 'Use voxform workspace list.',
+  'workspace show': 'voxform workspace list marks the selected workspace.',
+  'workspace select': selects(),
+  'workspace use': selects(),
+  'workspace new': 'Add the workspace to workspaces in voxform.yaml.',
+  'workspace create': 'Add the workspace to workspaces in voxform.yaml.',
+  'workspace delete': 'Remove the workspace from voxform.yaml. Its records stay on the platform.',
   taint: 'voxform cannot force a replacement; --allow-replace only permits one that an edit needs.',
   update: 'voxform apply plans, asks for approval and applies.',
   upgrade: 'Upgrade voxform with npm install.',
@@ -61,10 +73,18 @@ function deletes(): string {
   return 'The API cannot delete. Remove the manifest and apply; voxform orphans then lists the record for you to delete in the dashboard.';
 }
 
-/** A sentence that helps whoever typed this command or flag; undefined where none is known. */
-export function knownElsewhere(word: string): string | undefined {
+function selects(): string {
+  return 'Select a workspace with -w NAME or VOXFORM_WORKSPACE, or set default_workspace in voxform.yaml.';
+}
+
+/**
+ * A sentence that helps whoever typed this command or flag; undefined where none is known.
+ * @param group the command before it, such as `state`; empty where it is the first word.
+ */
+export function knownElsewhere(word: string, group = ''): string | undefined {
   const [name = ''] = word.replace(/^-+/, word.startsWith('-') ? '--' : '').split('=', 1);
-  return Object.hasOwn(instead, name) ? instead[name] : undefined;
+  const found = [`${group} ${name}`, name].find((each) => Object.hasOwn(instead, each));
+  return found === undefined ? undefined : instead[found];
 }
 
 /** The commands and flags of other tools that are known. */

@@ -8,24 +8,39 @@ import { knownElsewhere } from './other-tools.ts';
 /** Codes of what the parser throws once it has printed what was asked for. */
 const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
+/** A command line as it was typed, and as it was given to the parser. */
+interface CommandLine {
+  readonly typed: readonly string[];
+  readonly args: readonly string[];
+}
+
 /** What the parser finds wrong with a command line, in our words; undefined where it only ends the run. */
 export function usageError(
   { code, message }: CommanderError,
   program: Command,
-  args: readonly string[],
+  { typed, args }: CommandLine,
 ): UserError | undefined {
   if (printed.has(code)) return undefined;
   const { command } = cursorIn(program, [...args, '']);
-  const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1];
-  const known = unknown === undefined ? undefined : knownElsewhere(unknown);
+  const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1] ?? '';
+  const known = knownElsewhere(unknown, pathOf(command));
   const usage = `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} for usage.`;
+  const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
   return new UserError(
-    known === undefined ? inOurWords(message) : (message.split('\n')[0] ?? '').replace(/^error: /, ''),
+    known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, ''),
     {
       hint: known ?? usage,
       exitCode: ExitCode.usage,
     },
   );
+}
+
+/** A flag that had one dash before it has one in its message. */
+function spellingOf(flag: string, typed: readonly string[]): string {
+  const single = flag.slice(1);
+  const isTyped = (spelling: string) =>
+    typed.some((word) => word === spelling || word.startsWith(`${spelling}=`));
+  return flag.startsWith('--') && !isTyped(flag) && isTyped(single) ? single : flag;
 }
 
 /**
@@ -38,7 +53,7 @@ export function refuseUnknownHelp(program: Command, args: readonly string[]): vo
   const [name] = operands;
   if (command.commands.length === 0 || name === undefined) return;
   const names = command.commands.map((each) => each.name());
-  const known = command.parent === null ? knownElsewhere(name) : undefined;
+  const known = knownElsewhere(name, pathOf(command));
   throw new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
     hint:
       known ??

@@ -37,6 +37,8 @@ describe('spellings of other tools', () => {
     ['plan -qv', 'plan -qv', 'two short flags together'],
     ['plan -vqCdir', 'plan -vqCdir', 'short flags and a value together'],
     ['plan -wstaging', 'plan -wstaging', 'a value joined to a short flag'],
+    ['plan -var x=y', 'plan --var x=y', 'one dash before a flag that is unknown'],
+    ['get -15', 'get -15', 'a negative number'],
     ['plan -q -v', 'plan -q -v', 'short flags'],
     ['plan --out -y', 'plan --out -y', 'a value that looks like a flag'],
     ['fmt -- -check', 'fmt -- -check', 'a file that looks like a flag'],
@@ -67,9 +69,8 @@ describe('words of other tools', () => {
     'answers %s with the sentence that helps',
     async (word) => {
       await using folder = await temporaryFolder();
-      const { code, stdout, stderr } = await command(word.startsWith('-') ? ['init', word] : [word], {
-        cwd: folder.root,
-      });
+      const args = word.startsWith('-') ? ['init', word] : word.split(' ');
+      const { code, stdout, stderr } = await command(args, { cwd: folder.root });
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
       expect(stderr.replace(/\s+/g, ' ')).toContain(knownElsewhere(word));
       expect(stderr).not.toContain('did you mean');
@@ -86,6 +87,14 @@ describe('words of other tools', () => {
     [['force-unlock'], 'voxform state unlock'],
     [['taint', 'Agent/a'], 'cannot force a replacement'],
     [['show'], 'voxform get TYPE'],
+    [['state', 'remove', 'Agent/a'], 'Use voxform state rm ADDRESS.'],
+    [['state', 'remove', '--help'], 'Use voxform state rm ADDRESS.'],
+    [['workspace', 'select', 'prod'], '-w NAME'],
+    [['state', 'destroy'], 'The API cannot delete'],
+    [['plan', '-var', 'x=y'], "unknown option '-var' hint: Set variables under vars"],
+    [['plan', '-var=x=y'], "unknown option '-var=x=y'"],
+    [['apply', '-auto-aprove'], `unknown option '-auto-aprove'; did you mean "--auto-approve"?`],
+    [['plan', '-verbos'], `unknown option '-verbos'; did you mean "--verbose"?`],
   ])('%j says %s', async (args, sentence) => {
     await using folder = await temporaryFolder();
     const { code, stderr } = await command(args, { cwd: folder.root });
