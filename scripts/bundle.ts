@@ -75,9 +75,9 @@ function isLoadedWith(source: string, id: string, chunking: ChunkingContext): bo
  */
 const together: readonly { readonly name: string; readonly sources: readonly string[] }[] = [
   { name: 'start', sources: ['cli/start.ts'] },
-  { name: 'ground', sources: ['cli/main.ts', 'library.ts'] },
-  { name: 'ground', sources: ['cli/main.ts', 'manifests/parse-worker.ts'] },
-  { name: 'command-line', sources: ['cli/main.ts'] },
+  { name: 'ground', sources: ['cli/process.ts', 'library.ts'] },
+  { name: 'ground', sources: ['cli/process.ts', 'manifests/parse-worker.ts'] },
+  { name: 'command-line', sources: ['cli/process.ts'] },
   { name: 'parsing', sources: ['manifests/parse-worker.ts'] },
   { name: 'project', sources: ['cli/actions/validate.ts', 'cli/actions/plan.ts'] },
   { name: 'planning', sources: ['cli/actions/plan.ts', 'cli/actions/apply.ts'] },

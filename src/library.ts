@@ -2,7 +2,7 @@
  * What a program gets that imports voxform. Everything else in this package is its own affair and may change at any time.
  */
 
-export type { ApplyEvent, ResourceResult } from './engine/apply/report.ts';
+export type { ApplyEvent, ResourceResult } from './engine/apply/apply-report.ts';
 export type { ReadProgress } from './engine/observe/read-counter.ts';
 export type {
   Action,
@@ -11,8 +11,8 @@ export type {
   PlannedResource,
   PlanWarning,
 } from './engine/plan/plan-document.ts';
-export { loadProject } from './library/load-project.ts';
-export type { CallOptions, LoadOptions, LogEntry, Project } from './library/project.ts';
+export { loadProject } from './library/load.ts';
+export type { CallOptions, LoadOptions, LogEntry, Project } from './library/options.ts';
 export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
 export { apply, drift, plan, readPlan } from './library/runs.ts';
 export type { ApplyDocument } from './output/apply-json.ts';

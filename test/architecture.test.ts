@@ -36,20 +36,23 @@ const MOST_LINES = 300;
 /** The tables of the API: long because the API is, and read as a reference. */
 const longerThanMost = new Set(['platform/records.ts']);
 
+/** A file in these folders is known by its folder: the plan of the command line, of the routes, of the formats. */
+const namedByFolder = ['cli/commands/', 'cli/actions/', 'emulator/routes/', 'output/formats/'];
+
 /** What a plan is made by: the same input gives the same plan. */
 const pure = [
-  'decide/answer',
+  'decide/write-response',
   'decide/bind',
   'decide/bind-desired',
   'decide/body',
   'decide/compare',
   'decide/decide',
   'decide/decide-all',
-  'decide/decide-shown',
+  'decide/decide-existing',
   'decide/decision',
   'decide/differences',
   'decide/digest',
-  'decide/evidence',
+  'decide/match-evidence',
   'decide/known-records',
   'decide/natural-key',
   'decide/resolve-references',
@@ -57,8 +60,8 @@ const pure = [
   'decide/field-rules',
   'decide/guards',
   'decide/lookups',
-  'decide/memory',
-  'decide/left-out',
+  'decide/state-entry',
+  'decide/omitted-ids',
   'decide/order',
   'decide/publication',
   'decide/referents',
@@ -66,12 +69,14 @@ const pure = [
   'decide/scope',
   'decide/wording',
   'plan/drift',
-  'plan/names',
+  'plan/planned-names',
   'plan/plan',
   'plan/plan-document',
   'plan/routes',
   'plan/saved-plan',
 ].map((name) => `engine/${name}.ts`);
+
+const TYPE = /^(export )?(?:abstract )?(?:type|interface|class|enum) (\w+)/gm;
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -171,6 +176,28 @@ describe('the house', () => {
     const wrong = files.filter((file) => file.split(/[/.-]/).some((word) => vagueNames.includes(word)));
     expect(wrong).toEqual([]);
     expect(files.filter((file) => !/^[a-z0-9-/]+\.ts$/.test(file))).toEqual([]);
+  });
+
+  it('gives a file name to one file', () => {
+    const named = files.filter((file) => !namedByFolder.some((folder) => file.startsWith(folder)));
+    const byName = Map.groupBy(named, (file) => path.posix.basename(file));
+    const doubled = [...byName].filter(([name, each]) => each.length > 1 && name !== 'index.ts');
+    expect(doubled.map(([, each]) => each)).toEqual([]);
+  });
+
+  it('gives the name of an exported type to nothing else', () => {
+    const types = files.flatMap((file) =>
+      [...textOf(file).matchAll(TYPE)].map(([, exported, name = '']) => ({
+        file,
+        name,
+        isExported: exported !== undefined,
+      })),
+    );
+    const doubled = [...Map.groupBy(types, ({ name }) => name).values()].filter(
+      (each) => each.length > 1 && each.some(({ isExported }) => isExported),
+    );
+    expect(doubled).toEqual([]);
+    expect(types.length).toBeGreaterThan(300);
   });
 
   it('keeps files short enough to be read at once', () => {

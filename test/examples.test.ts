@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Interrupts } from '../src/cli/interrupts.ts';
 import { run } from '../src/cli/run.ts';
 import type { BehaviourPatch } from '../src/emulator/behaviour.ts';
-import { type Emulator, startEmulator } from '../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../src/emulator/start-emulator.ts';
 import type { PlanDocument } from '../src/engine/plan/plan-document.ts';
 import { command } from './trust/in-process.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { readState } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';

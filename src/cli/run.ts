@@ -15,9 +15,9 @@ import { diagnosticsText } from './diagnostics-text.ts';
 import { withKindFlags } from './discovery-flags.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
+import { asksForJson, normalisedArgs } from './normalise-args.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { inProject, type ProjectLookup } from './project-around.ts';
-import { asksForJson, spelledOut } from './spelling.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
@@ -75,7 +75,7 @@ export async function run(host: Host): Promise<number> {
   });
   await withKindFlags(program, host.args);
   for (const command of program.commands) inherit(command, program);
-  const args = spelledOut(program, host.args);
+  const args = normalisedArgs(program, host.args);
   const wantsJson = cursorIn(program, [...args, '']).flags.get('--output') === 'json';
   try {
     if (host.args.length === 0) {

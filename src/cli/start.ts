@@ -11,7 +11,7 @@ export async function start(process: NodeJS.Process): Promise<void> {
     return;
   }
   rememberCompiledCode(process.env);
-  const { main } = await import('./main.ts');
+  const { main } = await import('./process.ts');
   await main(process);
 }
 

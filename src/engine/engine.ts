@@ -1,5 +1,5 @@
 import { bindDesired } from './decide/bind-desired.ts';
-import { absentOf } from './observe/absent.ts';
+import { missingRecords } from './observe/missing-records.ts';
 import { observe, observeOptions, type Sight } from './observe/observe.ts';
 import type { ObserveOptions } from './observe/observe-options.ts';
 import { makePlan, type Plan } from './plan/plan.ts';
@@ -10,7 +10,7 @@ import type { PlanRequest } from './plan-request.ts';
 export { apply } from './apply/apply.ts';
 
 /** A plan with all that `apply` needs to carry it out. */
-export interface Planned extends Pick<Sight, 'observedAt' | 'fingerprints'> {
+export interface PlanResult extends Pick<Sight, 'observedAt' | 'fingerprints'> {
   readonly plan: Plan;
   readonly observing: ObserveOptions;
 }
@@ -19,12 +19,12 @@ export interface Planned extends Pick<Sight, 'observedAt' | 'fingerprints'> {
  * The idea of voxform: the manifests, the state and what the platform shows, laid side by side. Reads and writes nothing; `apply`
  * carries the plan out.
  */
-export async function planFor(request: PlanRequest): Promise<Planned> {
+export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const bound = bindDesired(request);
   const sight = await observe(bound, request);
   const observing = observeOptions(request);
   const first = makePlan({ ...request, ...bound, ...sight });
-  const absent = await absentOf(first.unchecked, observing);
+  const absent = await missingRecords(first.unchecked, observing);
   const observed = { ...sight.observed, absent };
   const made = absent.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
 

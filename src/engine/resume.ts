@@ -6,7 +6,7 @@ import type { State } from '../state/state.ts';
 import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
-import { type Planned, planFor } from './engine.ts';
+import { type PlanResult, planFor } from './engine.ts';
 import { type PlanDocument, type PlannedChange, type PlannedResource, writes } from './plan/plan-document.ts';
 import { refuseOddContents } from './plan/saved-plan-contents.ts';
 import type { PlanRequest } from './plan-request.ts';
@@ -34,7 +34,7 @@ export interface Resuming
  * @throws UserError, a message of its own for each: made for another workspace, the state moved on, a secret changed, a
  * record that it would change no longer looks as it did.
  */
-export async function resume(input: Resuming): Promise<Planned> {
+export async function resume(input: Resuming): Promise<PlanResult> {
   const { saved, workspace, state } = input;
   refuseOtherWorkspace(saved, workspace);
   refuseOtherState(saved, state);

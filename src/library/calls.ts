@@ -4,7 +4,7 @@ import { InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import type { CallOptions, LoadOptions, LogEntry, Project } from './project.ts';
+import type { CallOptions, LoadOptions, LogEntry, Project } from './options.ts';
 
 const loadedWith = new WeakMap<Project, LoadOptions>();
 

@@ -1,4 +1,4 @@
-import type { ApplyEvent } from '../engine/apply/report.ts';
+import type { ApplyEvent } from '../engine/apply/apply-report.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { driftOf, hasDrift } from '../engine/plan/drift.ts';
 import type { Plan } from '../engine/plan/plan.ts';
@@ -6,13 +6,13 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../engine/plan/saved-plan.ts';
 import { resume } from '../engine/resume.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
-import { carryOut, refuseTrippedGuards } from '../runs/carry-out.ts';
+import { applyPlan, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../runs/planning.ts';
 import type { GuardOptions, PlanningOptions, SelectionOptions } from '../runs/run-options.ts';
 import { withSession } from '../runs/with-session.ts';
 import { VERSION } from '../version.ts';
 import { calling } from './calls.ts';
-import type { CallOptions, Project } from './project.ts';
+import type { CallOptions, Project } from './options.ts';
 
 export interface ReadOptions extends CallOptions, SelectionOptions {
   /** Requests at once; `limits.concurrency` of the project where absent. */
@@ -115,7 +115,7 @@ export async function apply(
         secret: opened.secretNamed(),
       });
       beginWriting();
-      const report = await carryOut(context, {
+      const report = await applyPlan(context, {
         opened,
         session,
         planned: resumed,

@@ -12,7 +12,7 @@ import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { LocalPlaces } from '../project/local-places.ts';
-import type { Project, WorkspaceConfig } from '../project/project.ts';
+import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { OpenWorkspace } from '../runs/open-workspace.ts';
@@ -83,7 +83,7 @@ export async function loadVersion(
 }
 
 interface Parts {
-  readonly project: Project;
+  readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly read: ReadDeclarations;
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { learntOf } from '../engine/apply/learnt.ts';
-import type { Planned } from '../engine/engine.ts';
+import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
+import type { PlanResult } from '../engine/engine.ts';
 import { driftOf } from '../engine/plan/drift.ts';
 import { type PlanDocument, type PlannedResource, writes } from '../engine/plan/plan-document.ts';
-import { carryOut, trippedIn } from '../runs/carry-out.ts';
+import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { changesIn, planWorkspace } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -126,7 +126,7 @@ export class Reconciler {
     try {
       const stored = await opened.state();
       const state = policy.mode === 'report' ? this.#missing.in(stored) : stored;
-      const plan = (from: State): Promise<Planned> =>
+      const plan = (from: State): Promise<PlanResult> =>
         planWorkspace({
           opened,
           state: from,
@@ -165,7 +165,7 @@ export class Reconciler {
       const { document } = current.plan;
       const hold = this.#hold(loaded, document);
       if (hold !== undefined) return { plan: document, ...withHold(hold) };
-      const report = await carryOut(
+      const report = await applyPlan(
         { ...context, interrupts: shutdown },
         { opened, session, planned: current, onError: 'continue' },
       );
@@ -205,8 +205,8 @@ export class Reconciler {
 interface Applying {
   readonly loaded: LoadedVersion;
   readonly state: State;
-  readonly planned: Planned;
-  plan(from: State): Promise<Planned>;
+  readonly planned: PlanResult;
+  plan(from: State): Promise<PlanResult>;
 }
 
 async function refuseWhileHeld(opened: OpenWorkspace): Promise<void> {
@@ -220,10 +220,10 @@ function withHold(hold: Hold | undefined): Partial<RunOutcome> {
 }
 
 /** Whether the state has something to learn of resources that need no write. */
-function hasNotes({ plan }: Planned, state: State): boolean {
+function hasNotes({ plan }: PlanResult, state: State): boolean {
   return plan.document.resources.some((resource) => {
     if (writes.has(resource.action)) return false;
-    if (learntOf(resource, { plan, state, at: '' }) !== undefined) return true;
+    if (refreshedEntry(resource, { plan, state, at: '' }) !== undefined) return true;
     const { previous_address: before } = resource;
     return before !== undefined && (state.resources.has(before) || state.pending.has(before));
   });
@@ -234,7 +234,7 @@ function digestOf(changes: PlannedResource['changes']): string {
   return hash('sha256', JSON.stringify(shown));
 }
 
-function driftIn({ plan }: Planned): DriftedResource[] {
+function driftIn({ plan }: PlanResult): DriftedResource[] {
   return driftOf(plan)
     .resources.filter(({ action, missing }) => action !== 'noop' && missing !== true)
     .map(({ address, changes }) => ({

@@ -1,4 +1,4 @@
-import type { ResourceResult } from '../engine/apply/report.ts';
+import type { ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action, PlanDocument } from '../engine/plan/plan-document.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';

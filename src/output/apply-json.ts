@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import { type PlannedResource, planDocument, plannedResource } from '../engine/plan/plan-document.ts';
 import { nextStep } from '../problems/next-step.ts';
 import type { Immutable } from '../values/json.ts';

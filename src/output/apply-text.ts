@@ -1,4 +1,4 @@
-import type { ApplyReport } from '../engine/apply/report.ts';
+import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';

@@ -1,4 +1,4 @@
-import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 

@@ -1,4 +1,4 @@
-import type { ApplyReport } from '../engine/apply/report.ts';
+import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { writes } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';

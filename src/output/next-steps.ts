@@ -12,8 +12,8 @@ interface Worded {
   readonly command?: string;
 }
 
-type Action = NextStep['action'];
-type StepOf<A extends Action> = Extract<NextStep, { readonly action: A }>;
+type StepAction = NextStep['action'];
+type StepOf<A extends StepAction> = Extract<NextStep, { readonly action: A }>;
 
 const words = {
   dashboard: ({ instruction }) => ({ said: instruction }),
@@ -70,7 +70,7 @@ const words = {
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
   list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
-} satisfies { readonly [A in Action]: (step: StepOf<A>, flag: WorkspaceFlag) => Worded };
+} satisfies { readonly [A in StepAction]: (step: StepOf<A>, flag: WorkspaceFlag) => Worded };
 
 type Import = StepOf<'import'>;
 

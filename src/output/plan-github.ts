@@ -1,4 +1,4 @@
-import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type {
   PlanDocument,
   PlannedChange,

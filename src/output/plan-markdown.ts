@@ -1,4 +1,4 @@
-import type { ApplyReport, ResourceResult } from '../engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, planSummary, shownActions } from './action-words.ts';
 import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';

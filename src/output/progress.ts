@@ -1,4 +1,4 @@
-import type { ApplyEvent } from '../engine/apply/report.ts';
+import type { ApplyEvent } from '../engine/apply/apply-report.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { createRateMeter } from './rate-meter.ts';
 import type { Style } from './style.ts';

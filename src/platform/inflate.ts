@@ -91,13 +91,13 @@ async function readUpTo(
   return { bytes: Buffer.concat(chunks), end };
 }
 
-type Failure = AttemptResult & { readonly type: 'failure' };
+type FailedAttempt = AttemptResult & { readonly type: 'failure' };
 
-function failure({ status }: Answer): Omit<Failure, 'reason'> {
+function failure({ status }: Answer): Omit<FailedAttempt, 'reason'> {
   return { type: 'failure', sent: true, status, error: undefined };
 }
 
-function damaged(answer: Answer, encoding: string): Failure {
+function damaged(answer: Answer, encoding: string): FailedAttempt {
   const error = Object.assign(new Error(`content-encoding ${encoding}`), { code: DAMAGED });
   return { ...failure(answer), reason: 'network', error };
 }

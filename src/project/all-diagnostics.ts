@@ -4,7 +4,7 @@ import { placeOf } from '../state/state-place.ts';
 import { Secret } from '../values/value.ts';
 import type { InvalidProject } from './invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
-import type { Project, WorkspaceConfig } from './project.ts';
+import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { selectWorkspace } from './select-workspace.ts';
 
 export interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env'> {
@@ -56,7 +56,7 @@ function areNested(a: string | undefined, b: string | undefined): boolean {
 }
 
 function chosenWorkspace(
-  project: Project,
+  project: ProjectConfig,
   { name, env }: Pick<FurtherOptions, 'name' | 'env'>,
 ): WorkspaceConfig | undefined {
   try {
@@ -68,7 +68,7 @@ function chosenWorkspace(
 }
 
 /** For a project file whose workspaces are all wrong. */
-function noWorkspace({ root }: Project): WorkspaceConfig {
+function noWorkspace({ root }: ProjectConfig): WorkspaceConfig {
   return {
     name: '',
     baseUrl: '',

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPlaces, placeProblem } from './local-places.ts';
 import { webhooksFrom } from './notify-schema.ts';
-import type { Guards, Limits, Project, WorkspaceConfig } from './project.ts';
+import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
 import { windowsFrom } from './watch-schema.ts';
@@ -30,7 +30,7 @@ export interface ProjectContext {
 
 export interface CheckedProject {
   /** Without what the findings are about; undefined where they leave nothing. */
-  readonly project: Project | undefined;
+  readonly project: ProjectConfig | undefined;
   readonly findings: readonly Finding[];
 }
 
@@ -135,7 +135,7 @@ function statePlace(
   return placeOf(settings, { workspace, root: local?.root ?? root });
 }
 
-function projectFrom(document: ProjectDocument, settings: Settings, context: ProjectContext): Project {
+function projectFrom(document: ProjectDocument, settings: Settings, context: ProjectContext): ProjectConfig {
   const { root, local, file } = context;
   const { manifests, default_workspace, defaults, limits = {}, guards = {} } = document;
   const workspaces: Record<string, WorkspaceConfig> = {};

@@ -6,7 +6,7 @@ import { formsIn } from '../manifests/layers.ts';
 import { parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Json } from '../values/json.ts';
-import type { Project } from './project.ts';
+import type { ProjectConfig } from './project.ts';
 
 /** A `$file` form somewhere in the project. */
 export interface FileUse {
@@ -29,7 +29,7 @@ export function useKey({ file, document, path: at }: FormPlace): string {
 
 /** Every `$file` of the project, those for other workspaces included, by the real path of the file that it names. */
 export function fileUses(
-  { root, file }: Project,
+  { root, file }: ProjectConfig,
   declarations: readonly Declaration[],
 ): ReadonlyMap<string, readonly FileUse[]> {
   const uses = new Map<string, FileUse[]>();

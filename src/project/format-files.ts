@@ -6,7 +6,7 @@ import { CannotEdit } from '../manifests/write-back/change.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { PROJECT_FILES } from './find-project.ts';
 import { manifestOrder, projectOrder } from './format-order.ts';
-import type { Project } from './project.ts';
+import type { ProjectConfig } from './project.ts';
 import type { FileEdit } from './write-back/edit-plan.ts';
 import { editableFile } from './write-back/editable-file.ts';
 
@@ -28,7 +28,7 @@ export interface FormatOptions {
 }
 
 /** All files of a project that have a canonical form: its manifests and `voxform.yaml`. */
-export function projectFiles({ root, file, manifests }: Project): readonly string[] {
+export function projectFiles({ root, file, manifests }: ProjectConfig): readonly string[] {
   const own = file === undefined ? [] : [file];
   return [...new Set([...own, ...findFiles(root, manifests).files])];
 }

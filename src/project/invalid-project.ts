@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { Project } from './project.ts';
+import type { ProjectConfig } from './project.ts';
 
 /** A project file that cannot be used: everything that is wrong in it, with places. */
 export class InvalidProject extends UserError {
@@ -8,9 +8,9 @@ export class InvalidProject extends UserError {
   readonly diagnostics: readonly Diagnostic[];
 
   /** What is left of it without what is wrong, to look for more; undefined where that is nothing. Never to be applied. */
-  readonly usable: Project | undefined;
+  readonly usable: ProjectConfig | undefined;
 
-  constructor(diagnostics: readonly Diagnostic[], usable?: Project) {
+  constructor(diagnostics: readonly Diagnostic[], usable?: ProjectConfig) {
     super(diagnostics.map(lineOf).join('\n'));
     this.diagnostics = diagnostics;
     this.usable = usable;

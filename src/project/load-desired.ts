@@ -13,14 +13,14 @@ import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
-import type { Desired, Project, WorkspaceConfig } from './project.ts';
+import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ReadDeclarations, readDeclarations } from './read-declarations.ts';
 import { TimeSlices } from './time-slices.ts';
 import { withoutConsequences } from './unread-files.ts';
 import { settingFindings, webhookFindings } from './unset-settings.ts';
 
 export interface LoadDesiredOptions {
-  readonly project: Project;
+  readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;

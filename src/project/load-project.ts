@@ -14,7 +14,7 @@ import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
 import type { LocalPlaces } from './local-places.ts';
 import { overrides } from './overrides.ts';
-import type { Project } from './project.ts';
+import type { ProjectConfig } from './project.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
 export interface LoadProjectOptions {
@@ -32,7 +32,12 @@ export interface LoadProjectOptions {
  * @throws InvalidProject with everything that is wrong in the file.
  * @throws UserError where there is neither.
  */
-export async function loadProject({ cwd, env, local, cacheFolder }: LoadProjectOptions): Promise<Project> {
+export async function loadProject({
+  cwd,
+  env,
+  local,
+  cacheFolder,
+}: LoadProjectOptions): Promise<ProjectConfig> {
   const root = realFolder(cwd);
   const documents = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, root);
   const file = projectFileIn(root);
@@ -77,7 +82,7 @@ function noProject(root: string): UserError {
 
 export interface ProjectPlace
   extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>,
-    Pick<Project, 'documents'> {
+    Pick<ProjectConfig, 'documents'> {
   /** The project folder, a real path. */
   readonly root: string;
   /** Name of its project file. */
@@ -88,7 +93,7 @@ export interface ProjectPlace
  * The project that a `voxform.yaml` of this text makes of a folder.
  * @throws InvalidProject
  */
-export function parseProject(text: string, place: ProjectPlace): Project {
+export function parseProject(text: string, place: ProjectPlace): ProjectConfig {
   const { root, file = PROJECT_FILE, env, local, documents } = place;
   const { value, findings } = onlyDocument(text, file);
   const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });

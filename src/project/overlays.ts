@@ -16,11 +16,11 @@ import {
 } from '../manifests/layers.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import type { Json, JsonObject } from '../values/json.ts';
-import type { Project, WorkspaceConfig } from './project.ts';
+import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
 
 export interface OverlayOptions extends KnownNames {
-  readonly project: Project;
+  readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
 }
 

@@ -8,7 +8,7 @@ import type { Webhook } from './notify-schema.ts';
 import type { ApplyWindow } from './watch-schema.ts';
 
 /** A `voxform.yaml`, checked. What it takes from the environment is read in, as far as it is set. */
-export interface Project {
+export interface ProjectConfig {
   /** Absolute path of the project folder. */
   readonly root: string;
   /** Absolute path of the folder for state and secrets, where it is not the root. */

@@ -9,7 +9,7 @@ import { ParseBeside } from '../manifests/parse-beside.ts';
 import { type ParsedFile, parseDocuments } from '../manifests/parse-documents.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { compareText } from '../problems/compare-text.ts';
-import type { Project } from './project.ts';
+import type { ProjectConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
 import type { UnreadFile } from './unread-files.ts';
 
@@ -34,7 +34,7 @@ export interface ReadDeclarationsOptions extends KnownNames {
 
 /** Reads every manifest of the project. Never throws over what is in them. @throws UserError where the signal comes. */
 export async function readDeclarations(
-  project: Project,
+  project: ProjectConfig,
   known: ReadDeclarationsOptions,
 ): Promise<ReadDeclarations> {
   const findings: Finding[] = [];
@@ -92,7 +92,7 @@ function hasUnread({ documents }: ParsedFile): boolean {
   return documents.length === 0 || documents.some(({ value }) => value === undefined);
 }
 
-function manifestFiles(project: Project, findings: Finding[]): readonly string[] {
+function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly string[] {
   const { files, patterns, entries } = findFiles(project.root, project.manifests);
   const about = { file: project.file ?? 'manifests' };
   const place = (...at: (string | number)[]) =>

@@ -3,7 +3,7 @@ import { didYouMean } from '../problems/suggest.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
 import { type Overrides, overrides } from './overrides.ts';
-import type { Project, WorkspaceConfig } from './project.ts';
+import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { projectSchema } from './project-schema.ts';
 
 export interface SelectOptions {
@@ -19,7 +19,10 @@ export interface SelectOptions {
  * environment overrides.
  * @throws UserError where none is meant or known by that name, or where something that is needed to reach it is missing.
  */
-export function selectWorkspace(project: Project, { name, env, requireKey }: SelectOptions): WorkspaceConfig {
+export function selectWorkspace(
+  project: ProjectConfig,
+  { name, env, requireKey }: SelectOptions,
+): WorkspaceConfig {
   const override = overrides(env);
   const config = named(project, name ?? override.workspace ?? project.defaultWorkspace);
   const overriding = {
@@ -39,7 +42,7 @@ export function selectWorkspace(project: Project, { name, env, requireKey }: Sel
   return workspace;
 }
 
-function named({ workspaces }: Project, name: string | undefined): WorkspaceConfig {
+function named({ workspaces }: ProjectConfig, name: string | undefined): WorkspaceConfig {
   const names = Object.keys(workspaces).sort();
   const list = `The project has ${names.length === 1 ? 'one workspace' : `${names.length} workspaces`}: ${names.join(', ')}.`;
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
@@ -109,7 +112,7 @@ export interface SelectSeveral {
  * @throws UserError with everything that is missing in any of them, and where the environment overrides what it cannot mean for several.
  */
 export function selectWorkspaces(
-  project: Project,
+  project: ProjectConfig,
   { names, env, requireKey }: SelectSeveral,
 ): WorkspaceConfig[] {
   const chosen = names === 'all' ? Object.keys(project.workspaces) : names;

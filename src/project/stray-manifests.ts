@@ -5,7 +5,7 @@ import { findFiles } from '../manifests/find-files.ts';
 import { readBeginning } from '../manifests/read-file.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { PROJECT_FILES } from './find-project.ts';
-import type { Project } from './project.ts';
+import type { ProjectConfig } from './project.ts';
 
 /** Entries of folders that are looked at, and files that are read, in search of manifests that no pattern takes. */
 const MOST_ENTRIES = 20_000;
@@ -18,7 +18,7 @@ const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
  * A warning for each file of the project that looks like a manifest and that no pattern of `manifests` takes or leaves out. Links are not
  * followed, and folders with a project of their own are passed over.
  */
-export function strayManifests({ root, file: projectFile, manifests }: Project): readonly Diagnostic[] {
+export function strayManifests({ root, file: projectFile, manifests }: ProjectConfig): readonly Diagnostic[] {
   if (projectFile === undefined) return [];
   const isNamed = picomatch(manifests.map((pattern) => pattern.replace(/^!/, '').replace(/^(\.\/+)+/, '')));
   const strays = unnamedFiles(root, isNamed).filter((file) => {

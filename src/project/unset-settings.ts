@@ -1,10 +1,10 @@
 import type { Finding } from '../manifests/finding.ts';
 import type { Inputs } from '../manifests/inputs.ts';
-import type { Project, WorkspaceConfig } from './project.ts';
+import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 
 /** What a workspace takes from secrets and variables that are not set. */
 export function settingFindings(
-  { file }: Project,
+  { file }: ProjectConfig,
   { name, apiKey, unset = [] }: WorkspaceConfig,
   inputs: Inputs,
 ): Finding[] {
@@ -21,7 +21,7 @@ export function settingFindings(
 }
 
 /** What webhooks need that is not set. A run does without such a webhook, so a plan does not ask for it. */
-export function webhookFindings({ file, webhooks }: Project, inputs: Inputs): Finding[] {
+export function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Finding[] {
   if (file === undefined) return [];
   return webhooks.flatMap(({ url, secretHeader }, index) => {
     const used = [

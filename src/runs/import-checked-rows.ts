@@ -1,7 +1,7 @@
 import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/apply/import-record.ts';
 import { kindNamed } from '../engine/kind-named.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import { createSecondLook } from '../engine/observe/second-look.ts';
+import { createRecheck } from '../engine/observe/recheck.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
@@ -23,7 +23,7 @@ export interface CheckedRows {
 /** Looks whether each row can be taken in. Records nothing. */
 export async function checkRows(rows: readonly ImportRow[], input: RowsImport): Promise<CheckedRows> {
   const { session, concurrency, now } = input;
-  const look = createSecondLook(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
+  const look = createRecheck(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
   const problems: RowProblem[] = [];
   const held = new Set<ImportRow>();
   await eachConcurrently(rows, concurrency, async (row) => {

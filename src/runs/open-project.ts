@@ -3,14 +3,14 @@ import { allDiagnostics } from '../project/all-diagnostics.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadProject } from '../project/load-project.ts';
-import type { Project } from '../project/project.ts';
+import type { ProjectConfig } from '../project/project.ts';
 import type { RunContext } from './run-context.ts';
 
 /**
  * The project of the context's folder.
  * @throws InvalidProject with all that is wrong in its file.
  */
-export function openProject(context: RunContext): Promise<Project> {
+export function openProject(context: RunContext): Promise<ProjectConfig> {
   const { cwd, projectFolder = cwd, env, cacheFolder } = context;
   return loadProject({ cwd: projectFolder, env, cacheFolder }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withTheRest(error, context) : error;

@@ -11,7 +11,7 @@ import { createTransport, type TransportOptions } from '../platform/transport.ts
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { type LoadListener, loadDesired } from '../project/load-desired.ts';
-import type { Desired, Project, WorkspaceConfig } from '../project/project.ts';
+import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { newSalt } from '../state/fingerprint.ts';
@@ -22,22 +22,22 @@ import type { LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
-import { refuseSecondState } from './first-run.ts';
 import { marksOf, userName } from './machine.ts';
 import { openProject } from './open-project.ts';
+import { refuseSecondState } from './refuse-second-state.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions, PlatformOptions } from './run-options.ts';
 import { tellingSkipped } from './skipped-records.ts';
 
 interface Opening {
-  readonly project: Project;
+  readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly declarations?: () => Promise<ReadDeclarations>;
 }
 
 /** A project with one of its workspaces selected, and the means to reach its manifests, its state and its platform. */
 export class OpenWorkspace {
-  readonly project: Project;
+  readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly store: StateStore;
   readonly #context: RunContext;

@@ -3,7 +3,7 @@ import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
-import { createSecondLook } from '../engine/observe/second-look.ts';
+import { createRecheck } from '../engine/observe/recheck.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -36,7 +36,7 @@ export async function isRightPlatform(
   looking: RecordReads,
 ): Promise<boolean> {
   if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
-  const second = createSecondLook(looking, {
+  const second = createRecheck(looking, {
     maxAgeMilliseconds: Number.POSITIVE_INFINITY,
     now: () => new Date(0),
   });

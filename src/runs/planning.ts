@@ -1,4 +1,4 @@
-import { type Planned, planFor } from '../engine/engine.ts';
+import { type PlanResult, planFor } from '../engine/engine.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
@@ -156,7 +156,7 @@ export interface Planning extends PlanSurroundings {
 }
 
 /** The plan for everything that the options leave in scope. Reads the platform; writes nothing. */
-export async function planWorkspace(planning: Planning): Promise<Planned> {
+export async function planWorkspace(planning: Planning): Promise<PlanResult> {
   const { desired, options, opened, ahead } = planning;
   const planned = await planFor({
     ...commonInput(planning),

@@ -1,11 +1,11 @@
 import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
-import type { Standing } from './standings.ts';
+import type { SyncStatus } from './sync-status.ts';
 
 export interface ResourceStatus {
   readonly address: Address;
   readonly id: string | null;
-  readonly status: Standing;
+  readonly status: SyncStatus;
   /** Fields of which the platform kept its own value; present only where there are any. */
   readonly not_applied?: readonly string[];
   /** Managed fields that the platform does not show, so that only memory speaks for them; present only where there are any. */
@@ -34,7 +34,7 @@ export function isSettled({ status }: ResourceStatus): boolean {
   return status === 'in sync' || status === 'unverified';
 }
 
-function standingOf(resource: PlannedResource): Standing {
+function standingOf(resource: PlannedResource): SyncStatus {
   const { action, changes, notices = [], unverified = [] } = resource;
   switch (action) {
     case 'noop':

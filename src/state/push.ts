@@ -4,7 +4,7 @@ import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import { type HeldId, sharedId } from './held-ids.ts';
 import { LostState } from './lost-state.ts';
-import { dropped, type PushOptions, putLostAside } from './push-lost.ts';
+import { dropped, type PushOptions, quarantineDamaged } from './push-over-damaged.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateStore } from './store.ts';
@@ -38,7 +38,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
       hint: 'Remove one of them from the document. To rename a record: voxform state mv OLD NEW',
     });
   }
-  const lost = await putLostAside(store, options);
+  const lost = await quarantineDamaged(store, options);
   // Works a journal that a dead run left into the state first, so that the backup has it.
   const { beginning, ...rest } = session;
   await (

@@ -24,7 +24,7 @@ export interface StateStore {
    * What copies and broken pieces tell of this state and of earlier ones that were set aside, the newest first. Damage is
    * passed over. Takes no lock and changes nothing.
    */
-  remains(): Promise<readonly Remains[]>;
+  backups(): Promise<readonly StateBackup[]>;
   /** Who holds the lock, for commands that take none; undefined where nobody does. */
   holder(): Promise<LockHolder | undefined>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
@@ -32,7 +32,7 @@ export interface StateStore {
 }
 
 /** As much of a state as could still be read. */
-export interface Remains extends Pick<State, 'resources' | 'pending' | 'orphans'> {
+export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orphans'> {
   /** Where it was read, for messages. */
   readonly source: string;
   /** Undefined where it does not say. */
@@ -65,7 +65,7 @@ export interface StateLease {
    * Puts a state for which `read` throws `LostState` out of the way, with all that belongs to it, so that a new one can begin.
    * @returns where it is kept, or undefined where there was nothing.
    */
-  setAside(): Promise<string | undefined>;
+  quarantine(): Promise<string | undefined>;
   /** Puts a mark in the place of the document with the mark's serial, whose journal is empty: `read` throws `MovedState` from then on. */
   leaveMark(mark: MovedMark): Promise<void>;
   release(): Promise<void>;

@@ -1,4 +1,4 @@
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { GithubHost, REPOSITORY } from './github-host.ts';
 import { GithubRunner, type JobEnd, type Trigger } from './github-runner.ts';

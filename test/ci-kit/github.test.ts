@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { API_KEY, createdAt, GithubProject, type Request } from './github-project.ts';
 import { action, root, shipped, type Workflow } from './workflow.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startEmulator } from '../../src/emulator/start.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { VERSION } from '../../src/version.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { GitlabHost, PROJECT_ID } from './gitlab-host.ts';

@@ -15,7 +15,7 @@ import path from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { createProgram } from '../../src/cli/program.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { VERSION } from '../../src/version.ts';
 import { asOrdinaryUser } from '../as-ordinary-user.ts';
 import { kustomization, manifest } from './kubernetes-schema.ts';

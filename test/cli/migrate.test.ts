@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/emulator/faults.ts';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type ByHand, byHand } from '../runs/by-hand.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 import { type Folder, temporaryFolder } from './voxform-process.ts';

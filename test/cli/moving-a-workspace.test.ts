@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../runs/big-workspace.ts';
 import { byHand } from '../runs/by-hand.ts';

@@ -14,7 +14,7 @@ interface Row {
 }
 
 describe('status', () => {
-  it('shows the kinds and standings that are asked for alone', async () => {
+  it('shows the kinds and statuses that are asked for alone', async () => {
     await using workspace = await testWorkspace(FILES);
     const shown = async (...flags: readonly string[]) => {
       const { stdout, code } = await workspace.run(

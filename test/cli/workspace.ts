@@ -1,4 +1,4 @@
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 import { type Folder, type Running, start, temporaryFolder } from './voxform-process.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type BehaviourPatch, emulatorBehaviour } from '../../src/emulator/behaviour.ts';
-import { startEmulator } from '../../src/emulator/start.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { call, newAgent } from './call.ts';
 
 describe('a PUT of a config object', () => {

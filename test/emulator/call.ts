@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici';
-import type { Emulator } from '../../src/emulator/start.ts';
+import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { valueAt } from '../../src/values/path.ts';
 
 export interface Answer {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { call, newAgent } from './call.ts';
 
 const noKey = { headers: { 'content-type': 'application/json' } };

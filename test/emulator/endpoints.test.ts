@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { startEmulator } from '../../src/emulator/start.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import {
   agentRecord,
   apiKeyRecord,

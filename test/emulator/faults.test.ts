@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { type Fault, Faults, type PlannedFault } from '../../src/emulator/faults.ts';
-import { startEmulator } from '../../src/emulator/start.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { call } from './call.ts';
 
 const create = ['POST', '/api/v1/numbers', { number: '1' }] as const;

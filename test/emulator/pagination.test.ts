@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type PagedList, pageOf } from '../../src/emulator/pagination.ts';
 import { Refusal } from '../../src/emulator/refusal.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { call, newAgent } from './call.ts';
 
 const listing = (order: PagedList<number>['order']): PagedList<number> => ({

@@ -5,7 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadWorldData } from '../../src/emulator/data-file.ts';
 import { IdsAndClock } from '../../src/emulator/ids-and-clock.ts';
 import { mergePatch } from '../../src/emulator/merge-patch.ts';
-import { DEFAULT_WORKSPACE_ID, type EmulatorOptions, startEmulator } from '../../src/emulator/start.ts';
+import {
+  DEFAULT_WORKSPACE_ID,
+  type EmulatorOptions,
+  startEmulator,
+} from '../../src/emulator/start-emulator.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { call, newAgent } from './call.ts';
 

@@ -6,11 +6,11 @@ import { onTestFinished } from 'vitest';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import type { ReceivedRequest } from '../../src/emulator/request-log.ts';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';
+import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
 import { importById } from '../../src/engine/apply/import-record.ts';
-import type { ApplyReport } from '../../src/engine/apply/report.ts';
-import { type Planned, planFor } from '../../src/engine/engine.ts';
+import { type PlanResult, planFor } from '../../src/engine/engine.ts';
 import { ReadAhead } from '../../src/engine/observe/read-ahead.ts';
 import { driftOf } from '../../src/engine/plan/drift.ts';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
@@ -217,7 +217,7 @@ export class Bench implements AsyncDisposable {
   readonly now = (): Date => new Date(this.time);
   readonly #secret = (name: string): Secret => new Secret(name, this.secrets[name]);
 
-  async #planned(desired: readonly Declared[], options: PlanOptions): Promise<Planned> {
+  async #planned(desired: readonly Declared[], options: PlanOptions): Promise<PlanResult> {
     return this.#connected(options, async (client) =>
       planFor(this.#request(desired, { ...options, client, state: await this.state() })),
     );
@@ -252,7 +252,7 @@ export class Bench implements AsyncDisposable {
   }
 
   async #carryOut(
-    { plan, observedAt, observing, fingerprints }: Planned,
+    { plan, observedAt, observing, fingerprints }: PlanResult,
     { session, client, options }: { session: StateSession; client: PlatformClient; options: ApplyOptions },
   ): Promise<ApplyReport> {
     await options.between?.(plan.document);

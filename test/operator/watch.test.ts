@@ -2,7 +2,7 @@ import { copyFile, readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { createMetrics, type Metrics } from '../../src/operator/health/metrics.ts';
 import { statusJson } from '../../src/operator/health/status-json.ts';
 import { NotificationEvents } from '../../src/operator/notifications/notification-events.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplyReport, ResourceResult } from '../../src/engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../../src/engine/apply/apply-report.ts';
 import { applyDocument, applyJson } from '../../src/output/apply-json.ts';
 import { renderApply } from '../../src/output/apply-text.ts';
 import { applyHtml } from '../../src/output/html/reports.ts';

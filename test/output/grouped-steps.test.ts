@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplyReport, ResourceResult } from '../../src/engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../../src/engine/apply/apply-report.ts';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { renderApply } from '../../src/output/apply-text.ts';
 import { applyHtml, planHtml } from '../../src/output/html/reports.ts';

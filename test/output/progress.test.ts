@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApplyEvent } from '../../src/engine/apply/report.ts';
+import type { ApplyEvent } from '../../src/engine/apply/apply-report.ts';
 import type { ReadProgress } from '../../src/engine/observe/read-counter.ts';
 import { createProgress, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
 import { createRateMeter } from '../../src/output/rate-meter.ts';

@@ -7,7 +7,7 @@ import {
   type RecordFormat,
 } from '../../src/output/records/record-writer.ts';
 import { createStyle } from '../../src/output/style.ts';
-import { readables } from '../../src/runs/readable.ts';
+import { recordTypes } from '../../src/runs/record-types.ts';
 
 type AnyRecord = Readonly<Record<string, unknown>>;
 
@@ -15,7 +15,7 @@ const NOTHING_KNOWN = { addresses: new Map(), mentioned: new Map() };
 
 function printed(format: RecordFormat, name: string, records: readonly AnyRecord[], width = 80): string {
   const style = createStyle({ color: false, width });
-  const { columns = [] } = readables.get(name) ?? {};
+  const { columns = [] } = recordTypes.get(name) ?? {};
   const writer = createRecordWriter(format, { columns, style, zone: 'utc', ...NOTHING_KNOWN });
   return records.map((record) => writer.write(record)).join('') + writer.end();
 }
@@ -184,7 +184,7 @@ describe('forms of a list', () => {
   it('measures its columns on the first rows and keeps to them', () => {
     const style = createStyle({ color: false, width: 80 });
     const writer = createRecordWriter('table', {
-      columns: readables.get('knowledge-bases')?.columns ?? [],
+      columns: recordTypes.get('knowledge-bases')?.columns ?? [],
       style,
       zone: 'utc',
       ...NOTHING_KNOWN,

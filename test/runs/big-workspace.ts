@@ -1,4 +1,4 @@
-import type { Emulator } from '../../src/emulator/start.ts';
+import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import type { World } from '../../src/emulator/world.ts';
 import type { ByHand } from './by-hand.ts';
 

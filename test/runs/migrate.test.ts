@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
+import { batchesOf } from '../../src/runs/migrate/batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
-import { oddNames, parseNameMap, patchesFor, shelfOf } from '../../src/runs/migrate/knowledge-map.ts';
+import { lookupIndexOf, oddNames, parseNameMap, patchesFor } from '../../src/runs/migrate/knowledge-map.ts';
 import { foreignIds } from '../../src/runs/migrate/manifest-ids.ts';
 import { leftOutReferences, selectedBy } from '../../src/runs/migrate/selection.ts';
-import { wavesOf } from '../../src/runs/migrate/waves.ts';
 import { entryOf, stateOf } from '../engine/pure/facts.ts';
 import { agent, number, ref, user } from '../engine/resources.ts';
 
@@ -84,13 +84,13 @@ describe('waves', () => {
       ],
     };
     const waves = (size?: number) =>
-      wavesOf(document, size).map((wave) => wave.map(({ address }) => address));
+      batchesOf(document, size).map((wave) => wave.map(({ address }) => address));
     expect(waves(2)).toEqual([
       ['Agent/c', 'Agent/z'],
       ['Agent/a', 'PhoneNumber/n'],
     ]);
     expect(waves()).toEqual([['Agent/c', 'Agent/z', 'Agent/a', 'PhoneNumber/n']]);
-    expect(wavesOf({ resources: [] }, 1)).toEqual([]);
+    expect(batchesOf({ resources: [] }, 1)).toEqual([]);
   });
 });
 
@@ -124,7 +124,7 @@ describe('a map of names', () => {
         kinds,
         lookups,
         names: parseNameMap('FAQ: Prices\nPrices: FAQ\n01OLD: 01NEW\n', 'm.yaml'),
-        shelves: new Map([['KnowledgeBase', shelfOf([{ id: '01NEW', name: 'Third' }])]]),
+        shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Third' }])]]),
       });
     const first = ['FAQ', 'Prices', '01OLD', 'Other'];
     expect([...patched(first, first)]).toEqual([
@@ -164,7 +164,7 @@ describe('a line of a map of names', () => {
       kinds,
       lookups,
       names: parseNameMap(map, 'm.yaml'),
-      shelves: new Map([['KnowledgeBase', shelfOf([{ id: '01NEW', name: 'Questions' }])]]),
+      shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Questions' }])]]),
     });
     expect(told).toEqual({ unused, missing });
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/kinds/index.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
-import { kebab, namesFor, plainName, slugOf } from '../../src/runs/export/names.ts';
+import { kebab, namesFor, plainName, slugOf } from '../../src/runs/export/manifest-names.ts';
 
 function kindNamed(name: string): Kind {
   const kind = kinds.get(name);

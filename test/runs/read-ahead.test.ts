@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { apply, drift, InvalidManifests, loadProject, type Project, plan } from '../../src/library.ts';
 import { aheadFor, type Early } from '../../src/runs/planning.ts';
 import { emptyDocument, fold } from '../../src/state/fold.ts';

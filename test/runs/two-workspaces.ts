@@ -1,4 +1,4 @@
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 

@@ -174,7 +174,7 @@ describe('a state session', () => {
       read: () => Promise.resolve({ document: undefined, journal: [] }),
       append: (entry) => Promise.resolve(void appended.push(entry)),
       commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),
-      setAside: () => Promise.resolve(undefined),
+      quarantine: () => Promise.resolve(undefined),
       leaveMark: () => Promise.resolve(),
       release: () => Promise.resolve(void appended.push('released')),
     };
@@ -182,7 +182,7 @@ describe('a state session', () => {
       location: 'elsewhere',
       setting: 'state.path',
       read: lease.read,
-      remains: () => Promise.resolve([]),
+      backups: () => Promise.resolve([]),
       lock: () => Promise.resolve(lease),
       holder: () => Promise.resolve(undefined),
       unlock: () => Promise.resolve(lease.info),

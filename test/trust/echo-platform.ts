@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Emulator, startEmulator } from '../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { isObject } from '../../src/values/json.ts';
 
 /** What a request was, as it came over the wire. */

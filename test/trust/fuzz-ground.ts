@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startEmulator } from '../../src/emulator/start.ts';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type CommandResult, command } from './in-process.ts';
 
 export const MANIFESTS = `apiVersion: voxform/v1

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { main } from '../../src/cli/main.ts';
+import { main } from '../../src/cli/process.ts';
 import { command } from './in-process.ts';
 import { leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Planned } from '../../engine/engine.ts';
+import type { PlanResult } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { resume } from '../../engine/resume.ts';
@@ -8,7 +8,7 @@ import { notAppliedAfter } from '../../output/apply-words.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { carryOut, refuseTrippedGuards } from '../../runs/carry-out.ts';
+import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { warnOfStateInGit } from '../../runs/git-state.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
@@ -46,7 +46,7 @@ export async function applyChanges(
   const opened = await openWorkspace(context, { requireKey: true });
   const carryingOut = (
     given: Pick<SessionWanted, 'fresh' | 'client'>,
-    plan: (surroundings: PlanSurroundings) => Promise<Planned>,
+    plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
   ): Promise<number> =>
     withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
       const progress = progressFor(context);
@@ -79,7 +79,7 @@ export async function applyChanges(
 interface ApprovedApply {
   readonly opened: OpenWorkspace;
   readonly session: StateSession;
-  readonly planned: Planned;
+  readonly planned: PlanResult;
   readonly options: ApplyFlags;
 }
 
@@ -104,7 +104,7 @@ async function approveAndApply(
   const onStop = () => context.log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
   const progress = progressFor(context, changesIn(document));
-  const applied = await carryOut(context, {
+  const applied = await applyPlan(context, {
     opened,
     session,
     planned,

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Command } from 'commander';
 import { ExitCode } from '../../problems/user-error.ts';
-import { answerFor, type Shell, wordsFrom } from '../completion/answer.ts';
 import { complete } from '../completion/candidates.ts';
+import { answerFor, type Shell, wordsFrom } from '../completion/completion-answer.ts';
 import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
 import { scripts } from '../completion/scripts.ts';

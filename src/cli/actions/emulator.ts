@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
-import { type Emulator, startEmulator } from '../../emulator/start.ts';
+import { type Emulator, startEmulator } from '../../emulator/start-emulator.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 

@@ -8,7 +8,7 @@ import { type CallCondition, callCondition, callFields } from '../../runs/call-s
 import { idsInState, why } from '../../runs/discover.ts';
 import { type Missed, mentionedIds, readMentioned } from '../../runs/mentioned-ids.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import type { AnyRecord, Readable } from '../../runs/readable.ts';
+import type { AnyRecord, RecordType } from '../../runs/record-types.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
@@ -42,33 +42,33 @@ export interface RecordsFound {
   readonly mentioned?: MentionsById;
 }
 
-export async function recordsOf(readable: Readable, reading: RecordsWanted): Promise<RecordsFound> {
+export async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promise<RecordsFound> {
   const { id, version, options, client, state, log } = reading;
-  const { name } = readable;
+  const { name } = recordType;
   const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
-  if (readable.ofRecord !== undefined) {
+  if (recordType.ofRecord !== undefined) {
     if (asked === undefined)
       throw usage(`get ${name} needs an agent`, `Example: voxform get ${name} Agent/support-line`);
     if (version !== undefined) return { records: only(versionOf(client, asked, version)) };
-    return { records: eachFoundOr(readable.ofRecord(client, asked.id), { ...asked, name: 'agents' }) };
+    return { records: eachFoundOr(recordType.ofRecord(client, asked.id), { ...asked, name: 'agents' }) };
   }
-  if (asked !== undefined) return { records: only(one(readable, client, asked)) };
-  if (readable.list !== undefined) {
+  if (asked !== undefined) return { records: only(one(recordType, client, asked)) };
+  if (recordType.list !== undefined) {
     const { from, to } = options;
     return {
-      records: readable.list(client, {
+      records: recordType.list(client, {
         from,
         to,
         where: conditions(options).map(({ value, ...condition }) => ({
           ...condition,
-          value: holdsIds(readable, condition) ? idOf(value, state) : value,
+          value: holdsIds(recordType, condition) ? idOf(value, state) : value,
         })),
         onOutside: (count) =>
           log.warn(`The platform ignored the date range: ${count} calls outside it are not shown.`),
       }),
     };
   }
-  return readable.kind === undefined ? { records: none() } : unlisted(readable.kind, reading);
+  return recordType.kind === undefined ? { records: none() } : unlisted(recordType.kind, reading);
 }
 
 /** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
@@ -118,10 +118,10 @@ async function versionOf(client: PlatformClient, asked: AskedRecord, version: st
   }
 }
 
-async function one(readable: Readable, client: PlatformClient, asked: AskedRecord): Promise<AnyRecord> {
+async function one(recordType: RecordType, client: PlatformClient, asked: AskedRecord): Promise<AnyRecord> {
   const { name, id } = asked;
-  if (readable.get !== undefined) return foundOr(readable.get(client, id), asked);
-  for await (const record of readable.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
+  if (recordType.get !== undefined) return foundOr(recordType.get(client, id), asked);
+  for await (const record of recordType.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
   throw new UserError(`${called(asked)} not found among the ${name} of this workspace`, {
     hint: `Run voxform get ${name} to list them.`,
   });
@@ -185,7 +185,7 @@ function idOf(given: string, state: State | undefined): string {
 }
 
 /** True where a field of the table holds the id of a record, for which an address may stand. */
-export function holdsIds({ columns }: Readable, { field }: Pick<CallCondition, 'field'>): boolean {
+export function holdsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field'>): boolean {
   return columns.some((column) => column.field === field && column.as === 'reference');
 }
 

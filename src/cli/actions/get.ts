@@ -4,7 +4,7 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { CallCondition } from '../../runs/call-selection.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { type Readable, readables } from '../../runs/readable.ts';
+import { type RecordType, recordTypes } from '../../runs/record-types.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import { conditions, type GetOptions, holdsIds, type RecordsFound, recordsOf, usage } from './get-records.ts';
@@ -22,26 +22,26 @@ export async function get(
   { what, id, version }: GetRequest,
   options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean },
 ): Promise<number> {
-  const readable = readableNamed(what);
-  const filters = checkFilters(readable, options);
-  checkVersion(readable, version);
+  const recordType = recordTypeNamed(what);
+  const filters = checkFilters(recordType, options);
+  checkVersion(recordType, version);
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
   const client = opened.connect(options, 'kept');
   try {
     const { log } = context;
-    const given = filters.filter((each) => holdsIds(readable, each)).map(({ value }) => value);
-    const isNeeded = [id, ...given].some((each) => each?.includes('/')) || lacksList(readable);
+    const given = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);
+    const isNeeded = [id, ...given].some((each) => each?.includes('/')) || lacksList(recordType);
     const state = isNeeded
       ? await opened.state()
       : options.output === 'table'
         ? await stateForNames(opened, log)
         : undefined;
-    const records = await recordsOf(readable, { id, version, options, opened, client, state, log });
+    const records = await recordsOf(recordType, { id, version, options, opened, client, state, log });
     // A version is what the record was then.
-    const shown = version === undefined ? readable : { ...readable, ...readable.kind?.table };
-    await print(context, records, { readable: shown, options, state });
+    const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
+    await print(context, records, { recordType: shown, options, state });
     const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
     if (elsewhere !== undefined) {
       log.warn(
@@ -55,7 +55,7 @@ export async function get(
   }
 }
 
-function lacksList({ list, ofRecord }: Readable): boolean {
+function lacksList({ list, ofRecord }: RecordType): boolean {
   return list === undefined && ofRecord === undefined;
 }
 
@@ -70,7 +70,7 @@ async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promis
   }
 }
 
-function checkVersion({ name }: Readable, version: string | undefined): void {
+function checkVersion({ name }: RecordType, version: string | undefined): void {
   if (version === undefined) return;
   const hint = 'Example: voxform get versions Agent/support-line 3, or latest';
   if (name !== 'versions') throw usage(`get ${name} takes no version`, hint);
@@ -78,7 +78,7 @@ function checkVersion({ name }: Readable, version: string | undefined): void {
 }
 
 interface Printing {
-  readonly readable: Readable;
+  readonly recordType: RecordType;
   readonly options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean };
   readonly state: State | undefined;
 }
@@ -87,10 +87,10 @@ interface Printing {
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: RecordsFound,
-  { readable, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
+  { recordType, options: { output, limit = Number.POSITIVE_INFINITY, utc }, state }: Printing,
 ): Promise<void> {
   const writer = createRecordWriter(output, {
-    columns: readable.columns,
+    columns: recordType.columns,
     style: terminal.tableStyle,
     zone: utc ? 'utc' : 'local',
     addresses: addressesOf(state),
@@ -103,7 +103,7 @@ async function print(
     if (count >= limit || terminal.isClosed || interrupts.stop.aborted) break;
   }
   await terminal.outWhenReady(writer.end());
-  if (count === 0 && output === 'table') log.info(noneOf(readable, mentioned !== undefined));
+  if (count === 0 && output === 'table') log.info(noneOf(recordType, mentioned !== undefined));
 }
 
 /** By id: the address that a record has in the state, or had. */
@@ -114,21 +114,21 @@ function addressesOf(state: State | undefined): Map<string, string> {
   ]);
 }
 
-function noneOf(readable: Readable, areMentioned: boolean): string {
-  const { name } = readable;
-  if (!lacksList(readable)) return `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
+function noneOf(recordType: RecordType, areMentioned: boolean): string {
+  const { name } = recordType;
+  if (!lacksList(recordType)) return `No ${name.replace('api-', 'API ').replace('-', ' ')} found.`;
   const where = areMentioned ? 'Neither the state nor other records name any' : 'The state has no';
   return `${where} ${name}, and the API cannot list them. Pass an id.`;
 }
 
-function readableNamed(name: string): Readable {
-  const readable = readables.get(name);
-  if (readable !== undefined) return readable;
-  const names = [...readables.keys()];
+function recordTypeNamed(name: string): RecordType {
+  const recordType = recordTypes.get(name);
+  if (recordType !== undefined) return recordType;
+  const names = [...recordTypes.keys()];
   throw usage(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
-function checkFilters({ name }: Readable, options: GetOptions): CallCondition[] {
+function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[] {
   const { from, to, callsFrom } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw usage(`--to ${to} is before --from ${from}`, 'Swap the two.');

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { ApplyReport } from '../../engine/apply/report.ts';
+import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { migrateJson } from '../../output/migrate-json.ts';
 import { type MigrationView, migratedText, migrationText } from '../../output/migrate-text.ts';
@@ -8,20 +8,23 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
-import { refuseTrippedGuards } from '../../runs/carry-out.ts';
+import { refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { warnOfStateInGit } from '../../runs/git-state.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
 import { type NameMap, parseNameMap } from '../../runs/migrate/knowledge-map.ts';
-import { type Live, readLive } from '../../runs/migrate/live.ts';
+import { exportLive, type LiveExport } from '../../runs/migrate/live-export.ts';
 import {
-  carryOutMigration,
-  leftByHand,
-  lookAhead,
   type Migrating,
   type MigrationOptions,
-  type Outlook,
+  type MigrationPreview,
+  previewMigration,
+  remainingManualSteps,
+  runMigration,
 } from '../../runs/migrate/migration.ts';
-import { type Ends, openEnds } from '../../runs/migrate/open-ends.ts';
+import {
+  type MigrationWorkspaces,
+  openMigrationWorkspaces,
+} from '../../runs/migrate/migration-workspaces.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
@@ -49,7 +52,7 @@ export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardO
 export async function migrate(context: Context, options: MigrateOptions): Promise<number> {
   refuseOdd(context, options);
   const names = await namesIn(context, options.map);
-  const ends = await openEnds(context, options);
+  const ends = await openMigrationWorkspaces(context, options);
   const { to } = ends;
   const live = await liveSource(context, ends, options);
   const { include = [], exclude = [] } = options;
@@ -87,7 +90,11 @@ async function namesIn({ cwd }: Context, file: string | undefined): Promise<Name
 }
 
 /** What is read of the workspace that is left; undefined where the project's manifests say what it has. */
-async function liveSource(context: Context, ends: Ends, options: MigrateOptions): Promise<Live | undefined> {
+async function liveSource(
+  context: Context,
+  ends: MigrationWorkspaces,
+  options: MigrateOptions,
+): Promise<LiveExport | undefined> {
   const { from, to } = ends;
   const desired = await from.declared('offline');
   const hasManifests = desired.resources.length > 0;
@@ -103,14 +110,17 @@ async function liveSource(context: Context, ends: Ends, options: MigrateOptions)
   const progress = progressFor(context);
   try {
     const since = options.callsFrom ?? ALL_CALLS;
-    return await readLive(from, { given, since, options, onProgress: progress.read });
+    return await exportLive(from, { given, since, options, onProgress: progress.read });
   } finally {
     progress.clear();
   }
 }
 
 /** A workspace that skips all that the manifests declare was let go of: it is not read live as one without manifests is. */
-async function refuseSkipped({ from, declarations }: Ends, { diagnostics }: Desired): Promise<void> {
+async function refuseSkipped(
+  { from, declarations }: MigrationWorkspaces,
+  { diagnostics }: Desired,
+): Promise<void> {
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
   const { name } = from.workspace;
   if ((await declarations()).declarations.length === 0) return;
@@ -150,7 +160,7 @@ async function run(running: Running, session: StateSession): Promise<number> {
   const onStop = () => log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
   const progress = progressFor(context, changesIn(planned.plan.document));
-  const report = await carryOutMigration(running, { session, prepared, planned, onEvent: progress.apply });
+  const report = await runMigration(running, { session, prepared, planned, onEvent: progress.apply });
   progress.clear();
   tellAfter(running, outlook, report);
   log.info(`Map of old to new ids: ${mapPath(options)}`);
@@ -158,10 +168,10 @@ async function run(running: Running, session: StateSession): Promise<number> {
   return [...report.results.values()].every(({ status }) => status === 'done') ? ExitCode.ok : ExitCode.error;
 }
 
-async function look(running: Running): Promise<Outlook> {
+async function look(running: Running): Promise<MigrationPreview> {
   const progress = progressFor(running.context);
   try {
-    return await lookAhead({ ...running, onRead: progress.read });
+    return await previewMigration({ ...running, onRead: progress.read });
   } finally {
     progress.clear();
   }
@@ -177,7 +187,7 @@ function ask({ context, ends, options }: Running, changes: number): Promise<bool
 }
 
 /** The result itself where results are text, else only for who is asked about it. */
-function tellBefore({ context, ends, options }: Running, { planned, before, files }: Outlook): void {
+function tellBefore({ context, ends, options }: Running, { planned, before, files }: MigrationPreview): void {
   const { terminal, verbose } = context;
   const { full = verbose } = options;
   const view = { ...endsOf(ends), before, plan: planned?.plan.document, files, full };
@@ -186,12 +196,12 @@ function tellBefore({ context, ends, options }: Running, { planned, before, file
     terminal.err(migrationText(view, terminal.errorStyle));
 }
 
-function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | undefined): void {
+function tellAfter(running: Running, outlook: MigrationPreview, report: ApplyReport | undefined): void {
   const { context, ends, live, options } = running;
   const { prepared, planned, before, files } = outlook;
   const { terminal, verbose, log } = context;
   const plan = planned?.plan.document;
-  const after = plan === undefined ? [] : leftByHand(prepared, { document: plan, ends, report });
+  const after = plan === undefined ? [] : remainingManualSteps(prepared, { document: plan, ends, report });
   const { from, to, dryRun = false, full = verbose } = options;
   if (options.output === 'json') {
     const source = live === undefined ? 'manifests' : 'live';
@@ -209,7 +219,7 @@ function tellAfter(running: Running, outlook: Outlook, report: ApplyReport | und
     log.warn('nothing was written: fix the first items of the list, or leave them out with --exclude');
 }
 
-function endsOf({ from, to }: Ends): Pick<MigrationView, 'from' | 'to' | 'workspaceFlag'> {
+function endsOf({ from, to }: MigrationWorkspaces): Pick<MigrationView, 'from' | 'to' | 'workspaceFlag'> {
   const end = ({ workspace: { name, workspaceId, baseUrl } }: OpenWorkspace) => ({
     name,
     workspaceId,

@@ -1,4 +1,4 @@
-import type { Planned } from '../../engine/engine.ts';
+import type { PlanResult } from '../../engine/engine.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { Presentation, ReportFormat } from '../../output/formats/format.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
@@ -21,7 +21,7 @@ export interface PlanningFlags extends PlanSources {
 export async function planAll(
   { now }: Context,
   { progress, flags, ...surroundings }: PlanningFlags,
-): Promise<Planned> {
+): Promise<PlanResult> {
   const planned = await planWorkspace({ ...surroundings, options: flags, now, onProgress: progress.read });
   progress.clear();
   return planned;

@@ -12,7 +12,7 @@ import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { lookForRecords, type Recovery } from '../../runs/recover/look.ts';
+import { findLostRecords, type Recovery } from '../../runs/recover/find-lost-records.ts';
 import type { Match } from '../../runs/recover/matches.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
 import type { Context } from '../context.ts';
@@ -33,14 +33,14 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   // Offline: what a secret would say is shown nowhere, so that it need not be set.
   const { resources, diagnostics } = await opened.declared('offline');
   if (diagnostics.some(({ severity }) => severity === 'error')) throw new InvalidManifests(diagnostics);
-  const remains = await opened.store.remains();
-  const { state, loss } = await recoverableState(opened, remains);
+  const backups = await opened.store.backups();
+  const { state, loss } = await recoverableState(opened, backups);
   if (loss !== undefined) context.log.warn(loss.message);
   const client = opened.connect(options);
   const progress = progressFor(context);
   let recovery: Recovery;
   try {
-    recovery = await lookForRecords({
+    recovery = await findLostRecords({
       client,
       kinds,
       lookups,
@@ -49,7 +49,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
       since: options.callsFrom ?? ALL_CALLS,
       resources,
       state,
-      remains,
+      backups,
       given,
       onProgress: (reading) => progress.read(reading),
     });

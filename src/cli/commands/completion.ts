@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import type { CompletionOptions } from '../actions/completion.ts';
-import { SHELLS, type Shell } from '../completion/answer.ts';
+import { SHELLS, type Shell } from '../completion/completion-answer.ts';
 import type { Start } from '../context.ts';
 
 export function defineCompletion(program: Command, start: Start): void {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { standings } from '../../runs/standings.ts';
+import { syncStatuses } from '../../runs/sync-status.ts';
 import type { StatusOptions } from '../actions/status.ts';
 import type { Start } from '../context.ts';
 import { outputOption, parseSeconds, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
@@ -14,7 +14,7 @@ export function defineStatus(program: Command, start: Start): void {
     .option('--kind <kinds...>', 'Only resources of these kinds')
     .addOption(
       new Option('--only <statuses...>', 'Only resources with this status').choices(
-        standings.map((standing) => standing.replace(' ', '-')),
+        syncStatuses.map((standing) => standing.replace(' ', '-')),
       ),
     )
     .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')

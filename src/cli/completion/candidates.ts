@@ -1,6 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
 import { isRepeatable } from '../flags.ts';
-import { spelledOut } from '../spelling.ts';
+import { normalisedArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
 
 export interface CompletionWord {
@@ -24,7 +24,7 @@ export interface CompletionSources {
   workspaces(): Promise<readonly CompletionWord[]>;
   /** Addresses of the kind whose records `get` shows under a name. */
   readable(name: string): Promise<readonly CompletionWord[]>;
-  readables(): Promise<readonly CompletionWord[]>;
+  recordTypes(): Promise<readonly CompletionWord[]>;
   /** What `get calls` compares with a value. */
   callFields(): Promise<readonly CompletionWord[]>;
   schemas(): Promise<readonly CompletionWord[]>;
@@ -44,7 +44,7 @@ export async function complete(
   sourcesFor: (cursor: CompletionCursor) => CompletionSources,
 ): Promise<Completion> {
   const typed = words.at(-1) ?? '';
-  const cursor = cursorIn(program, [...spelledOut(program, words.slice(0, -1)), typed]);
+  const cursor = cursorIn(program, [...normalisedArgs(program, words.slice(0, -1)), typed]);
   const all = await candidatesAt(cursor, sourcesFor(cursor));
   if (typeof all === 'string') return { candidates: all, cursor };
   const { text, wanted } = cursor;
@@ -109,7 +109,7 @@ function valuesOf(of: Option | Argument, place: CompletionPlace): Candidates | P
     case 'state resolve address':
       return sources.pending();
     case 'get type':
-      return sources.readables();
+      return sources.recordTypes();
     case 'get id':
       return sources.readable(operands[0] ?? '');
     case '--agent':

@@ -33,13 +33,13 @@ export function projectSources(context: RunContext): CompletionSources {
         .filter(({ closed }) => closed === undefined)
         .map(({ id, address }) => ({ value: id, description: address })),
     workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
-    async readables() {
-      const { readables } = await import('../../runs/readable.ts');
-      return [...readables].map(([value, { description }]) => ({ value, description }));
+    async recordTypes() {
+      const { recordTypes } = await import('../../runs/record-types.ts');
+      return [...recordTypes].map(([value, { description }]) => ({ value, description }));
     },
     async readable(name) {
-      const { readables } = await import('../../runs/readable.ts');
-      const wanted = readables.get(name)?.kind?.name ?? name;
+      const { recordTypes } = await import('../../runs/record-types.ts');
+      const wanted = recordTypes.get(name)?.kind?.name ?? name;
       return (await managed()).filter(({ value }) => kindOf(value) === wanted);
     },
     async callFields() {

@@ -1,4 +1,4 @@
-import type { Shell } from './answer.ts';
+import type { Shell } from './completion-answer.ts';
 
 /*
  * Each script hands every word to `voxform completion SHELL --complete`, with an = before it, so that none of them is

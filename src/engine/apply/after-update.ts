@@ -5,7 +5,7 @@ import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.t
 import { isTainted, revealed, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { ruleOf, shownAt } from '../decide/field-rules.ts';
-import { baselineOf, isKept, recordedOf } from '../decide/memory.ts';
+import { baselineOf, isKept, recordedOf } from '../decide/state-entry.ts';
 import { getRecord } from '../observe/read-record.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import type { ResourceWrite } from './writing.ts';

@@ -8,14 +8,14 @@ import type { Fingerprints } from '../../state/fingerprint.ts';
 import { LostLock } from '../../state/lost-lock.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Secret } from '../../values/value.ts';
-import { isAboutKept } from '../decide/answer.ts';
+import { isAboutKept } from '../decide/write-response.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { ObserveOptions } from '../observe/observe-options.ts';
-import { createSecondLook } from '../observe/second-look.ts';
+import { createRecheck } from '../observe/recheck.ts';
 import type { Plan } from '../plan/plan.ts';
 import { type Action, type PlannedResource, type PlanWarning, writes } from '../plan/plan-document.ts';
-import { learntOf } from './learnt.ts';
-import type { ApplyEvent, ApplyReport, Failure, ResourceResult } from './report.ts';
+import type { ApplyEvent, ApplyReport, Failure, ResourceResult } from './apply-report.ts';
+import { refreshedEntry } from './refreshed-entry.ts';
 import { runGraph } from './schedule.ts';
 import { write } from './write.ts';
 import { MissingReference, UnsavedRecord } from './write-errors.ts';
@@ -65,7 +65,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
   const nodes = plan.document.resources.filter(({ action }) => writes.has(action));
   let warnings: PlanWarning[] = [...plan.document.warnings];
-  const secondLook = createSecondLook(input.observing, {
+  const secondLook = createRecheck(input.observing, {
     maxAgeMilliseconds: TRUSTED_MILLISECONDS,
     now: input.now,
   });
@@ -206,7 +206,7 @@ async function recordLearnt({ plan, session, now }: ApplyInput): Promise<void> {
     notes.map(async (resource) => {
       const { address, previous_address } = resource;
       const { state } = session;
-      const entry = learntOf(resource, { plan, state, at });
+      const entry = refreshedEntry(resource, { plan, state, at });
       if (
         previous_address !== undefined &&
         (state.resources.has(previous_address) || state.pending.has(previous_address))

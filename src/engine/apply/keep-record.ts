@@ -2,9 +2,9 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
-import { shownBy, unlikeSent } from '../decide/answer.ts';
-import { remember, textsToMask } from '../decide/memory.ts';
 import { keyKept } from '../decide/natural-key.ts';
+import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
+import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import type { Aftermath } from './after-update.ts';
 import { UnsavedRecord } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
@@ -38,7 +38,7 @@ export async function keepRecord(
     await fingerprints.prepare(
       records.flatMap((each) => [...textsToMask(kind, { leaves, record: each, entry: previous })]),
     );
-    const entry = remember({
+    const entry = stateEntryOf({
       kind,
       record,
       settled: leaves,

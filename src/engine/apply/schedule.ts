@@ -1,5 +1,5 @@
 import type { Address } from '../../manifests/resource.ts';
-import type { ResourceResult } from './report.ts';
+import type { ResourceResult } from './apply-report.ts';
 
 export interface Node {
   readonly address: Address;

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, setOwn } from '../../values/json.
 import { isUnder, type LeafPath, type Leaves, rootOf, unflatten } from '../../values/path.ts';
 import { revealed } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
-import { plainOf, recordedOf } from './memory.ts';
+import { plainOf, recordedOf } from './state-entry.ts';
 
 /** The leaves that a create sends. */
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {

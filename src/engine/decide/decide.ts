@@ -1,10 +1,10 @@
 import { recordKey } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import type { Candidate } from '../observe/search.ts';
+import type { Candidate } from '../observe/search-candidates.ts';
 import { type Remark, writes } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
-import { decideShown, type FoundBy } from './decide-shown.ts';
+import { decideExisting, type FoundBy } from './decide-existing.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
 import { publishSteps } from './publication.ts';
@@ -48,14 +48,14 @@ function decided(facts: Facts): Decision {
     if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
     if (isForAnother(facts)) return answered(facts, observation.record.id);
     const how = 'the unknown create succeeded: its record was found by its natural key';
-    return decideShown(facts, { record: observation.record, found: { how, isOurs: true } });
+    return decideExisting(facts, { record: observation.record, found: { how, isOurs: true } });
   }
   switch (observation.status) {
     case 'shown':
-      return decideShown(facts, { ...observation, found: observation.successor && succeeding(binding) });
+      return decideExisting(facts, { ...observation, found: observation.successor && succeeding(binding) });
     case 'remembered':
       if (binding.entry?.missing_since !== undefined) return missing(facts);
-      return decideShown(facts, { record: undefined });
+      return decideExisting(facts, { record: undefined });
     case 'missing':
       return missing(facts);
     case 'foreign':

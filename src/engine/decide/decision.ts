@@ -7,11 +7,11 @@ import type { Json, JsonObject } from '../../values/json.ts';
 import type { Leaves } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 import type { Observation } from '../observe/observation.ts';
-import type { Candidate } from '../observe/search.ts';
+import type { Candidate } from '../observe/search-candidates.ts';
 import type { Action, PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import type { KnownRecords } from './known-records.ts';
-import type { Mention } from './left-out.ts';
+import type { NamedRecord } from './omitted-ids.ts';
 
 /** What is known of one resource before anything was read. */
 export interface OwnFacts {
@@ -58,7 +58,7 @@ export interface Decision {
   readonly settled: ResourceEntry | undefined;
   readonly warnings: readonly Remark[];
   /** Records that an update would name and that nobody looked at. */
-  readonly unchecked?: readonly Mention[];
+  readonly unchecked?: readonly NamedRecord[];
 }
 
 /** What a resource waits for when something that only a person can bring about is missing. */

@@ -8,8 +8,8 @@ import { isSpecial, isTainted, Reference, type Value } from '../../values/value.
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, isKept, maskable, plainOf, recordedOf } from './memory.ts';
 import { movedReferents, type Owners } from './referents.ts';
+import { baselineOf, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
 
 export interface Comparing {
   readonly kind: Kind;

@@ -5,7 +5,7 @@ import { type LeafPath, rootOf } from '../../values/path.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 import { sameValue } from './compare.ts';
 import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
-import { baselineOf, plainOf, recordedOf } from './memory.ts';
+import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
 
 /** What a person must do once the record was written. A record that is not given is one that memory stands in for. */
 export function publishSteps(

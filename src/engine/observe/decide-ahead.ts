@@ -6,8 +6,8 @@ import { ownFacts } from '../decide/decide-all.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import { NOTHING_KNOWN } from '../decide/known-records.ts';
-import { remembersSecret } from '../decide/memory.ts';
 import type { RunFacts } from '../decide/run-facts.ts';
+import { recordsSecret } from '../decide/state-entry.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { Observation } from './observation.ts';
 
@@ -77,7 +77,7 @@ export class DecidingAhead {
       kindNamed(this.#run.kinds, resource.kind).naturalKey === undefined &&
       kindNamed(this.#run.kinds, resource.kind).alwaysSent === undefined &&
       isPlain(resource.spec) &&
-      !remembersSecret(entry)
+      !recordsSecret(entry)
     );
   }
 }

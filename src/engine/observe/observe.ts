@@ -6,7 +6,7 @@ import type { Binding } from '../decide/bind.ts';
 import type { Bound } from '../decide/bind-desired.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
-import { remembersSecret, textsToMask } from '../decide/memory.ts';
+import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { PlanRequest } from '../plan-request.ts';
 import { DecidingAhead } from './decide-ahead.ts';
@@ -69,7 +69,7 @@ function* shownSecrets(
   for (const [address, observation] of observed.records) {
     const binding: Binding | undefined = bindings.get(address);
     if (observation.status !== 'shown' || binding === undefined) continue;
-    if (!isTainted(binding.resource.spec) && !remembersSecret(binding.entry)) continue;
+    if (!isTainted(binding.resource.spec) && !recordsSecret(binding.entry)) continue;
     const kind = kindNamed(kinds, binding.resource.kind);
     const { record } = observation;
     yield* textsToMask(kind, { leaves: leavesOf(kind, binding.resource.spec), entry: binding.entry, record });

@@ -2,7 +2,7 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import type { Observation } from './observation.ts';
-import type { Candidate } from './search.ts';
+import type { Candidate } from './search-candidates.ts';
 
 /** What the platform showed, at one time, of everything a plan is about. */
 export interface Observed {

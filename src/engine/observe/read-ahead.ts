@@ -1,12 +1,12 @@
 import type { Kind, Lookup, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
+import { interningStrings, takeTextsOf } from './intern-strings.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { ReadCounter } from './read-counter.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
-import { sharingTexts, takeTextsOf } from './share-texts.ts';
 
 export interface ReadAheadOptions
   extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
@@ -117,7 +117,7 @@ export class ReadAhead {
 
   #read({ kind, entry }: WantedRecord): Begun<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
-    return this.#guarded(reading.then((seen) => sharingTexts(seen, entry)));
+    return this.#guarded(reading.then((seen) => interningStrings(seen, entry)));
   }
 
   #list<T>(name: string, lists: Map<string, Begun<T>>, read: () => Promise<T>): void {

@@ -8,6 +8,7 @@ import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
 import { kindNamed } from '../kind-named.ts';
 import { eachConcurrently } from './each-concurrently.ts';
+import { interningStrings } from './intern-strings.ts';
 import { matchToList } from './match-to-list.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
@@ -16,9 +17,8 @@ import type { ReadAhead } from './read-ahead.ts';
 import { ReadCounter } from './read-counter.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
-import { returnedOrphans } from './returned.ts';
-import { type Candidate, searchLost } from './search.ts';
-import { sharingTexts } from './share-texts.ts';
+import { returnedOrphans } from './returned-orphans.ts';
+import { type Candidate, searchCandidates } from './search-candidates.ts';
 
 export interface ReadingAll extends ObserveOptions {
   /** What was begun to be read before. */
@@ -120,7 +120,8 @@ async function searchAll(
     for (const { resource, pending } of bindings) {
       if (resource.kind === kind.name && pending !== undefined) lost.set(resource.address, pending);
     }
-    for (const [address, candidates] of await searchLost(kind, lost, options)) found.set(address, candidates);
+    for (const [address, candidates] of await searchCandidates(kind, lost, options))
+      found.set(address, candidates);
   }
   return found;
 }
@@ -131,7 +132,8 @@ async function readOne(binding: Binding, { ahead, ...options }: ReadingAll): Pro
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
   const seen =
-    (await ahead?.record(kind, id)) ?? sharingTexts(await getRecord(kind, { ...options, id }), binding.entry);
+    (await ahead?.record(kind, id)) ??
+    interningStrings(await getRecord(kind, { ...options, id }), binding.entry);
   if (seen.status !== 'shown') return seen;
   return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
 }

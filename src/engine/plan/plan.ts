@@ -5,13 +5,12 @@ import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { decideAll } from '../decide/decide-all.ts';
 import { trippedGuards } from '../decide/guards.ts';
-import type { Mention } from '../decide/left-out.ts';
 import { refuseDoubledNames } from '../decide/lookups.ts';
+import type { NamedRecord } from '../decide/omitted-ids.ts';
 import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
 import { renameWarnings } from '../decide/renames.ts';
 import type { Deciding } from '../decide/run-facts.ts';
 import type { Observed } from '../observe/observed.ts';
-import { namesOf, withNames } from './names.ts';
 import {
   type Action,
   actions,
@@ -20,6 +19,7 @@ import {
   type PlannedResource,
   type PlanWarning,
 } from './plan-document.ts';
+import { namesOf, withNames } from './planned-names.ts';
 
 export interface PlanInput extends Deciding {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
@@ -36,7 +36,7 @@ export interface Plan {
   readonly settled: ReadonlyMap<Address, ResourceEntry>;
   readonly observed: Observed;
   /** Records that its updates would name and that nobody looked at. */
-  readonly unchecked: readonly Mention[];
+  readonly unchecked: readonly NamedRecord[];
 }
 
 /**

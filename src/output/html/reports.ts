@@ -1,4 +1,4 @@
-import type { ApplyReport, ResourceResult } from '../../engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../../engine/apply/apply-report.ts';
 import type { Action, PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import {
   actionWords,
@@ -11,7 +11,7 @@ import {
 import { applySummary, earlyEnd, leftIn } from '../apply-words.ts';
 import { driftGroups, driftSummary } from '../drift-words.ts';
 import { helpText, type WorkspaceFlag } from '../next-steps.ts';
-import { htmlReport, type Report, type ReportGroup } from './report.ts';
+import { htmlReport, type Report, type ReportGroup } from './html-report.ts';
 import { type HtmlOutcome, toneOf } from './resource-html.ts';
 
 /** What the caller knows, or wants, of a page. */

@@ -6,7 +6,7 @@ import { visible } from '../visible.ts';
 import { yamlText } from '../yaml-text.ts';
 import { type RecordContext, shownColumns } from './record-columns.ts';
 
-type AnyRecord = Readonly<Record<string, unknown>>;
+type ShownFields = Readonly<Record<string, unknown>>;
 
 export const RECORD_FORMATS = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const;
 export type RecordFormat = (typeof RECORD_FORMATS)[number];
@@ -14,7 +14,7 @@ export type RecordFormat = (typeof RECORD_FORMATS)[number];
 /** Turns records into text as they come, so that the length of a list does not matter. */
 export interface RecordWriter {
   /** What is to be printed now; empty while more must be known first. */
-  write(record: AnyRecord): string;
+  write(record: ShownFields): string;
   /** What is still to be printed once all records have come. */
   end(): string;
 }
@@ -90,9 +90,9 @@ const RECORDS_TO_NAME_FIELDS = 1000;
 
 /** RFC 4180, with all fields of the first records as columns. */
 function csvWriter(): RecordWriter {
-  let waiting: AnyRecord[] | undefined = [];
+  let waiting: ShownFields[] | undefined = [];
   let fields: readonly string[] = [];
-  const rowOf = (record: AnyRecord): string => csvLine(fields.map((field) => csvText(record[field])));
+  const rowOf = (record: ShownFields): string => csvLine(fields.map((field) => csvText(record[field])));
   const flush = (): string => {
     const rows = waiting ?? [];
     waiting = undefined;

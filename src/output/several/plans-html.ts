@@ -1,4 +1,4 @@
-import { htmlReports } from '../html/report.ts';
+import { htmlReports } from '../html/html-report.ts';
 import { driftReport, type PageOptions, planReport } from '../html/reports.ts';
 import { flagOf, type SeveralPlans } from './plans.ts';
 

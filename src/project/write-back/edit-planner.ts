@@ -34,7 +34,7 @@ interface TextWrite {
 }
 
 /** A file with the text that it is to have. */
-interface ChangedFile extends EditableFile {
+interface PendingFile extends EditableFile {
   readonly after: string;
 }
 
@@ -130,11 +130,11 @@ export class EditPlanner {
   carryOut(proposals: readonly ProposedEdit[]): CarriedOut {
     const { root } = this.#options.project;
     const problems = new Map<WantedValue, string>();
-    const files = new Map<string, ChangedFile>();
+    const files = new Map<string, PendingFile>();
     const attempt = (
       absolute: string,
       wanted: readonly WantedValue[],
-      changed: (file: ChangedFile) => string,
+      changed: (file: PendingFile) => string,
     ): void => {
       try {
         const known = files.get(realPath(absolute));
@@ -180,7 +180,7 @@ export class EditPlanner {
   }
 }
 
-function resultOf(files: readonly ChangedFile[], problems: ReadonlyMap<WantedValue, string>): CarriedOut {
+function resultOf(files: readonly PendingFile[], problems: ReadonlyMap<WantedValue, string>): CarriedOut {
   const changed = files.filter(({ text, after }) => text !== after);
   return {
     files: changed

@@ -1,6 +1,6 @@
 import { kinds } from '../../kinds/index.ts';
 import { VERSION } from '../../version.ts';
-import { compareWorkspaces, sharedSecrets } from './compare.ts';
+import { compareWorkspaces, sharedSecrets } from './compare-workspaces.ts';
 import type { DiffDocument } from './document.ts';
 import { type SeenSide, sideOf } from './side.ts';
 

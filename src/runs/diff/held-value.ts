@@ -1,6 +1,6 @@
 import { isFingerprint } from '../../engine/decide/compare.ts';
 import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
-import { plainOf, recordedOf } from '../../engine/decide/memory.ts';
+import { plainOf, recordedOf } from '../../engine/decide/state-entry.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { isMasked, mask } from '../../state/fingerprint.ts';
 import { isObject, type Json, jsonEqual, setOwn } from '../../values/json.ts';

@@ -1,5 +1,5 @@
 import { lookUp } from '../../engine/decide/lookups.ts';
-import type { Planned } from '../../engine/engine.ts';
+import type { PlanResult } from '../../engine/engine.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
@@ -33,7 +33,7 @@ export interface Member {
 }
 
 export interface SeenSide {
-  readonly planned: Planned;
+  readonly planned: PlanResult;
   readonly desired: readonly Resource[];
   readonly state: State;
 }

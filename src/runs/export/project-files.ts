@@ -2,8 +2,8 @@ import { stringify } from 'yaml';
 import { EXPORT_PLACEHOLDER } from '../../manifests/inputs.ts';
 import type { Json } from '../../values/json.ts';
 import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';
+import { kebab } from './manifest-names.ts';
 import { type ManifestDraft, manifestText } from './manifest-text.ts';
-import { kebab } from './names.ts';
 import { usedSecrets } from './used-secrets.ts';
 
 export type FileLayout = 'resource' | 'kind';

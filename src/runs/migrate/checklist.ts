@@ -1,4 +1,4 @@
-import type { ResourceResult } from '../../engine/apply/report.ts';
+import type { ResourceResult } from '../../engine/apply/apply-report.ts';
 import { leavesOf } from '../../engine/decide/field-rules.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';

@@ -39,13 +39,13 @@ const FORM =
   'Expected one line per knowledge base, such as `FAQ: Questions and answers`: its name or id in the source, then in the target.';
 
 /** What one workspace has of a lookup. */
-export interface Shelf {
+export interface LookupIndex {
   readonly byId: ReadonlyMap<string, string>;
   /** Ids by name. */
   readonly byName: ReadonlyMap<string, readonly string[]>;
 }
 
-export function shelfOf(records: readonly LookupRecord[]): Shelf {
+export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
   const byName = new Map<string, string[]>();
   for (const { id, name } of records) byName.set(name, [...(byName.get(name) ?? []), id].sort());
   return { byId: new Map(records.map(({ id, name }) => [id, name])), byName };
@@ -69,7 +69,7 @@ export interface Patching {
   readonly lookups: ReadonlyMap<string, Lookup>;
   readonly names: NameMap;
   /** By lookup: what the workspace that is filled has. */
-  readonly shelves: ReadonlyMap<string, Shelf>;
+  readonly shelves: ReadonlyMap<string, LookupIndex>;
 }
 
 /** The patches with which a workspace takes the names of the map for those in the manifests, by address. */
@@ -124,7 +124,7 @@ export function oddNames(
 interface Mapping {
   readonly names: NameMap;
   readonly lookup: Lookup;
-  readonly shelf: Shelf | undefined;
+  readonly shelf: LookupIndex | undefined;
 }
 
 function mapped(value: Value, { names, lookup, shelf }: Mapping): Value {

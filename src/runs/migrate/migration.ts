@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { ApplyEvent, ApplyReport } from '../../engine/apply/report.ts';
-import { type Planned, planFor } from '../../engine/engine.ts';
+import type { ApplyEvent, ApplyReport } from '../../engine/apply/apply-report.ts';
+import { type PlanResult, planFor } from '../../engine/engine.ts';
 import type { ReadProgress } from '../../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -12,12 +12,12 @@ import type { State } from '../../state/state.ts';
 import { commonInput, stateToRead } from '../planning.ts';
 import type { RunContext } from '../run-context.ts';
 import type { LockOptions, PlatformOptions } from '../run-options.ts';
-import { carryOutInWaves } from './carry-out.ts';
+import { applyInBatches } from './apply-in-batches.ts';
 import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { IdMap, type MappedIds, mapPath } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
-import { keepLive, type Live } from './live.ts';
-import type { Ends } from './open-ends.ts';
+import { adoptLive, type LiveExport } from './live-export.ts';
+import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { type PreparedMigration, prepare } from './prepare.ts';
 import type { AddressGlobs } from './selection.ts';
 
@@ -31,9 +31,9 @@ export interface MigrationOptions extends PlatformOptions, LockOptions {
 
 export interface Migrating {
   readonly context: RunContext;
-  readonly ends: Ends;
+  readonly ends: MigrationWorkspaces;
   /** Undefined where the project's manifests say what there is. */
-  readonly live: Live | undefined;
+  readonly live: LiveExport | undefined;
   readonly globs: AddressGlobs;
   readonly names: NameMap;
   readonly options: MigrationOptions;
@@ -44,10 +44,10 @@ export interface Migrating {
 }
 
 /** What a migration would do, and what stands in its way. */
-export interface Outlook {
+export interface MigrationPreview {
   readonly prepared: PreparedMigration;
   /** Undefined where something must be mended before a plan can be made. */
-  readonly planned: Planned | undefined;
+  readonly planned: PlanResult | undefined;
   /** What must be done, waits, or should be known before anything is written. */
   readonly before: readonly ChecklistItem[];
   /** Files of the project that are written first, relative to it. */
@@ -55,7 +55,7 @@ export interface Outlook {
 }
 
 /** Reads the manifests and both states, and compares with the workspace that is filled. Writes nothing. */
-export async function lookAhead(migrating: Migrating): Promise<Outlook> {
+export async function previewMigration(migrating: Migrating): Promise<MigrationPreview> {
   const { context, ends, live, state } = migrating;
   const fromState = await stateToRead(context, ends.from);
   const prepared = await prepare({ ...migrating, fromState, toState: state });
@@ -77,7 +77,7 @@ function planMigration(
   { resources }: PreparedMigration,
   selected: readonly Resource[],
   migrating: Migrating,
-): Promise<Planned> {
+): Promise<PlanResult> {
   const { context, ends, options, client, state, onRead } = migrating;
   return planFor({
     ...commonInput({
@@ -102,21 +102,21 @@ function planMigration(
 export interface MigrationRun {
   readonly session: StateSession;
   readonly prepared: PreparedMigration;
-  readonly planned: Planned;
+  readonly planned: PlanResult;
   onEvent?(event: ApplyEvent): void;
 }
 
 /** Carries out what was agreed to: first the project's files and the state of the workspace that is left, then wave after wave. */
-export async function carryOutMigration(
+export async function runMigration(
   { context, ends, live, options }: Migrating,
   { session, prepared, planned, onEvent }: MigrationRun,
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
   // First: a later run sees by it that this one was agreed to.
   const map = await IdMap.begin(path.join(root, mapPath(namesOf(ends))), rowsOf(prepared, session.state));
-  if (live !== undefined) await keepLive(ends.from, live, { options, now: context.now });
+  if (live !== undefined) await adoptLive(ends.from, live, { options, now: context.now });
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
-  const report = await carryOutInWaves(context, {
+  const report = await applyInBatches(context, {
     opened: ends.to,
     session,
     planned,
@@ -142,18 +142,26 @@ function rowsOf({ selected, oldIds }: PreparedMigration, { resources }: State): 
 }
 
 /** What is left to people after a run, or would be after one in which all goes well. */
-export function leftByHand(
+export function remainingManualSteps(
   prepared: PreparedMigration,
-  { document, ends, report }: { document: PlanDocument; ends: Ends; report: ApplyReport | undefined },
+  {
+    document,
+    ends,
+    report,
+  }: { document: PlanDocument; ends: MigrationWorkspaces; report: ApplyReport | undefined },
 ): readonly ChecklistItem[] {
   return checkRest({ ...checkable(prepared, document, ends), results: report?.results });
 }
 
-function checkable({ selected, oldIds }: PreparedMigration, document: PlanDocument, ends: Ends) {
+function checkable(
+  { selected, oldIds }: PreparedMigration,
+  document: PlanDocument,
+  ends: MigrationWorkspaces,
+) {
   return { document, kinds, resources: selected, oldIds, from: ends.from.workspace.name };
 }
 
 /** Of the two workspaces. */
-export function namesOf({ from, to }: Ends): { readonly from: string; readonly to: string } {
+export function namesOf({ from, to }: MigrationWorkspaces): { readonly from: string; readonly to: string } {
   return { from: from.workspace.name, to: to.workspace.name };
 }

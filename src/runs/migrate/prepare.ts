@@ -6,7 +6,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { parseProject } from '../../project/load-project.ts';
-import type { Desired, Project, WorkspaceConfig } from '../../project/project.ts';
+import type { Desired, ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
@@ -14,24 +14,31 @@ import type { State } from '../../state/state.ts';
 import { references } from '../../values/value.ts';
 import { OpenWorkspace } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
+import { checkBlockers } from './blockers.ts';
 import { Checklist } from './checklist.ts';
-import { lookedUp, type NameMap, oddNames, patchesFor, type Shelf, shelfOf } from './knowledge-map.ts';
-import type { Live } from './live.ts';
+import {
+  type LookupIndex,
+  lookedUp,
+  lookupIndexOf,
+  type NameMap,
+  oddNames,
+  patchesFor,
+} from './knowledge-map.ts';
+import type { LiveExport } from './live-export.ts';
 import { foreignIds, withoutIds } from './manifest-ids.ts';
-import { checkObstacles } from './obstacles.ts';
-import type { Ends } from './open-ends.ts';
+import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { withPatches } from './project-patches.ts';
 import { type AddressGlobs, leftOutReferences, selectedBy } from './selection.ts';
 
 export interface Preparing {
   readonly context: RunContext;
-  readonly ends: Ends;
+  readonly ends: MigrationWorkspaces;
   readonly fromState: State;
   readonly toState: State;
   /** Of the workspace that is filled. */
   readonly client: PlatformClient;
   /** Where the manifests are yet to be written. */
-  readonly live: Live | undefined;
+  readonly live: LiveExport | undefined;
   readonly globs: AddressGlobs;
   readonly names: NameMap;
 }
@@ -73,7 +80,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   );
   const selected = selectedBy(resources, globs);
   const list = new Checklist();
-  checkObstacles(list, selected, { kinds, lookups, shelves, to: to.workspace.name });
+  checkBlockers(list, selected, { kinds, lookups, shelves, to: to.workspace.name });
   for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
     list.add('know', `${address} is left out: resources that need it wait`, ...referring);
   }
@@ -97,13 +104,13 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
 }
 
 interface Loader {
-  (project: Project, workspace: WorkspaceConfig): Promise<Desired>;
+  (project: ProjectConfig, workspace: WorkspaceConfig): Promise<Desired>;
   read(): Promise<ReadDeclarations>;
 }
 
 /** The files are read once for all that is loaded. Secrets may be missing: what is, goes on the checklist. */
 function loader({ context, ends, live }: Preparing): Loader {
-  const rooted = (project: Project): Project =>
+  const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
   let reading: Promise<ReadDeclarations> | undefined;
   const read = (): Promise<ReadDeclarations> => {
@@ -113,7 +120,7 @@ function loader({ context, ends, live }: Preparing): Loader {
         : readDeclarations(rooted(ends.from.project), { kinds, lookups });
     return reading;
   };
-  const load = (project: Project, workspace: WorkspaceConfig): Promise<Desired> =>
+  const load = (project: ProjectConfig, workspace: WorkspaceConfig): Promise<Desired> =>
     new OpenWorkspace(context, { project: rooted(project), workspace, declarations: read }).declared(
       'offline',
     );
@@ -126,7 +133,7 @@ function refuseInvalid(desired: Desired): Desired {
   return desired;
 }
 
-function refuseUnmatched({ drafts }: Live, { resources }: Desired): void {
+function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
   if (resources.length === drafts.manifests.length) return;
   throw new UserError(
     `${drafts.manifests.length} manifests would be written, but the project reads only ${resources.length} of them for the source workspace`,
@@ -139,7 +146,7 @@ function refuseUnmatched({ drafts }: Live, { resources }: Desired): void {
 async function readShelves(
   resources: readonly Resource[],
   { client, names, ends: { to } }: Preparing,
-): Promise<ReadonlyMap<string, Shelf>> {
+): Promise<ReadonlyMap<string, LookupIndex>> {
   const needed = new Set<string>();
   for (const resource of resources) {
     for (const { kind } of references(resource.spec)) needed.add(kind);
@@ -147,13 +154,13 @@ async function readShelves(
     if (kind !== undefined)
       for (const { lookup } of lookedUp(resource, { kind, lookups })) needed.add(lookup.name);
   }
-  const shelves = new Map<string, Shelf>();
+  const shelves = new Map<string, LookupIndex>();
   for (const lookup of lookups.values()) {
     if (!needed.has(lookup.name) && names.size === 0) continue;
     const { workspaceId } = to.workspace;
     const progress = new ReadCounter(undefined);
     const shown = await readList(() => lookup.list(client), { workspaceId, progress });
-    shelves.set(lookup.name, shelfOf(shown));
+    shelves.set(lookup.name, lookupIndexOf(shown));
   }
   return shelves;
 }
@@ -162,7 +169,7 @@ interface MigrationNames {
   readonly load: Loader;
   readonly there: Desired;
   readonly first: Desired;
-  readonly shelves: ReadonlyMap<string, Shelf>;
+  readonly shelves: ReadonlyMap<string, LookupIndex>;
 }
 
 /** What the manifests declare once the map's names are patches of the workspace that is filled. */
@@ -202,7 +209,7 @@ function checkNames(
   }
 }
 
-function checkLive(list: Checklist, { drafts, missed }: Live): void {
+function checkLive(list: Checklist, { drafts, missed }: LiveExport): void {
   for (const { kind, id, because } of missed)
     list.add('know', `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
   for (const { kind, id, because } of drafts.leftOut)

@@ -4,7 +4,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import { canonicalJson, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { FoundRecord } from '../discover.ts';
-import { type KnownLeaf, shownOf } from './evidence.ts';
+import { type KnownLeaf, shownOf } from './manifest-evidence.ts';
 
 /** For each record of a pool, in its order: how many fields of a manifest it shows, and how many of those agree. */
 export interface Counts {

@@ -1,12 +1,12 @@
-import { type Evidence, MOST_OFFERED } from '../../engine/decide/evidence.ts';
+import { type Evidence, MOST_OFFERED } from '../../engine/decide/match-evidence.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Reference } from '../../values/value.ts';
 import type { Discovery, FoundRecord } from '../discover.ts';
-import { evidenceFor } from './evidence.ts';
-import { type Seeker, type SeekerStanding, Seekers } from './seekers.ts';
+import { evidenceFor } from './manifest-evidence.ts';
+import { type CandidateScore, type UnmatchedManifest, UnmatchedManifests } from './unmatched-manifests.ts';
 
 /** A record that may be the one of a manifest. */
 export interface MatchCandidate extends Evidence {
@@ -33,7 +33,7 @@ export interface Matching {
   readonly discovery: Discovery;
   /** Ids that are managed already, by kind. */
   readonly held: ReadonlyMap<string, ReadonlySet<string>>;
-  /** What the remains of a state say each address was. */
+  /** What the backups of a state say each address was. */
   readonly remembered: ReadonlyMap<Address, Remembered>;
 }
 
@@ -49,7 +49,7 @@ export function matchesFor(input: Matching): Match[] {
   const matches = new Map<Address, Match>();
   for (const [name, wanted] of Map.groupBy(input.wanted, ({ kind }) => kind)) {
     const held = input.held.get(name);
-    const seekers = new Seekers({
+    const seekers = new UnmatchedManifests({
       kind: kindNamed(input.kinds, name),
       pool: (input.discovery.records.get(name) ?? []).filter(({ record }) => !held?.has(record.id)),
       wanted,
@@ -61,11 +61,11 @@ export function matchesFor(input: Matching): Match[] {
   return input.wanted.flatMap(({ address }) => matches.get(address) ?? []);
 }
 
-function matchesOfKind(seekers: Seekers, remembered: Matching['remembered']): Match[] {
+function matchesOfKind(seekers: UnmatchedManifests, remembered: Matching['remembered']): Match[] {
   const certain = certainOf(seekers);
   const settled = new Map([...certain].map(([seeker, index]) => [index, seeker]));
   return seekers.all.map((seeker) => {
-    const likeliest: SeekerStanding[] = [];
+    const likeliest: CandidateScore[] = [];
     seekers.visit(seeker, (standing) => {
       const holder = settled.get(standing.index);
       if (holder === undefined || holder === seeker) keepLikeliest(likeliest, standing, seekers);
@@ -84,8 +84,8 @@ function matchesOfKind(seekers: Seekers, remembered: Matching['remembered']): Ma
 }
 
 /** By manifest, the place of its record: first what a state remembers and the record bears out; then, among the rest, what is the only one to fit. */
-function certainOf(seekers: Seekers): Map<Seeker, number> {
-  const certain = new Map<Seeker, number>();
+function certainOf(seekers: UnmatchedManifests): Map<UnmatchedManifest, number> {
+  const certain = new Map<UnmatchedManifest, number>();
   const taken = new Set<number>();
   for (const seeker of seekers.all) {
     if (seeker.remembered === undefined || taken.has(seeker.remembered)) continue;
@@ -111,11 +111,11 @@ function certainOf(seekers: Seekers): Map<Seeker, number> {
 
 /** Where one record alone is exact for a manifest, and for no other manifest of these. */
 function soleFits(
-  seekers: Seekers,
-  open: readonly Seeker[],
+  seekers: UnmatchedManifests,
+  open: readonly UnmatchedManifest[],
   taken: ReadonlySet<number>,
-): Map<Seeker, SeekerStanding> {
-  const fits = new Map<Seeker, SeekerStanding>();
+): Map<UnmatchedManifest, CandidateScore> {
+  const fits = new Map<UnmatchedManifest, CandidateScore>();
   const claims = new Map<number, number>();
   for (const seeker of open) {
     let exact = 0;
@@ -131,7 +131,7 @@ function soleFits(
 }
 
 /** By the place of a record: in how many fields the manifest that fits it best agrees. */
-function bestAgreement(seekers: Seekers, rest: readonly Seeker[]): Map<number, number> {
+function bestAgreement(seekers: UnmatchedManifests, rest: readonly UnmatchedManifest[]): Map<number, number> {
   const best = new Map<number, number>();
   for (const seeker of rest) {
     seekers.visit(seeker, ({ index, agrees }) => {
@@ -141,7 +141,11 @@ function bestAgreement(seekers: Seekers, rest: readonly Seeker[]): Map<number, n
   return best;
 }
 
-function keepLikeliest(likeliest: SeekerStanding[], standing: SeekerStanding, { pool }: Seekers): void {
+function keepLikeliest(
+  likeliest: CandidateScore[],
+  standing: CandidateScore,
+  { pool }: UnmatchedManifests,
+): void {
   const last = likeliest.at(MOST_OFFERED - 1);
   if (last !== undefined && likelierFirst(last, standing, pool) < 0) return;
   likeliest.push(standing);
@@ -149,7 +153,7 @@ function keepLikeliest(likeliest: SeekerStanding[], standing: SeekerStanding, { 
   likeliest.splice(MOST_OFFERED);
 }
 
-function likelierFirst(a: SeekerStanding, b: SeekerStanding, pool: Seekers['pool']): number {
+function likelierFirst(a: CandidateScore, b: CandidateScore, pool: UnmatchedManifests['pool']): number {
   return (
     Number(b.isRemembered) - Number(a.isRemembered) ||
     Number(b.isExact) - Number(a.isExact) ||
@@ -158,19 +162,19 @@ function likelierFirst(a: SeekerStanding, b: SeekerStanding, pool: Seekers['pool
   );
 }
 
-function score({ agrees, differs }: SeekerStanding): number {
+function score({ agrees, differs }: CandidateScore): number {
   return agrees - differs;
 }
 
 interface Offered {
-  readonly standing: SeekerStanding;
+  readonly standing: CandidateScore;
   readonly found: FoundRecord;
-  readonly seekers: Seekers;
+  readonly seekers: UnmatchedManifests;
   readonly remembered: Matching['remembered'];
 }
 
 function candidateOf(
-  { resource, leaves, named }: Seeker,
+  { resource, leaves, named }: UnmatchedManifest,
   { standing, found, seekers: { kind }, remembered }: Offered,
 ): MatchCandidate {
   const hasKey = named !== undefined && resource.id === undefined;

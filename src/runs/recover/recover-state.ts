@@ -7,12 +7,12 @@ import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
 import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import type { Remains, StateStore } from '../../state/store.ts';
+import type { StateBackup, StateStore } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
 import { freshState, type OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions } from '../run-options.ts';
-import type { Recovery } from './look.ts';
-import { restore } from './memory.ts';
+import type { Recovery } from './find-lost-records.ts';
+import { restore } from './merge-backups.ts';
 
 /**
  * The state; where it is lost, why, and what of it stays in force.
@@ -20,16 +20,16 @@ import { restore } from './memory.ts';
  */
 export async function recoverableState(
   opened: OpenWorkspace,
-  remains: readonly Remains[],
+  backups: readonly StateBackup[],
 ): Promise<{ state: State; loss?: LostState }> {
   const { workspaceId } = opened.workspace;
   try {
     return { state: await opened.state() };
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
-    refuseForeign(remains, workspaceId, opened.store);
+    refuseForeign(backups, workspaceId, opened.store);
     const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
-    const kept = remains.find(({ isInForce }) => isInForce);
+    const kept = backups.find(({ isInForce }) => isInForce);
     const { resources, pending, orphans } = kept ?? empty;
     const { lineage, salt, serial } = empty;
     return { state: { lineage, salt, serial, workspaceId, resources, pending, orphans }, loss: error };
@@ -37,8 +37,8 @@ export async function recoverableState(
 }
 
 /** What is set aside must have been this workspace's. */
-function refuseForeign(remains: readonly Remains[], workspaceId: string, store: StateStore): void {
-  const whose = remains.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
+function refuseForeign(backups: readonly StateBackup[], workspaceId: string, store: StateStore): void {
+  const whose = backups.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
   const [first] = whose;
   if (first === undefined || whose.includes(workspaceId)) return;
   throw new UserError(
@@ -64,7 +64,7 @@ export async function recordRecovery(
   opened: OpenWorkspace,
   { recovery, taken, isLost, now, ...lock }: Recording,
 ): Promise<string | undefined> {
-  const kept = isLost ? await setAside(opened, lock.lockTimeout) : undefined;
+  const kept = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
   // What newer copies of a lost state tell is put into this one.
   const options = opened.sessionOptions('recover', {
     ...lock,
@@ -75,7 +75,7 @@ export async function recordRecovery(
   try {
     if (isLost) {
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
-      await restore(recovery.recollection, session, declared);
+      await restore(recovery.merged, session, declared);
     }
     // At once, so that one sync of the journal keeps many of them.
     await Promise.all(
@@ -89,10 +89,10 @@ export async function recordRecovery(
   return kept;
 }
 
-async function setAside(opened: OpenWorkspace, lockTimeout: number): Promise<string | undefined> {
+async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<string | undefined> {
   const lease = await opened.store.lock(opened.lockRequest('recover', lockTimeout));
   try {
-    return await lease.setAside();
+    return await lease.quarantine();
   } finally {
     await lease.release();
   }
@@ -100,11 +100,11 @@ async function setAside(opened: OpenWorkspace, lockTimeout: number): Promise<str
 
 /** Resources whose create has had no clear answer: those of the lost state included that were put back. */
 export function unansweredNow(
-  { unanswered, recollection, matches }: Recovery,
+  { unanswered, merged, matches }: Recovery,
   taken: ReadonlyMap<Address, string>,
 ): Address[] {
   const back = matches
     .map(({ resource }) => resource.address)
-    .filter((address) => recollection.pending.has(address) && !taken.has(address));
+    .filter((address) => merged.pending.has(address) && !taken.has(address));
   return [...unanswered, ...back];
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerFor, SHELLS, wordsFrom } from '../../../src/cli/completion/answer.ts';
 import { complete } from '../../../src/cli/completion/candidates.ts';
+import { answerFor, SHELLS, wordsFrom } from '../../../src/cli/completion/completion-answer.ts';
 import { declaredIn } from '../../../src/cli/completion/declared-in.ts';
 import { projectSources } from '../../../src/cli/completion/project-sources.ts';
 import { withKindFlags } from '../../../src/cli/discovery-flags.ts';

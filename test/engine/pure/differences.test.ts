@@ -7,7 +7,7 @@ import {
   differencesOf,
 } from '../../../src/engine/decide/differences.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
-import { remember } from '../../../src/engine/decide/memory.ts';
+import { stateEntryOf } from '../../../src/engine/decide/state-entry.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { mask } from '../../../src/state/fingerprint.ts';
 import { isObject, type Json } from '../../../src/values/json.ts';
@@ -296,7 +296,7 @@ describe('memory and comparison together', () => {
     fc.assert(
       fc.property(spec, shown, (sent, answer) => {
         const record = { id: 'R1', ...json(answer) };
-        const entry = remember({
+        const entry = stateEntryOf({
           kind: agentKind,
           record,
           settled: leavesOf(agentKind, sent),
@@ -320,7 +320,7 @@ describe('memory and comparison together', () => {
     fc.assert(
       fc.property(spec, shown, shown, (sent, answer, look) => {
         const facts = { kind: agentKind, kept: [], adopted: false, fingerprints, foreign: new Set<string>() };
-        const first = remember({
+        const first = stateEntryOf({
           ...facts,
           record: { id: 'R1', ...json(answer) },
           settled: leavesOf(agentKind, sent),
@@ -328,7 +328,7 @@ describe('memory and comparison together', () => {
         });
         const record = { id: 'R1', ...json(look) };
         const seen = differences(sent, { record, entry: first });
-        const next = remember({
+        const next = stateEntryOf({
           ...facts,
           record,
           settled: seen.settled,
@@ -338,7 +338,7 @@ describe('memory and comparison together', () => {
         const again = differences(sent, { record, entry: next });
         expect(again.changes).toEqual(seen.changes);
         expect(
-          remember({
+          stateEntryOf({
             ...facts,
             record,
             settled: again.settled,
@@ -354,7 +354,7 @@ describe('memory and comparison together', () => {
     fc.assert(
       fc.property(spec, spec, shown, (before, after, answer) => {
         const record = { id: 'R1', ...json(answer) };
-        const entry = remember({
+        const entry = stateEntryOf({
           kind: agentKind,
           record,
           settled: leavesOf(agentKind, before),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ResourceResult } from '../../../src/engine/apply/report.ts';
+import type { ResourceResult } from '../../../src/engine/apply/apply-report.ts';
 import { type Node, runGraph } from '../../../src/engine/apply/schedule.ts';
 
 const done: ResourceResult = { status: 'done', id: 'R1' };

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApplyReport, ResourceResult } from '../../../src/engine/apply/report.ts';
+import type { ApplyReport, ResourceResult } from '../../../src/engine/apply/apply-report.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
 import { graphHtml } from '../../../src/output/graph/graph-html.ts';
 import { groupedGraph } from '../../../src/output/graph/grouping.ts';

@@ -58,7 +58,7 @@ describe.each(all)('the backend %s', (_name, backend) => {
 
   it('has nothing before the first commit', async () => {
     expect(await store().read()).toMatchObject({ document: undefined, journal: [] });
-    expect(await store().remains()).toEqual([]);
+    expect(await store().backups()).toEqual([]);
     expect(await store().holder()).toBeUndefined();
   });
 
@@ -129,8 +129,8 @@ describe.each(all)('the backend %s', (_name, backend) => {
     const session = await openSession(store(), sessionOptions());
     expect([...session.state.resources.keys()]).toEqual(['Agent/a1']);
     await session.close();
-    const [remains] = await store().remains();
-    expect(remains?.resources.get('Agent/a1')?.id).toBe('id-a1');
+    const [backup] = await store().backups();
+    expect(backup?.resources.get('Agent/a1')?.id).toBe('id-a1');
     expect((await readState(store(), sessionOptions())).resources.size).toBe(1);
     await lease.release();
   });

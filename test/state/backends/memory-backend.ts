@@ -9,14 +9,14 @@ import { type MovedMark, MovedState } from '../../../src/state/moved-state.ts';
 import type { StateDocument } from '../../../src/state/state-document.ts';
 import type { LockInfo, StateLease, StateStore, StoredState } from '../../../src/state/store.ts';
 
-interface Shelf {
+interface LookupIndex {
   document?: StateDocument | undefined;
   mark?: MovedMark | undefined;
   journal: JournalEntry[];
   lock?: LockInfo | undefined;
 }
 
-const shelves = new Map<string, Shelf>();
+const shelves = new Map<string, LookupIndex>();
 
 /** States in the memory of this process, by name. */
 export const memory: StateBackend<{ readonly name?: string | undefined }, { readonly name: string }> = {
@@ -56,7 +56,7 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
         shelf.lock = info;
         return leaseOf({ shelf, info, location, read });
       },
-      remains: async () => {
+      backups: async () => {
         if (shelf.document === undefined) return [];
         const { resources, pending, orphans, workspaceId } = fold(shelf.document, shelf.journal);
         return [{ resources, pending, orphans, workspaceId, source: location, isInForce: true }];
@@ -73,7 +73,7 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
 };
 
 interface LeaseParts {
-  readonly shelf: Shelf;
+  readonly shelf: LookupIndex;
   readonly info: LockInfo;
   readonly location: string;
   read(): Promise<StoredState>;
@@ -102,7 +102,7 @@ function leaseOf({ shelf, info, location, read }: LeaseParts): StateLease {
       assertSerial(expectedSerial);
       Object.assign(shelf, { document, mark: undefined, journal: [] });
     },
-    setAside: () => Promise.resolve(undefined),
+    quarantine: () => Promise.resolve(undefined),
     async leaveMark(mark) {
       assertHeld();
       assertSerial(mark.serial);

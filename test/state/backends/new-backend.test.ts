@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Emulator, startEmulator } from '../../../src/emulator/start.ts';
+import { type Emulator, startEmulator } from '../../../src/emulator/start-emulator.ts';
 
 const REPOSITORY = path.join(import.meta.dirname, '../../..');
 

@@ -7,15 +7,15 @@ import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { FailPoint } from '../backend.ts';
+import { quarantine } from './backups.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';
 import { onFiles } from './file-problem.ts';
 import { JournalWriter } from './journal-file.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
-import { keepAlive, lockTiming } from './lock-life.ts';
+import { lockTiming, startHeartbeat } from './lock-heartbeat.ts';
 import { readWithNewer } from './newer-copies.ts';
 import { journalPathOf, readStored, unknownTo } from './read-stored.ts';
-import { setAside } from './remains.ts';
 
 export interface LocalLeaseParts {
   readonly files: Files;
@@ -42,7 +42,7 @@ export class LocalLease implements StateLease {
     this.info = parts.info;
     const { files, lock, info } = parts;
     const { beat } = lock.lockTiming ?? lockTiming;
-    this.#endHeartbeat = keepAlive(files, lock.path, { id: info.id, beat });
+    this.#endHeartbeat = startHeartbeat(files, lock.path, { id: info.id, beat });
   }
 
   async read(): Promise<StoredState> {
@@ -69,12 +69,12 @@ export class LocalLease implements StateLease {
     await onFiles('write', this.#parts.location, () => done);
   }
 
-  async setAside(): Promise<string | undefined> {
+  async quarantine(): Promise<string | undefined> {
     this.#assertOpen();
     const { files, path, location, info } = this.#parts;
     return onFiles('write', location, async () => {
       await this.#assertHeld();
-      return setAside(files, path, info.id);
+      return quarantine(files, path, info.id);
     });
   }
 

@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { unlinkIfThere } from '../../../files/files.ts';
 import { readIfThere } from './file-problem.ts';
 import { parseLock, readLock } from './lock-file.ts';
-import { isAbandoned, type Judging } from './lock-life.ts';
+import { isAbandoned, type Judging } from './lock-heartbeat.ts';
 
 const ID = /^(?:tmp|claim)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 

@@ -4,13 +4,13 @@ import { type Files, nodeFiles } from '../../../files/files.ts';
 import { makeFolders } from '../../../files/make-folders.ts';
 import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
+import { readBackups } from './backups.ts';
 import { targetOf } from './document-file.ts';
 import { onFiles } from './file-problem.ts';
 import { LocalLease } from './lease.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
-import type { LockTiming } from './lock-life.ts';
+import type { LockTiming } from './lock-heartbeat.ts';
 import { readWithNewer } from './newer-copies.ts';
-import { readRemains } from './remains.ts';
 
 export interface LocalStoreOptions extends Omit<StoreUser, 'root'> {
   /** Of the document. The journal, the lock and the backups are beside it, or beside what it links to. */
@@ -54,7 +54,7 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
         }
       }),
 
-    remains: () => at('read', (path) => readRemains(files, path)),
+    backups: () => at('read', (path) => readBackups(files, path)),
 
     lock: (request) =>
       at('lock', async (path, lock) => {

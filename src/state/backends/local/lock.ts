@@ -6,7 +6,7 @@ import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
-import { type Judging, judge, secondsOf, silenceWords } from './lock-life.ts';
+import { type Judging, judge, secondsOf, silenceWords } from './lock-heartbeat.ts';
 
 /*
  * The lock is a file that appears whole under its name, or not at all. Who wants to end the lock X of someone else first

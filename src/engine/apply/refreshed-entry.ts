@@ -1,0 +1,36 @@
+import type { State } from '../../state/state.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
+import { jsonEqual } from '../../values/json.ts';
+import type { Observation } from '../observe/observation.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { PlannedResource } from '../plan/plan-document.ts';
+
+export interface RefreshInput {
+  readonly plan: Plan;
+  readonly state: State;
+  /** ISO 8601: since when a record counts as missing that this plan is the first to miss. */
+  readonly at: string;
+}
+
+/** What the state is to hold of a resource that needs no write, where that is news. */
+export function refreshedEntry(
+  { address, previous_address: before = address }: PlannedResource,
+  { plan, state, at }: RefreshInput,
+): ResourceEntry | undefined {
+  const known = state.resources.get(address) ?? state.resources.get(before);
+  const settled = plan.settled.get(address);
+  // To save the record that is remembered would end the question what became of a create.
+  if (settled === undefined && (state.pending.has(address) || state.pending.has(before))) return undefined;
+  const entry = settled ?? known;
+  if (entry === undefined) return undefined;
+  const learnt = withMissing(entry, plan.observed.records.get(address), at);
+  return jsonEqual(learnt, known) ? undefined : learnt;
+}
+
+function withMissing(entry: ResourceEntry, seen: Observation | undefined, at: string): ResourceEntry {
+  if (seen?.status === 'missing') return { missing_since: at, ...entry };
+  if (seen?.status !== 'shown' || seen.record.id !== entry.id || entry.missing_since === undefined)
+    return entry;
+  const { missing_since: _, ...rest } = entry;
+  return rest;
+}

@@ -1,0 +1,292 @@
+import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { namedId, recordKey } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
+import { rootOf, valueAt } from '../../values/path.ts';
+import type { Action, PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
+import type { Binding } from './bind.ts';
+import { isAdopting } from './bind.ts';
+import { fieldsAsObserved } from './body.ts';
+import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
+import { type Differences, differencesOf } from './differences.ts';
+import { digestOf } from './digest.ts';
+import { ruleOf } from './field-rules.ts';
+import { omittedIdsOf } from './omitted-ids.ts';
+import { publicationNotices, publishSteps } from './publication.ts';
+import { stateEntryOf } from './state-entry.ts';
+import {
+  AHEAD_WARNING,
+  manualSteps,
+  referentsClause,
+  releaseWarnings,
+  unclearWarnings,
+  updateReason,
+  updateWarnings,
+} from './wording.ts';
+import { keptWarnings } from './write-response.ts';
+
+/** What is compared with the manifest. */
+export interface Shown {
+  /** Undefined where memory stands in for it. */
+  readonly record: ShownRecord | undefined;
+  readonly published?: PublishedRecord | undefined;
+  /** Given where the record is not the one that the state remembers. */
+  readonly found?: FoundBy | undefined;
+}
+
+export interface FoundBy {
+  /** A clause for the plan. */
+  readonly how: string;
+  /** True where it was made by a create of ours that had no clear answer. */
+  readonly isOurs: boolean;
+}
+
+/** Decides by comparison, for a record that exists. */
+export function decideExisting(facts: Facts, { record, published, found }: Shown): Decision {
+  const { binding, kind, leaves } = facts;
+  const adopting = found !== undefined || isAdopting(binding);
+  const entry = found === undefined ? binding.entry : undefined;
+  const differences = differencesOf({
+    kind,
+    leaves,
+    entry,
+    record,
+    published,
+    adopting,
+    ignoreDrift: binding.resource.ignoreDrift,
+    retryIgnored: facts.retryIgnored,
+    fingerprints: facts.fingerprints,
+    owners: facts.records.owners,
+  });
+  const { notApplied, unclear } = differences;
+  const decision = compared({ facts, record, published, differences, adopting, found });
+  if (notApplied.size + unclear.length === 0) return decision;
+  const { planned, warnings } = decision;
+  return {
+    ...decision,
+    planned: { ...planned, ...(notApplied.size > 0 && { not_applied: [...notApplied.keys()] }) },
+    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear).map(remark), ...warnings],
+  };
+}
+
+function compared(given: Omit<ComparedFacts, 'byHand'>): Decision {
+  const { facts, differences } = given;
+  if (facts.missing.length > 0 && differences.changes.length > 0)
+    return waiting(facts, facts.missing, differences.changes);
+
+  const byHand = differences.changes.filter((change) => change.manual);
+  const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
+  const writable = differences.changes.length - byHand.length - fixed.length;
+  const outcome: ComparedFacts = { ...given, byHand };
+  if (fixed.length > 0) return replaced(outcome, fixed);
+  if (writable > 0) return updated(outcome);
+  return settledAs(outcome);
+}
+
+interface ComparedFacts {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+  readonly found: FoundBy | undefined;
+  readonly byHand: readonly PlannedChange[];
+}
+
+/** Fields that no update reaches differ: another record is needed, or nothing can be done. */
+function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Decision {
+  const { facts, record, differences } = compared;
+  const { binding, kind, namesakes } = facts;
+  const fields = fixed.map((change) => change.path).join(', ');
+  const { changes } = differences;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const [namesake, ...more] = namesakes.filter((each) => each.id !== record?.id);
+  if (kind.create === undefined && namesake === undefined) {
+    const steps = [creationStep(facts)];
+    const reason = `${fields} names a record that is not in the workspace`;
+    return {
+      ...without(facts, 'manual', reason),
+      planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
+    };
+  }
+  const blocked = (reason: string, steps?: readonly NextStep[]): Decision => ({
+    ...without(facts, 'blocked', reason),
+    planned: plannedAs(facts, 'blocked', { id, reason, changes, ...(steps !== undefined && { steps }) }),
+  });
+  if (!facts.mayReplace) {
+    return blocked(`${fields} cannot be updated`, [
+      { action: 'replace', address: binding.resource.address, id },
+    ]);
+  }
+  if (namesake !== undefined && more.length > 0) {
+    const ids = [namesake, ...more].map((each) => each.id).sort();
+    const named = ids.map((each) => namedId(each, facts.records.owners.get(recordKey(kind.name, each))));
+    return blocked(`${fields} matches ${ids.length} other records: ${named.join(', ')}`);
+  }
+  if (namesake !== undefined && facts.records.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
+    return blocked(`${fields} names the closed orphan ${namesake.id}: it is not adopted automatically`);
+  }
+  if (facts.namesakeHolder !== undefined) {
+    return blocked(`${fields} names the record of ${facts.namesakeHolder}, which must release it first`);
+  }
+  if (namesake !== undefined) {
+    const how = `${fields} now names this record instead of ${id}`;
+    const decision = decideExisting(facts, { record: namesake, found: { how, isOurs: false } });
+    return { ...decision, warnings: [...decision.warnings, remark(orphanWarning(id))] };
+  }
+  const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
+  return {
+    planned: plannedAs(facts, 'replace', {
+      id,
+      reason,
+      changes,
+      desired: formsOf(facts.leaves),
+      ...(kind.publishing !== undefined && { steps: publishSteps(kind, undefined, true) }),
+      ...digest(facts, record),
+    }),
+    id: undefined,
+    settled: undefined,
+    warnings: [remark(orphanWarning(id))],
+  };
+}
+
+function orphanWarning(id: string | null): string {
+  return `${id} stays active and becomes an orphan: delete it in the dashboard`;
+}
+
+function updated({
+  facts,
+  record,
+  published,
+  differences,
+  adopting,
+  found,
+  byHand,
+}: ComparedFacts): Decision {
+  const { binding, kind, leaves } = facts;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
+  const sending = { leaves, record, changed, ignoreDrift: binding.resource.ignoreDrift };
+  const asObserved = fieldsAsObserved(kind, sending).map((field) => [field, valueAt(record, field)] as const);
+  const lacking = record === undefined ? undefined : kind.unsendable?.(Object.fromEntries(asObserved));
+  if (lacking !== undefined) {
+    return {
+      ...without(facts, 'blocked', lacking),
+      planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
+    };
+  }
+  const steps = [...manualSteps(facts, byHand, record), ...publishSteps(kind, record)];
+  const leftOut = omittedIdsOf(kind, sending, facts.records);
+  const roots = new Set(changed.map(rootOf));
+  return {
+    planned: plannedAs(facts, 'update', {
+      id,
+      reason: [found?.how, updateReason(differences.changes, adopting)].filter(Boolean).join('; '),
+      changes: differences.changes,
+      ...(adopting && { adopted: true as const }),
+      ...(steps.length > 0 && { steps }),
+      ...lookedAt(facts, { record, differences, hasStep: true }),
+      ...digest(facts, record),
+      desired: formsOf(leaves),
+      ...(leftOut.warnings.length > 0 && { left_out: leftOut.ids }),
+    }),
+    id: id ?? undefined,
+    settled: undefined,
+    warnings: [
+      ...updateWarnings({ facts, record, published, differences, adopting, roots }),
+      ...leftOut.warnings.map(remark),
+    ],
+    unchecked: leftOut.unchecked,
+  };
+}
+
+function settledAs(outcome: ComparedFacts): Decision {
+  const { facts, record, published, differences, adopting, found, byHand } = outcome;
+  const { binding, kind, leaves } = facts;
+  const id = record?.id ?? binding.entry?.id ?? null;
+  const fresh = binding.entry === undefined || found !== undefined;
+  const steps = manualSteps(facts, byHand, record);
+  const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
+  const reason = fresh
+    ? (found?.how ?? takenUnder(binding, record))
+    : steps.length > 0
+      ? [referentsClause(differences.changes), 'the API cannot change this'].filter(Boolean).join('; ')
+      : binding.previousAddress !== undefined
+        ? `renamed from ${binding.previousAddress}`
+        : differences.notApplied.size > 0
+          ? 'the platform ignored part of the last update'
+          : 'in sync';
+  return {
+    planned: plannedAs(facts, action, {
+      id,
+      reason,
+      changes: differences.changes,
+      ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
+      ...(steps.length > 0 && { steps }),
+      ...lookedAt(facts, { record, differences, hasStep: false }),
+    }),
+    id: id ?? undefined,
+    settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
+    warnings: [
+      ...releaseWarnings(kind, record, differences),
+      ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
+    ].map(remark),
+  };
+}
+
+function takenUnder({ released }: Binding, record: ShownRecord | undefined): string {
+  return released === undefined || released.id !== record?.id
+    ? 'exists on the platform, not managed yet'
+    : `the former record of ${released.address}`;
+}
+
+/** What the state is to hold of a record that needs no write. */
+function settledEntry(
+  { facts, differences, found, byHand }: ComparedFacts,
+  record: ShownRecord,
+  fresh: boolean,
+): ResourceEntry | undefined {
+  const { entry } = facts.binding;
+  // Nothing is recorded before everything can be, so that the record counts as being adopted until then.
+  if (differences.open.length > 0) {
+    return fresh ? { id: record.id, adopted: true, recorded: {}, observed: {}, unobserved: [] } : undefined;
+  }
+  return stateEntryOf({
+    kind: facts.kind,
+    record,
+    settled: differences.settled,
+    foreign: differences.foreign,
+    notApplied: differences.notApplied.keys(),
+    kept: byHand.map((change) => change.path),
+    previous: found === undefined ? entry : undefined,
+    adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
+    fingerprints: facts.fingerprints,
+  });
+}
+
+function remark(message: string): Remark {
+  return { message };
+}
+
+/** What every planned resource says of the record that was looked at. */
+function lookedAt(
+  facts: Facts,
+  {
+    record,
+    differences,
+    hasStep,
+  }: Pick<ComparedFacts, 'record' | 'differences'> & { readonly hasStep: boolean },
+): Partial<PlannedResource> {
+  const notices = publicationNotices(facts.kind, record, { hasStep });
+  return {
+    ...(differences.unverified.length > 0 && { unverified: [...differences.unverified] }),
+    ...(differences.released.length > 0 && { released: [...differences.released] }),
+    ...(notices.length > 0 && { notices }),
+  };
+}
+
+/** By which an apply of the saved plan sees whether the record still looks as it did. */
+function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
+  if (record === undefined) return {};
+  return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };
+}

@@ -1,0 +1,45 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { namedId, recordKey } from '../../manifests/resource.ts';
+import { type LeafPath, valueAt } from '../../values/path.ts';
+import { type Deliverable, fieldsAsObserved } from './body.ts';
+import type { KnownRecords } from './known-records.ts';
+
+export interface OmittedIds {
+  /** By field: ids that an update does not send again. */
+  readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
+  /** A sentence for each field. */
+  readonly warnings: readonly string[];
+  /** Records that it would name and that this run did not look at. */
+  readonly unchecked: readonly NamedRecord[];
+}
+
+/** A record that another one names by its id. */
+export interface NamedRecord {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** What an update must not send again of fields that go out as observed: ids of missing records, which the platform refuses. */
+export function omittedIdsOf(
+  kind: Kind,
+  facts: Deliverable & { readonly record: ShownRecord | undefined },
+  { missing, seen }: Pick<KnownRecords, 'missing' | 'seen'>,
+): OmittedIds {
+  const ids: Record<LeafPath, string[]> = {};
+  const warnings: string[] = [];
+  const unchecked: NamedRecord[] = [];
+  for (const field of fieldsAsObserved(kind, facts)) {
+    const refersTo = kind.fields[field]?.refersTo;
+    const shown = valueAt(facts.record, field);
+    if (refersTo === undefined || !Array.isArray(shown)) continue;
+    const named = shown.filter((id) => typeof id === 'string');
+    const gone = named.filter((id) => missing.has(recordKey(refersTo, id)));
+    const open = named.filter((id) => !gone.includes(id) && !seen.has(recordKey(refersTo, id)));
+    unchecked.push(...open.map((id) => ({ kind: refersTo, id })));
+    if (gone.length === 0) continue;
+    ids[field] = gone;
+    const names = gone.map((id) => namedId(id, missing.get(recordKey(refersTo, id))));
+    warnings.push(`${field} is resent without ${names.join(', ')}: missing from the platform`);
+  }
+  return { ids, warnings, unchecked };
+}

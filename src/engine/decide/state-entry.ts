@@ -1,0 +1,138 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { type Fingerprints, isMasked, mask } from '../../state/fingerprint.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
+import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
+import type { LeafPath, Leaves } from '../../values/path.ts';
+import { isTainted } from '../../values/value.ts';
+import { ruleOf, shownAt } from './field-rules.ts';
+
+/** What the platform showed of a leaf right after the last apply; undefined where that is not known. */
+export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
+  if (entry === undefined) return undefined;
+  if (Object.hasOwn(entry.observed, path)) return entry.observed[path];
+  return entry.unobserved.includes(path) ? undefined : recordedOf(entry, path);
+}
+
+/** The recorded value of a leaf; undefined where nothing is recorded. */
+export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
+  return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
+}
+
+/** Whether the platform kept its own value of the leaf when the recorded one was sent. */
+export function isKept(entry: ResourceEntry | undefined, path: LeafPath): boolean {
+  return entry?.not_applied?.includes(path) === true;
+}
+
+export interface EntryFacts {
+  readonly kind: Kind;
+  readonly record: ShownRecord;
+  /** What now counts as sent, with every reference an id. */
+  readonly settled: Leaves;
+  /** Leaves that keep what is recorded of them. */
+  readonly kept: Iterable<LeafPath>;
+  /** Settled leaves whose observed value is someone else's and must not become the baseline. */
+  readonly foreign: ReadonlySet<LeafPath>;
+  /** Settled leaves of which the platform kept its own value. */
+  readonly notApplied?: Iterable<LeafPath>;
+  readonly previous: ResourceEntry | undefined;
+  readonly adopted: boolean;
+  readonly fingerprints: Fingerprints;
+  /** What stands for the leaf as the platform shows it; what the record shows where absent. */
+  shown?(path: LeafPath): unknown;
+}
+
+/** The state's entry for a record after a write, or after a look at it. Texts to be masked must have been prepared. */
+export function stateEntryOf(facts: EntryFacts): ResourceEntry {
+  const { kind, record, previous, fingerprints } = facts;
+  const recorded: Record<LeafPath, Json> = {};
+  const observed: Record<LeafPath, Json> = {};
+  const unobserved: LeafPath[] = [];
+
+  for (const path of facts.kept) {
+    const value = recordedOf(previous, path);
+    if (value === undefined) continue;
+    recorded[path] = value;
+    copyBaseline(previous, path, { observed, unobserved });
+  }
+  for (const [path, value] of facts.settled) {
+    const masked = mask(value, fingerprints);
+    recorded[path] = masked;
+    const shown = facts.foreign.has(path)
+      ? undefined
+      : facts.shown === undefined
+        ? shownAt(kind, record, path)
+        : facts.shown(path);
+    if (shown !== undefined) {
+      const form = isTainted(value)
+        ? { $fingerprint: fingerprints.of(maskable(shown)) }
+        : mask(shown as Json, fingerprints);
+      if (!jsonEqual(form, masked)) observed[path] = form;
+    } else if (jsonEqual(recordedOf(previous, path), masked)) {
+      copyBaseline(previous, path, { observed, unobserved });
+    } else if (!facts.foreign.has(path) && ruleOf(kind, path).writeOnly !== true) {
+      unobserved.push(path);
+    }
+  }
+  const notApplied = [...(facts.notApplied ?? [])].sort();
+  const entry = {
+    id: record.id,
+    ...(facts.adopted && { adopted: true as const }),
+    recorded,
+    observed,
+    unobserved: unobserved.sort(),
+    ...(notApplied.length > 0 && { not_applied: notApplied }),
+  };
+  // Mostly nothing is new: what is there already is not kept a second time.
+  return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
+}
+
+interface Baselines {
+  readonly observed: Record<LeafPath, Json>;
+  readonly unobserved: LeafPath[];
+}
+
+function copyBaseline(entry: ResourceEntry | undefined, path: LeafPath, into: Baselines): void {
+  const value = entry?.observed[path];
+  if (value !== undefined) into.observed[path] = value;
+  else if (entry?.unobserved.includes(path)) into.unobserved.push(path);
+}
+
+/**
+ * The texts that `stateEntryOf` and the comparison will want fingerprints of, because the platform shows something where a
+ * secret is or was sent.
+ */
+export function* textsToMask(
+  kind: Kind,
+  { leaves, record, entry }: { leaves: Leaves; record: ShownRecord; entry: ResourceEntry | undefined },
+): Generator<string> {
+  for (const [path, value] of leaves) {
+    if (!isTainted(value) && !isMasked(baselineOf(entry, path))) continue;
+    const shown = shownAt(kind, record, path);
+    if (shown !== undefined) yield maskable(shown);
+  }
+}
+
+/** Whether a secret was sent, so that what is shown in its place must not be compared as it is. */
+export function recordsSecret(entry: ResourceEntry | undefined): boolean {
+  if (entry === undefined) return false;
+  return Object.values(entry.recorded).some(isMasked) || Object.values(entry.observed).some(isMasked);
+}
+
+/** The one text that stands for a shown value in its fingerprint. */
+export function maskable(shown: unknown): string {
+  return typeof shown === 'string' ? shown : canonicalJson(shown as Json);
+}
+
+/** The value that the state remembers, out of the form that it is kept in; undefined where it was secret. */
+export function plainOf(remembered: Json | undefined): Json | undefined {
+  return remembered === undefined || isMasked(remembered) ? undefined : opened(remembered);
+}
+
+function opened(form: Json): Json {
+  if (Array.isArray(form)) return form.map(opened);
+  if (!isObject(form)) return form;
+  const content = (Object.hasOwn(form, '$literal') ? form.$literal : form) as JsonObject;
+  const plain: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(content)) setOwn(plain, key, opened(value));
+  return plain;
+}

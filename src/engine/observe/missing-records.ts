@@ -1,0 +1,33 @@
+import type { Kind } from '../../kinds/kind.ts';
+import { recordKey } from '../../manifests/resource.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
+import { kindNamed } from '../kind-named.ts';
+import { eachConcurrently } from './each-concurrently.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { getRecord } from './read-record.ts';
+
+/**
+ * Which of these records the platform does not have: one read for each, of kinds that can be read by id. One that cannot be read
+ * counts as there.
+ */
+export async function missingRecords(
+  mentions: readonly { readonly kind: string; readonly id: string }[],
+  options: ObserveOptions,
+): Promise<ReadonlySet<string>> {
+  const wanted = new Map(mentions.map((each) => [recordKey(each.kind, each.id), each]));
+  const absent = new Set<string>();
+  await eachConcurrently([...wanted], options.concurrency, async ([key, { kind: name, id }]) => {
+    const kind = kindNamed(options.kinds, name);
+    if (kind.get !== undefined && (await isMissing(kind, id, options))) absent.add(key);
+  });
+  return absent;
+}
+
+async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promise<boolean> {
+  try {
+    return (await getRecord(kind, { ...options, id })).status === 'missing';
+  } catch (error) {
+    if (error instanceof PlatformError && error.reason !== 'aborted') return false;
+    throw error;
+  }
+}

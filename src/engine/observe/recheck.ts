@@ -1,0 +1,66 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import type { Observation } from './observation.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { ReadCounter } from './read-counter.ts';
+import { readList } from './read-list.ts';
+import { getRecord, unlisted } from './read-record.ts';
+
+/** Looks at the platform again, some time after a plan did. */
+export interface Recheck {
+  /** One record of any kind. */
+  at(kind: Kind, id: string): Promise<Observation>;
+  /** Whether a list shows a record with this natural key. False for kinds that cannot be listed. */
+  holdsKey(kind: Kind, key: string): Promise<boolean>;
+  /** The records with this natural key, as a list shows them now. None for kinds that cannot be listed. */
+  withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]>;
+}
+
+/** A kind that can only be listed is listed once for all that ask within `maxAgeMilliseconds`. */
+export function createRecheck(
+  { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
+  { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
+): Recheck {
+  const lists = new Map<string, { readonly at: number; readonly listed: Promise<ListIndex> }>();
+  const listOf = (kind: Kind): Promise<ListIndex> => {
+    let recent = lists.get(kind.name);
+    if (recent === undefined || now().getTime() - recent.at > maxAgeMilliseconds) {
+      recent = { at: now().getTime(), listed: listAll(kind, { client, workspaceId }) };
+      lists.set(kind.name, recent);
+    }
+    return recent.listed;
+  };
+  return {
+    async at(kind, id) {
+      if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
+      if (kind.list === undefined) return { status: 'absent' };
+      const record = (await listOf(kind)).byId.get(id);
+      return record === undefined ? unlisted(id, client) : { status: 'shown', record };
+    },
+    holdsKey: async (kind, key) => kind.list !== undefined && (await listOf(kind)).byKey.has(key),
+    async withKey(kind, key) {
+      if (kind.list === undefined) return [];
+      return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];
+    },
+  };
+}
+
+interface ListIndex {
+  readonly byId: ReadonlyMap<string, ShownRecord>;
+  readonly byKey: ReadonlyMap<string | undefined, readonly ShownRecord[]>;
+}
+
+async function listAll(
+  kind: Kind,
+  { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
+): Promise<ListIndex> {
+  const shown = await readList(() => kind.list?.(client) ?? none(), {
+    workspaceId,
+    progress: new ReadCounter(undefined),
+  });
+  return {
+    byId: new Map(shown.map((record) => [record.id, record])),
+    byKey: Map.groupBy(shown, (record) => kind.recordKey?.(record)),
+  };
+}
+
+async function* none(): AsyncGenerator<ShownRecord> {}

@@ -1,0 +1,70 @@
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { isMasked } from '../../state/fingerprint.ts';
+import type { State } from '../../state/state.ts';
+import type { PendingCreate } from '../../state/state-document.ts';
+import type { LeafPath } from '../../values/path.ts';
+import { shownAt } from '../decide/field-rules.ts';
+import { type Evidence, evidenceOf, likelihood, MOST_OFFERED } from '../decide/match-evidence.ts';
+import { eachConcurrently } from './each-concurrently.ts';
+import { gatherMentions } from './mentions.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { getRecord } from './read-record.ts';
+
+/** A record that may be the one that an unknown create made, with what speaks for it. */
+export interface Candidate extends Evidence {
+  readonly id: string;
+  /** Clauses that say where the record was heard of. */
+  readonly mentions: readonly string[];
+}
+
+/** In numbers: how many mentions of one source are followed, and how many records are read. */
+const MOST_MENTIONS = 2_000;
+const MOST_READ = 200;
+
+/**
+ * Looks for the records of unknown creates of a kind that cannot be listed: among the ids that other records mention and that the
+ * state does not know. Only likely ones are given, the likeliest first.
+ */
+export async function searchCandidates(
+  kind: Kind,
+  lost: ReadonlyMap<Address, PendingCreate>,
+  options: ObserveOptions,
+): Promise<Map<Address, Candidate[]>> {
+  const found = new Map<Address, Candidate[]>();
+  if (kind.mentions === undefined || kind.get === undefined || lost.size === 0) return found;
+  const since = new Date(Math.min(...[...lost.values()].map((pending) => Date.parse(pending.since))));
+  const mentions = new Map<string, string[]>();
+  const skips = knownIds(kind, options.state);
+  for (const source of kind.mentions(options.client, since)) {
+    await gatherMentions(source, mentions, { most: MOST_MENTIONS, skips });
+  }
+  const records: ShownRecord[] = [];
+  await eachConcurrently([...mentions.keys()].slice(0, MOST_READ), options.concurrency, async (id) => {
+    const seen = await getRecord(kind, { ...options, id });
+    if (seen.status === 'shown') records.push(seen.record);
+  });
+  for (const [address, pending] of lost) {
+    const candidates = records
+      .map((record) => ({
+        id: record.id,
+        ...evidenceOf(kind, sentIn(pending), (path) => shownAt(kind, record, path)),
+        mentions: mentions.get(record.id) ?? [],
+      }))
+      .filter((candidate) => likelihood(candidate) > 0)
+      .sort((a, b) => likelihood(b) - likelihood(a) || (a.id < b.id ? -1 : 1));
+    if (candidates.length > 0) found.set(address, candidates.slice(0, MOST_OFFERED));
+  }
+  return found;
+}
+
+function knownIds(kind: Kind, { resources, orphans }: State): (id: string) => boolean {
+  const known = new Set([...resources].map(([address, { id }]) => recordKey(kindOf(address), id)));
+  for (const orphan of orphans) known.add(recordKey(orphan.kind, orphan.id));
+  return (id) => known.has(recordKey(kind.name, id));
+}
+
+/** What was sent and can be compared. */
+function sentIn({ recorded }: PendingCreate): [LeafPath, unknown][] {
+  return Object.entries(recorded).filter(([, sent]) => !isMasked(sent));
+}

@@ -1,0 +1,85 @@
+import { apply, type LostCreates } from '../engine/apply/apply.ts';
+import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
+import type { PlanResult } from '../engine/engine.ts';
+import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { kinds } from '../kinds/index.ts';
+import { verifyWorkspace } from '../kinds/verify-workspace.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { StateSession } from '../state/session.ts';
+import type { Redactor } from '../values/redactor.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
+import type { RunContext } from './run-context.ts';
+import type { GuardOptions } from './run-options.ts';
+
+export interface ApplyPlanInput {
+  readonly opened: OpenWorkspace;
+  /** Open, and with the state that the plan was made from. */
+  readonly session: StateSession;
+  readonly planned: PlanResult;
+  readonly onError: 'continue' | 'stop';
+  /** Given where the plan is one part of several. */
+  readonly lostCreates?: LostCreates;
+  /** Told of each resource; errors in it name no secret. */
+  onEvent?(event: ApplyEvent): void;
+}
+
+/** Applies a plan that was approved. What the report says names no secret. */
+export async function applyPlan(
+  { interrupts, now, redactor }: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
+  { opened, session, planned, onError, lostCreates, onEvent }: ApplyPlanInput,
+): Promise<ApplyReport> {
+  const { client, concurrency } = planned.observing;
+  const report = await apply({
+    plan: planned.plan,
+    observedAt: planned.observedAt,
+    observing: planned.observing,
+    fingerprints: planned.fingerprints,
+    kinds,
+    client,
+    session,
+    concurrency,
+    onError,
+    ...(lostCreates !== undefined && { lostCreates }),
+    verifyWorkspace: () => verifyWorkspace(client, opened.workspace.workspaceId),
+    stop: interrupts.stop,
+    secret: opened.secretNamed(),
+    now,
+    onEvent: (event) =>
+      onEvent?.(
+        event.type === 'finished' ? { ...event, result: withoutSecrets(event.result, redactor) } : event,
+      ),
+  });
+  const results = new Map(
+    [...report.results].map(([address, result]) => [address, withoutSecrets(result, redactor)]),
+  );
+  return { ...report, results };
+}
+
+/** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */
+function withoutSecrets(result: ResourceResult, redactor: Redactor): ResourceResult {
+  if (result.status !== 'failed') return result;
+  const { error, hint } = result;
+  return {
+    ...result,
+    error: redactor.redact(error),
+    ...(hint !== undefined && { hint: redactor.redact(hint) }),
+  };
+}
+
+/** The guards that no option lifts. */
+export function trippedIn(
+  guards: PlanDocument['guards'],
+  { allowLargeChange = false, allowOwnerChange = false }: GuardOptions,
+): PlanDocument['guards'] {
+  const isLifted = { large_change: allowLargeChange, owner_change: allowOwnerChange } as const;
+  return guards.filter(({ guard }) => !isLifted[guard]);
+}
+
+/** Throws `UserError` where a guard stops the plan and no option lifts it. */
+export function refuseTrippedGuards({ guards }: PlanDocument, options: GuardOptions): void {
+  const tripped = trippedIn(guards, options);
+  if (tripped.length === 0) return;
+  throw new UserError(`nothing was written: ${tripped.map(({ message }) => message).join('; ')}`, {
+    next: [{ action: 'lift_guards', guards: [...new Set(tripped.map(({ guard }) => guard))] }],
+  });
+}

@@ -1,0 +1,65 @@
+import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
+import { kindNamed } from '../../engine/kind-named.ts';
+import type { Kind, Lookup } from '../../kinds/kind.ts';
+import type { Resource } from '../../manifests/resource.ts';
+import { Reference, Secret, specials, Unset, type Value } from '../../values/value.ts';
+import type { Checklist } from './checklist.ts';
+import type { LookupIndex } from './knowledge-map.ts';
+
+export interface BlockerFacts {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly lookups: ReadonlyMap<string, Lookup>;
+  /** By lookup: what the workspace that is filled has. */
+  readonly shelves: ReadonlyMap<string, LookupIndex>;
+  /** Name of the workspace that is filled. */
+  readonly to: string;
+}
+
+/** What must be mended before anything is written: without it a plan could not be made, or would take one record for another. */
+export function checkBlockers(list: Checklist, resources: readonly Resource[], facts: BlockerFacts): void {
+  for (const resource of resources) {
+    const { address, spec } = resource;
+    for (const special of specials(spec)) {
+      if (special instanceof Secret && !special.isSet)
+        list.add('must', `Set the secret ${special.name}.`, address);
+      else if (special instanceof Unset)
+        list.add('must', `Set the environment variable ${special.name}.`, address);
+      else if (special instanceof Reference) {
+        const ids = facts.shelves.get(special.kind)?.byName.get(special.target) ?? [];
+        if (ids.length > 1) list.add('must', doubled(special, ids, facts.to), address);
+      }
+    }
+    const kind = kindNamed(facts.kinds, resource.kind);
+    for (const [path, value] of leavesOf(kind, spec)) {
+      const { refersTo } = ruleOf(kind, path);
+      if (refersTo === undefined) continue;
+      for (const id of idsIn(value)) {
+        if (facts.shelves.get(refersTo)?.byId.has(id)) continue;
+        list.add('must', foreign({ path, refersTo, id }, facts), address);
+      }
+    }
+  }
+}
+
+function doubled({ kind, target }: Reference, ids: readonly string[], to: string): string {
+  return `${to} has ${ids.length} records ${kind}/${target}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
+}
+
+interface ForeignId {
+  readonly path: string;
+  readonly refersTo: string;
+  readonly id: string;
+}
+
+/** An id that stands in a manifest belongs to the workspace that it was written for. */
+function foreign({ path, refersTo, id }: ForeignId, { lookups, to }: BlockerFacts): string {
+  const way = lookups.has(refersTo)
+    ? `map it to a ${refersTo} of ${to} with --map`
+    : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;
+  return `${path} has the id of a ${refersTo}, ${id}, and ids belong to one workspace: ${way}.`;
+}
+
+function idsIn(value: Value): string[] {
+  const items: readonly Value[] = Array.isArray(value) ? value : [value];
+  return items.filter((item) => typeof item === 'string');
+}

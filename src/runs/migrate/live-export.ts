@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { isHeldAlready, recordClaim } from '../../engine/apply/import-record.ts';
+import { kindNamed } from '../../engine/kind-named.ts';
+import type { ReadProgress } from '../../engine/observe/read-counter.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
+import { type Address, kindOf } from '../../manifests/resource.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { Secret } from '../../values/value.ts';
+import { type Discovery, discoverEach, idsInState } from '../discover.ts';
+import { Drafter, type ExportedManifest, type ManifestDrafts } from '../export/drafts.ts';
+import { namesInState } from '../export/known-names.ts';
+import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
+import { Spool } from '../export/spool.ts';
+import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
+import type { KnownId } from '../mentioned-ids.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
+import type { LockOptions, PlatformOptions } from '../run-options.ts';
+import { withSession } from '../with-session.ts';
+
+/** What a workspace holds that no manifest declares yet, written down as manifests in a folder of its own. */
+export interface LiveExport {
+  /** The folder that stands in for the project's while nothing is agreed upon. A real path. */
+  readonly root: string;
+  /** The paths of the files in it. */
+  readonly files: readonly string[];
+  readonly drafts: ManifestDrafts;
+  readonly missed: Discovery['missed'];
+  readonly ids: ReadonlyMap<Address, string>;
+  /** Removes the folder. */
+  discard(): Promise<void>;
+}
+
+export interface LiveExportOptions {
+  readonly given: readonly KnownId[];
+  readonly since: Date;
+  readonly options: PlatformOptions;
+  onProgress?(progress: ReadProgress): void;
+}
+
+/** The folder that manifests are written to, in a project that has none. */
+const MANIFESTS = 'manifests';
+
+/**
+ * Reads a workspace as an export does. The manifests name no records: what they are in which workspace is for the states.
+ * @throws UserError where the project's folder of manifests holds something.
+ */
+export async function exportLive(
+  opened: OpenWorkspace,
+  { given, since, options, onProgress }: LiveExportOptions,
+): Promise<LiveExport> {
+  await refuseUsedManifests(opened);
+  const state = await opened.state();
+  const spool = new Spool();
+  const client = opened.connect(options);
+  try {
+    const { apiKey, workspaceId } = opened.workspace;
+    const secrets = [apiKey].filter((secret) => secret instanceof Secret && secret.isSet);
+    const drafter = new Drafter({ kinds, secrets, spool });
+    const { lookups: found, missed } = await discoverEach(
+      {
+        client,
+        kinds,
+        lookups,
+        workspaceId,
+        concurrency: opened.concurrency(options),
+        known: [...given, ...idsInState(kinds, state.resources)],
+        since,
+        ...(onProgress !== undefined && { onProgress }),
+      },
+      (kind, record) => drafter.take(kind, record),
+    );
+    const drafts = drafter.drafts({
+      knownNames: [namesInState(state)],
+      lookups: found,
+    });
+    const ids = new Map(
+      drafts.manifests.flatMap(({ kind, name, id }) =>
+        id === undefined ? [] : [[`${kind}/${name}`, id] as const],
+      ),
+    );
+    const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
+    const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
+    return {
+      root,
+      files,
+      drafts,
+      missed,
+      ids,
+      discard: () => rm(root, { recursive: true, force: true }),
+    };
+  } finally {
+    spool.close();
+    await client.close();
+  }
+}
+
+function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
+  for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
+}
+
+async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
+  await refuseUsed(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
+    throw new UserError(
+      `${MANIFESTS}/ is not empty, and a live workspace is read only into a project without manifests`,
+      {
+        hint: 'Export it into a new project first: voxform export --out DIR. Then migrate from there.',
+        cause,
+      },
+    );
+  });
+}
+
+/**
+ * Takes what was read under management, and writes its manifests. In this order: manifests of records that no state knows would
+ * create them once more.
+ */
+export async function adoptLive(
+  opened: OpenWorkspace,
+  { root, ids, files }: LiveExport,
+  { options, now }: { readonly options: LockOptions & PlatformOptions; now(): Date },
+): Promise<void> {
+  await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
+    const claims = [...ids].map(([address, id]) => ({
+      address,
+      id,
+      kind: kindNamed(kinds, kindOf(address)),
+    }));
+    const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
+    // At once, so that one sync of the journal keeps many of them.
+    await Promise.all(fresh.map((claim) => recordClaim(claim, { session, now })));
+  });
+  const folder = path.join(opened.project.root, MANIFESTS);
+  // So that the new one takes its place in one step: half of the manifests would pass for all of them.
+  await rmdir(folder).catch(() => undefined);
+  await writeFolder(folder, manifestsIn(root, files), '');
+}
+
+function* manifestsIn(root: string, files: readonly string[]): Generator<ProjectFile> {
+  for (const file of files)
+    yield { path: file.slice(MANIFESTS.length + 1), text: readFileSync(path.join(root, file), 'utf8') };
+}

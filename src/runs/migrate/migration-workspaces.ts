@@ -1,0 +1,59 @@
+import { kinds, lookups } from '../../kinds/index.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
+import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
+import { backendOf, isSameState } from '../../state/state-place.ts';
+import { openProject } from '../open-project.ts';
+import { OpenWorkspace } from '../open-workspace.ts';
+import type { RunContext } from '../run-context.ts';
+
+export interface MigrationWorkspaces {
+  /** The workspace that is left. Its key is needed only to read it live. */
+  readonly from: OpenWorkspace;
+  /** The workspace that is filled. */
+  readonly to: OpenWorkspace;
+  /** What the files of the project declare, read once. */
+  declarations(): Promise<ReadDeclarations>;
+}
+
+/**
+ * Opens both workspaces of a migration.
+ * @throws UserError where they are one, by name, by what they reach, or by their state.
+ */
+export async function openMigrationWorkspaces(
+  context: RunContext,
+  { from: fromName, to: toName }: { readonly from: string; readonly to: string },
+): Promise<MigrationWorkspaces> {
+  if (fromName === toName) {
+    throw new UserError(`--from and --to name the same workspace, ${fromName}`, { exitCode: ExitCode.usage });
+  }
+  const { env } = context;
+  const project = await openProject(context);
+  refuseOverrides(env);
+  const from = selectWorkspace(project, { name: fromName, env, requireKey: false });
+  const to = selectWorkspace(project, { name: toName, env, requireKey: true });
+  if (from.workspaceId === to.workspaceId && from.baseUrl === to.baseUrl) {
+    throw new UserError(
+      `${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`,
+    );
+  }
+  if (isSameState(from.state, to.state)) {
+    const { locationOf, placeSetting } = backendOf(to.state);
+    throw new UserError(
+      `${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`,
+      {
+        hint: `Give each workspace its own state.${placeSetting}.`,
+      },
+    );
+  }
+  let reading: Promise<ReadDeclarations> | undefined;
+  const declarations = (): Promise<ReadDeclarations> => {
+    reading ??= readDeclarations(project, { kinds, lookups });
+    return reading;
+  };
+  return {
+    from: new OpenWorkspace(context, { project, workspace: from, declarations }),
+    to: new OpenWorkspace(context, { project, workspace: to, declarations }),
+    declarations,
+  };
+}

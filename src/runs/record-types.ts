@@ -1,0 +1,100 @@
+import { kinds, lookups } from '../kinds/index.ts';
+import type { Kind } from '../kinds/kind.ts';
+import { ID_COLUMN, type RecordTable } from '../kinds/record-table.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { type CallSelection, selectedCalls } from './call-selection.ts';
+
+/** A record of any kind, as the platform shows it. */
+export type AnyRecord = Readonly<Record<string, unknown>>;
+
+/** One thing that the API can show. */
+export interface RecordType extends RecordTable {
+  /** The kind of a manifest whose records these are: their ids may be given as addresses. */
+  readonly kind?: Kind;
+  /** Every record, page by page. Absent where the API has no list. */
+  list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
+  /** One record. Absent where the API has no such read; the list is searched then. */
+  get?(client: PlatformClient, id: string): Promise<AnyRecord>;
+  /** The records that belong to the one with this id, which must be given. */
+  ofRecord?(client: PlatformClient, id: string): AsyncIterable<AnyRecord>;
+}
+
+/** The kind whose published versions the API shows. */
+const versioned = [...kinds.values()].find(({ versions }) => versions !== undefined);
+
+/** What the API shows beside the records of kinds. */
+const others: readonly RecordType[] = [
+  {
+    name: 'versions',
+    description: 'published versions of one agent',
+    ...(versioned !== undefined && { kind: versioned }),
+    ofRecord: (client, id) => client.agents.versions(id),
+    columns: [
+      { title: 'VERSION', field: 'version', align: 'right', whole: true },
+      { title: 'PUBLISHED', field: 'published_at', as: 'time' },
+    ],
+  },
+  {
+    name: 'calls',
+    description: 'call histories',
+    list: (client, selection) => selectedCalls(client, selection),
+    get: (client, id) => client.calls.get(id),
+    columns: [
+      ID_COLUMN,
+      { title: 'START', field: 'start_time', as: 'time' },
+      { title: 'AGENT', field: 'agent_id', as: 'reference' },
+      { title: 'FROM', field: 'from', whole: true },
+      { title: 'TO', field: 'to', whole: true },
+      { title: 'OUTCOME', field: 'session_outcome', whole: true },
+      { title: 'DURATION', field: 'duration', whole: true },
+      { title: 'COST', field: 'cost', align: 'right', whole: true },
+    ],
+  },
+  {
+    name: 'invoices',
+    description: 'invoices',
+    list: (client) => client.invoices.list(),
+    columns: [
+      { title: 'NUMBER', field: 'number', whole: true },
+      { title: 'FROM', field: 'period_start', as: 'unix-time' },
+      { title: 'TO', field: 'period_end', as: 'unix-time' },
+      { title: 'TOTAL', field: 'total', as: 'amount' },
+      { title: 'PAID', field: 'amount_paid', as: 'amount', spare: 1 },
+      { title: 'DUE', field: 'amount_due', as: 'amount' },
+      { title: 'STATUS', field: 'status' },
+    ],
+  },
+  {
+    name: 'api-keys',
+    description: 'API keys, without the keys themselves',
+    list: (client) => client.apiKeys.list(),
+    columns: [
+      { title: 'ID', field: 'id', align: 'right', whole: true },
+      { title: 'NAME', field: 'name' },
+      { title: 'CREATED', field: 'created_at', as: 'time' },
+      { title: 'EXPIRES', field: 'expires_at', as: 'time-or-null' },
+    ],
+  },
+];
+
+/** Everything that the API can show, by the name that people type. */
+export const recordTypes: ReadonlyMap<string, RecordType> = new Map(
+  [
+    ...[...kinds.values()].map(ofKind),
+    ...[...lookups.values()].map(({ table, list }): RecordType => ({ ...table, list })),
+    ...others,
+  ].map((readable) => [readable.name, readable]),
+);
+
+function ofKind(kind: Kind): RecordType {
+  const { table, list, get, mentions } = kind;
+  const from = mentions === undefined ? 'the state' : 'the state and those that other records name';
+  const unlisted = `${table.description}; the API cannot list them: without an id, those in ${from}`;
+  return {
+    ...table,
+    kind,
+    description: list === undefined ? unlisted : table.description,
+    ...(list !== undefined && { list: (client) => list(client) }),
+    ...(get !== undefined && { get: (client, id) => get(client, id) }),
+  };
+}

@@ -1,0 +1,73 @@
+import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import type { StateSession } from '../../state/session.ts';
+import type { Orphan, PendingCreate } from '../../state/state-document.ts';
+import type { StateBackup } from '../../state/store.ts';
+import type { KnownId } from '../mentioned-ids.ts';
+import type { Remembered } from './matches.ts';
+
+/** What the backups of a workspace's state tell, put together: the newest word on each address. */
+export interface MergedBackups {
+  readonly remembered: ReadonlyMap<Address, Remembered>;
+  /** Every id that some of them hold. */
+  readonly known: readonly KnownId[];
+  /** Creates that had no clear answer when the state was last written. */
+  readonly pending: ReadonlyMap<Address, PendingCreate>;
+  readonly orphans: readonly Orphan[];
+}
+
+/** @param backups the newest first; those of another workspace say nothing. */
+export function mergeBackups(backups: readonly StateBackup[], workspaceId: string): MergedBackups {
+  const remembered = new Map<Address, Remembered>();
+  const known = new Map<string, KnownId>();
+  const pending = new Map<Address, PendingCreate>();
+  const orphans = new Map<string, Orphan>();
+  let isNewest = true;
+  for (const { source, workspaceId: whose, ...state } of backups) {
+    if (whose !== undefined && whose !== workspaceId) continue;
+    const name = source.split(/[\\/]/).at(-1) ?? source;
+    // Of earlier documents, such a question may have been answered since.
+    if (isNewest) for (const [address, create] of state.pending) pending.set(address, create);
+    if (whose !== undefined) isNewest = false;
+    for (const [address, { id }] of state.resources) {
+      if (!remembered.has(address) && !orphans.has(recordKey(kindOf(address), id)))
+        remembered.set(address, { id, source: name });
+      keep(known, { kind: kindOf(address), id, clause: `${name} has it` });
+    }
+    for (const orphan of state.orphans) {
+      const key = recordKey(orphan.kind, orphan.id);
+      if (!orphans.has(key) && !known.has(key)) orphans.set(key, orphan);
+    }
+  }
+  return { remembered, known: [...known.values()], pending, orphans: [...orphans.values()] };
+}
+
+function keep(known: Map<string, KnownId>, each: KnownId): void {
+  const key = recordKey(each.kind, each.id);
+  if (!known.has(key)) known.set(key, each);
+}
+
+/**
+ * Puts back into a new state what nobody has to look for: the orphan list, and the creates that had no clear answer, so that none is sent a
+ * second time. What has been taken under management meanwhile stays so.
+ */
+export async function restore(
+  { pending, orphans }: MergedBackups,
+  session: StateSession,
+  declared: ReadonlySet<Address>,
+): Promise<void> {
+  const held = new Set(
+    [...session.state.resources].map(([address, { id }]) => recordKey(kindOf(address), id)),
+  );
+  const listed = new Set(session.state.orphans.map(({ kind, id }) => recordKey(kind, id)));
+  for (const orphan of orphans) {
+    const key = recordKey(orphan.kind, orphan.id);
+    // The event releases whatever has the address.
+    if (held.has(key) || listed.has(key) || session.state.resources.has(orphan.address)) continue;
+    await session.record({ type: 'forgotten', address: orphan.address, orphan });
+  }
+  for (const [address, create] of pending) {
+    const isKnown = session.state.resources.has(address) || session.state.pending.has(address);
+    if (!isKnown && declared.has(address))
+      await session.record({ type: 'creating', address, pending: create });
+  }
+}

@@ -1,0 +1,108 @@
+import type { Kind } from '../../kinds/kind.ts';
+import type { Address, Resource } from '../../manifests/resource.ts';
+import type { Reference } from '../../values/value.ts';
+import type { FoundRecord } from '../discover.ts';
+import { Agreement } from './agreement.ts';
+import { evidenceFor, type KnownLeaf, knownLeaves } from './manifest-evidence.ts';
+
+/** A manifest that looks for its record. */
+export interface UnmatchedManifest {
+  readonly resource: Resource;
+  readonly leaves: readonly KnownLeaf[];
+  /** Places in the pool that it names, by id or natural key; undefined where its fields must find the record. */
+  readonly named: readonly number[] | undefined;
+  /** The place of what the backups of a state say it was. */
+  readonly remembered: number | undefined;
+}
+
+/** How a record of the pool stands to a manifest. */
+export interface CandidateScore {
+  /** The record's place in the pool. */
+  readonly index: number;
+  /** In fields. */
+  readonly agrees: number;
+  readonly differs: number;
+  readonly isRemembered: boolean;
+  /** Nothing that is shown speaks against it. */
+  readonly isExact: boolean;
+}
+
+export interface UnmatchedInput {
+  readonly kind: Kind;
+  /** Records that nobody manages. */
+  readonly pool: readonly FoundRecord[];
+  readonly wanted: readonly Resource[];
+  readonly remembered: ReadonlyMap<Address, { readonly id: string }>;
+  idOf(reference: Reference): string | undefined;
+}
+
+/** The manifests of one kind that look for records, and the records. */
+export class UnmatchedManifests {
+  readonly kind: Kind;
+  readonly pool: readonly FoundRecord[];
+  readonly all: readonly UnmatchedManifest[];
+  readonly #agreement: Agreement;
+  /** Places in the pool that a manifest names by id: they are for no other. */
+  readonly #claimed: ReadonlySet<number>;
+
+  constructor({ kind, pool, wanted, remembered, idOf }: UnmatchedInput) {
+    this.kind = kind;
+    this.pool = pool;
+    this.#agreement = new Agreement(kind, pool);
+    const places = new Map(pool.map(({ record }, index) => [record.id, index]));
+    const byKey = Map.groupBy(pool.keys(), (index) => {
+      const record = pool[index]?.record;
+      return record === undefined ? undefined : kind.recordKey?.(record);
+    });
+    const claims = Map.groupBy(
+      wanted.filter(({ id }) => id !== undefined),
+      ({ id }) => id,
+    );
+    this.#claimed = new Set([...claims.keys()].flatMap((id) => places.get(id ?? '') ?? []));
+    const placesOf = ({ id, spec }: Resource): readonly number[] | undefined => {
+      if (id !== undefined) return claims.get(id)?.length === 1 ? at(places.get(id)) : [];
+      const key = kind.naturalKey?.(spec)?.key;
+      return key === undefined
+        ? undefined
+        : (byKey.get(key) ?? []).filter((index) => !this.#claimed.has(index));
+    };
+    this.all = wanted.map((resource) => ({
+      resource,
+      leaves: knownLeaves(kind, resource, idOf),
+      named: placesOf(resource),
+      remembered: places.get(remembered.get(resource.address)?.id ?? ''),
+    }));
+  }
+
+  /** Calls `see` for every record that more speaks for than against, in the order of the pool. */
+  visit(seeker: UnmatchedManifest, see: (standing: CandidateScore) => void): void {
+    if (seeker.named !== undefined) {
+      for (const index of seeker.named) see(this.#named(seeker, index));
+      return;
+    }
+    const { shown, agrees: agreeing } = this.#agreement.with(seeker.leaves);
+    for (let index = 0; index < shown.length; index++) {
+      const agrees = agreeing[index] ?? 0;
+      const differs = (shown[index] ?? 0) - agrees;
+      const isRemembered = index === seeker.remembered;
+      if ((agrees > differs || isRemembered) && !this.#claimed.has(index))
+        see({ index, agrees, differs, isRemembered, isExact: agrees > 0 && differs === 0 });
+    }
+  }
+
+  #named({ leaves, remembered }: UnmatchedManifest, index: number): CandidateScore {
+    const found = this.pool[index];
+    const evidence = found === undefined ? undefined : evidenceFor(this.kind, leaves, found);
+    return {
+      index,
+      agrees: evidence?.agrees.length ?? 0,
+      differs: evidence?.differs.length ?? 0,
+      isRemembered: index === remembered,
+      isExact: true,
+    };
+  }
+}
+
+function at(index: number | undefined): readonly number[] {
+  return index === undefined ? [] : [index];
+}

@@ -1,0 +1,101 @@
+import path from 'node:path';
+import { isInside } from '../manifests/read-file.ts';
+import { shellWord } from '../problems/shell-word.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
+import { findOtherState, type OtherState } from '../state/backends/local/find-other-state.ts';
+import { local } from '../state/backends/local/local-backend.ts';
+import { LostState, RECOVER } from '../state/lost-state.ts';
+import type { Marks, StateMark } from '../state/marks.ts';
+import { backendOf } from '../state/state-place.ts';
+import { isLoopback } from '../values/loopback.ts';
+
+export interface NewState {
+  readonly project: ProjectConfig;
+  readonly workspace: WorkspaceConfig;
+  /** How messages call the state that is to be begun. */
+  readonly location: string;
+  /** Folder of the person who reads the message. */
+  readonly cwd: string;
+  /** Names the workspace in a command, with a space before it. */
+  readonly workspaceFlag: string;
+  /** What this machine has written before. */
+  readonly marks: Marks | undefined;
+}
+
+/**
+ * Refuses to begin a state where there is or was one of the same workspace: under another name, as after a rename in voxform.yaml, or
+ * written on this machine and gone since. Without it everything would be created a second time.
+ * @throws LostState where it is gone, UserError where it lies elsewhere, with the command that takes it over.
+ */
+export async function refuseSecondState(beginning: NewState): Promise<void> {
+  const { project, workspace, marks } = beginning;
+  const marked = (await marks?.of(workspace.workspaceId)) ?? [];
+  const byDefault = local.place(
+    {},
+    { workspace: workspace.name, root: project.localRoot ?? project.root },
+  ).path;
+  const own = backendOf(workspace.state).fileOf(workspace.state);
+  const looking = {
+    path: own,
+    workspaceId: workspace.workspaceId,
+    name: path.basename(byDefault),
+  };
+  const found = await findOtherState({
+    ...looking,
+    others: [
+      ...Object.values(project.workspaces).flatMap(({ state }) => backendOf(state).fileOf(state) ?? []),
+      ...marked.map((mark) => mark.path).filter((each) => isInside(each, project.localRoot ?? project.root)),
+    ],
+    folders: [own ?? byDefault, byDefault].map(path.dirname),
+  });
+  if (found !== undefined) throw lyingAt(found, beginning);
+  // A platform on this machine is one to try things with: it forgets, and begins anew as often as its user does.
+  if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
+  const others = marked.map((mark) => mark.path);
+  const outside = await findOtherState({ ...looking, others, folders: [] });
+  if (outside !== undefined) throw lyingAt(outside, beginning);
+  const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
+  if (lost !== undefined) throw gone(lost, beginning);
+}
+
+function lyingAt({ path: place, records }: OtherState, beginning: NewState): UserError {
+  const { project, workspace, location, workspaceFlag } = beginning;
+  const voxform = commandFor(project);
+  const shown = placeFrom(beginning.cwd, place);
+  const holds =
+    records === undefined
+      ? 'which cannot be read,'
+      : `with ${records} ${records === 1 ? 'record' : 'records'},`;
+  return new UserError(
+    `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
+    {
+      hint:
+        `Move it here: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
+        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
+    },
+  );
+}
+
+/** Paths of a repository's project count from the operator's folder, so that its project file is needed there. */
+function commandFor({ root, localRoot, file }: ProjectConfig): string {
+  if (localRoot === undefined || file === undefined) return 'voxform';
+  return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
+}
+
+function gone({ path: place, serial }: StateMark, beginning: NewState): LostState {
+  const { project, workspace, location, cwd, workspaceFlag } = beginning;
+  const voxform = commandFor(project);
+  return new LostState(
+    `no state at ${location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(cwd, place)} (serial ${serial}), and it is missing`,
+    {
+      hint:
+        `Restore a copy: ${voxform} state push FILE${workspaceFlag}. ${RECOVER} ` +
+        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
+    },
+  );
+}
+
+function placeFrom(cwd: string, place: string): string {
+  return shellWord(isInside(place, cwd) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
+}

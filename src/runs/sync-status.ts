@@ -1,0 +1,19 @@
+/** How a resource can stand. Only the first two need nobody. */
+export const syncStatuses = [
+  'in sync',
+  /** In sync as far as memory tells: the platform does not show some of it. */
+  'unverified',
+  /** Applied, and what callers hear is older: somebody must publish it. */
+  'unpublished',
+  /** Sent, and the platform kept its own value of some of it. */
+  'not applied',
+  'drifted',
+  /** The manifest changed, or was never applied. */
+  'changed',
+  'undeclared',
+  'manual',
+  'blocked',
+  'unknown',
+] as const;
+
+export type SyncStatus = (typeof syncStatuses)[number];

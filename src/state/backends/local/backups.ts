@@ -1,0 +1,147 @@
+import { basename, dirname, join } from 'node:path';
+import { type Files, syncFolderOf } from '../../../files/files.ts';
+import { compareText } from '../../../problems/compare-text.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { emptyDocument, fold } from '../../fold.ts';
+import type { JournalEntry } from '../../journal.ts';
+import { LostState } from '../../lost-state.ts';
+import type { StateDocument } from '../../state-document.ts';
+import type { StateBackup } from '../../store.ts';
+import { readDocument } from './document-file.ts';
+import { readIfThere } from './file-problem.ts';
+import { wholeEntries } from './journal-file.ts';
+import { documentIn } from './newer-copies.ts';
+import { journalPathOf } from './read-stored.ts';
+
+interface RemainsFile {
+  readonly source: string;
+  readonly modified: number;
+}
+
+interface Dated extends StateBackup, RemainsFile {
+  readonly lineage: string;
+  /** Serials of documents; a journal comes half a step after the document that it continues. */
+  readonly step: number;
+}
+
+/**
+ * What the files beside a state, and those that were set aside, tell of it: the newest first, by their serials as far as these can be
+ * compared, because a file may have been copied at any time. Files that cannot be read are passed over.
+ */
+export async function readBackups(files: Files, path: string): Promise<StateBackup[]> {
+  const documents: { readonly from: RemainsFile; readonly document: StateDocument }[] = [];
+  const dated: Dated[] = [];
+  const [journals, others] = await filesOf(files, path);
+  for (const from of others) {
+    const document = await documentIn(files, from.source);
+    if (document === undefined) continue;
+    documents.push({ from, document });
+    const { serial: step, workspace_id: workspaceId } = document;
+    dated.push({ ...contentOf(document), ...from, step, workspaceId, isInForce: from.source === path });
+  }
+  for (const from of journals) {
+    const bytes = (await readIfThere(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
+    const written = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
+    for (const entries of written.values()) {
+      const { lineage = '', serial = 0 } = entries[0] ?? {};
+      const base = documents.find(
+        (each) => each.document.lineage === lineage && each.document.serial === serial,
+      );
+      const content = contentOf(base?.document ?? emptyDocument({ lineage, salt: '' }, '', ''), entries);
+      const workspaceId = base?.document.workspace_id;
+      dated.push({ ...content, ...from, step: serial + 0.5, workspaceId, isInForce: false });
+    }
+  }
+  const latest = new Map<string, number>();
+  for (const { lineage, modified } of dated)
+    latest.set(lineage, Math.max(modified, latest.get(lineage) ?? 0));
+  return dated
+    .sort(
+      (a, b) =>
+        (latest.get(b.lineage) ?? 0) - (latest.get(a.lineage) ?? 0) ||
+        compareText(a.lineage, b.lineage) ||
+        b.step - a.step ||
+        b.modified - a.modified ||
+        compareText(a.source, b.source),
+    )
+    .map(({ lineage: _, step: __, modified: ___, ...backup }) => backup);
+}
+
+function contentOf(
+  document: StateDocument,
+  entries: readonly JournalEntry[] = [],
+): Pick<Dated, 'resources' | 'pending' | 'orphans' | 'lineage'> {
+  const { resources, pending, orphans, lineage } = fold(document, entries);
+  return { resources, pending, orphans, lineage };
+}
+
+/**
+ * Puts a state that cannot be used out of the way. A document that can be read stays, and only the journal goes.
+ * @returns where it is kept, or undefined where nothing had to be moved.
+ * @throws UserError where the state must not be touched, because a newer voxform wrote it.
+ */
+export async function quarantine(files: Files, path: string, id: string): Promise<string | undefined> {
+  const journal = journalPathOf(path);
+  try {
+    const document = await readDocument(files, path);
+    if (document !== undefined) {
+      const aside = `${journal}.aside-${id}`;
+      await files.rename(journal, aside);
+      await syncFolderOf(files, path);
+      return aside;
+    }
+  } catch (error) {
+    if (!(error instanceof LostState)) throw error;
+  }
+  const names = await namesIn(files, dirname(path));
+  const own = names.filter((name) => isOwn(name, basename(path)));
+  if (own.length === 0) return undefined;
+  const folder = `${path}.lost-${id}`;
+  await files.mkdir(folder, { mode: 0o700 });
+  // The document last: while it is there, damaged as it is, the state does not look as if there had never been one.
+  for (const name of own.sort((a, b) => b.length - a.length)) {
+    await files.rename(join(dirname(path), name), join(folder, name));
+  }
+  await syncFolderOf(files, path);
+  return folder;
+}
+
+/** The document, its journal and its backups. */
+function isOwn(name: string, document: string): boolean {
+  return name === document ||
+    name === `${document}.journal` ||
+    /^\.backup-\d+$/.test(name.slice(document.length))
+    ? name.startsWith(document)
+    : false;
+}
+
+/** The journals and the documents, those that were set aside too. */
+async function filesOf(
+  files: Files,
+  path: string,
+): Promise<[journals: RemainsFile[], documents: RemainsFile[]]> {
+  const [folder, document] = [dirname(path), basename(path)];
+  const places: string[] = [];
+  for (const name of await namesIn(files, folder)) {
+    const place = join(folder, name);
+    if (isOwn(name, document) || name.startsWith(`${document}.journal.aside-`)) places.push(place);
+    if (!name.startsWith(`${document}.lost-`)) continue;
+    const lost = await namesIn(files, place);
+    places.push(...lost.filter((each) => isOwn(each, document)).map((each) => join(place, each)));
+  }
+  const found: [RemainsFile[], RemainsFile[]] = [[], []];
+  for (const source of places) {
+    const { mtimeMs: modified } = await files.stat(source);
+    found[basename(source).includes('.journal') ? 0 : 1].push({ source, modified });
+  }
+  return found;
+}
+
+async function namesIn(files: Files, folder: string): Promise<string[]> {
+  try {
+    return await files.readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import { basename, join } from 'node:path';
+import { type Files, nodeFiles } from '../../../files/files.ts';
+import { compareText } from '../../../problems/compare-text.ts';
+import { fold } from '../../fold.ts';
+import { MovedState } from '../../moved-state.ts';
+import type { StateDocument } from '../../state-document.ts';
+import type { StateBackup } from '../../store.ts';
+import { readBackups } from './backups.ts';
+import { targetOf } from './document-file.ts';
+import { readStored } from './read-stored.ts';
+
+/** Where a state of a workspace may lie under another name. */
+export interface OtherStateSearch {
+  /** Of the document that the workspace's settings name; undefined where it is not on this machine. */
+  readonly path: string | undefined;
+  /** Of documents that other settings name. */
+  readonly others: readonly string[];
+  /** All documents called `*.state.json` in these. */
+  readonly folders: readonly string[];
+  readonly workspaceId: string;
+  /** Name of a document that belongs to the workspace even where it does not say so. */
+  readonly name: string;
+  readonly files?: Files | undefined;
+}
+
+export interface OtherState {
+  readonly path: string;
+  /** Records that it knows; undefined where it can no longer be read. */
+  readonly records: number | undefined;
+}
+
+/** A folder with more is none that voxform made. */
+const MOST_LOOKED_AT = 500;
+
+/** Bytes: ten times the state of 10,000 agents with long prompts. */
+const LARGEST = 512 * 1024 * 1024;
+
+/** A state of the same workspace that lies elsewhere and knows something. Moved ones, those of other workspaces and what cannot be read are passed over. */
+export async function findOtherState(looking: OtherStateSearch): Promise<OtherState | undefined> {
+  const files = looking.files ?? nodeFiles;
+  const own = looking.path;
+  const named = (await Promise.all(looking.folders.map((folder) => documentsIn(files, folder)))).flat();
+  const seen = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
+  for (const path of [...looking.others, ...named].slice(0, MOST_LOOKED_AT)) {
+    const real = await targetOf(files, path).catch(() => path);
+    if (seen.has(real)) continue;
+    seen.add(real);
+    const records = await recordsIn(files, real, looking);
+    if (records !== 0) return { path, records };
+  }
+  return undefined;
+}
+
+/** The documents of a folder, also those of which only a journal or backups are left. */
+async function documentsIn(files: Files, folder: string): Promise<string[]> {
+  const names = await files.readdir(folder).catch(() => []);
+  const documents = names.flatMap(
+    (name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? [],
+  );
+  return [...new Set(documents)].sort(compareText).map((name) => join(folder, name));
+}
+
+/** How many records a state of the workspace knows; 0 where it is none of it. */
+async function recordsIn(
+  files: Files,
+  path: string,
+  { workspaceId, name }: OtherStateSearch,
+): Promise<number | undefined> {
+  try {
+    if (((await files.stat(path).catch(() => undefined))?.size ?? 0) > LARGEST) return 0;
+    const { stored } = await readStored(files, path);
+    const { document, journal } = stored;
+    return document?.workspace_id === workspaceId ? knownIn(document, journal) : 0;
+  } catch (error) {
+    if (error instanceof MovedState) return 0;
+    const backups = await readBackups(files, path).catch((): StateBackup[] => []);
+    const ours = backups.find((each) => each.workspaceId === workspaceId);
+    if (ours !== undefined) return ours.resources.size + ours.pending.size + ours.orphans.length;
+    const isAnothers = backups.some((each) => each.workspaceId !== undefined);
+    return basename(path) === name && !isAnothers ? undefined : 0;
+  }
+}
+
+function knownIn(document: StateDocument, journal: Parameters<typeof fold>[1]): number {
+  const { resources, pending, orphans } = fold(document, journal);
+  return resources.size + pending.size + orphans.length;
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, type Files, unlinkIfThere, writeFully } from '../../../files/files.ts';
+import { isAlive, processFacts } from '../../../files/process-facts.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { type HeldLock, lockBytes, parseLock, temporaryName } from './lock-file.ts';
+
+/*
+ * The holder of a lock writes to its file every few seconds, so that the file system stamps it. Whoever judges the lock
+ * compares that stamp with one of a file written just now: both come from the file system's clock, on whatever machine it is.
+ */
+
+export interface LockTiming {
+  /** Milliseconds between signs of life. */
+  readonly beat: number;
+  /** Milliseconds without one after which a holder counts as dead. */
+  readonly silence: number;
+}
+
+export const lockTiming: LockTiming = { beat: 5_000, silence: 60_000 };
+
+/** Gives signs of life until the function that it returns is called. They do not keep the process alive. */
+export function startHeartbeat(
+  files: Files,
+  path: string,
+  { id, beat }: { readonly id: string; readonly beat: number },
+): () => Promise<void> {
+  let beating: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    // A failed one shows in the age of the lock, and the next append finds out whether the lock is still ours.
+    beating ??= giveSign(files, path, id)
+      .catch(() => undefined)
+      .finally(() => {
+        beating = undefined;
+      });
+  }, beat);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await beating;
+  };
+}
+
+/**
+ * Writes the last byte of the lock once more: the content is whole at every moment. A lock is replaced by another file, never
+ * overwritten, so this cannot reach the lock of the next holder.
+ */
+async function giveSign(files: Files, path: string, id: string): Promise<void> {
+  const handle = await files.open(path, 'r+');
+  try {
+    const bytes = await handle.readFile();
+    if (parseLock(bytes)?.id !== id) return;
+    await handle.write(bytes, bytes.length - 1, 1, bytes.length - 1);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What a lock is judged with. */
+export interface Judging {
+  readonly files: Files;
+  readonly host: string;
+  isAlive?: ((pid: number) => boolean) | undefined;
+  readonly lockTiming?: LockTiming | undefined;
+}
+
+interface Case {
+  /** The lock, or a claim. */
+  readonly file: string;
+  readonly holder: HeldLock;
+  readonly own: HeldLock;
+}
+
+export interface Silence {
+  /** When the file was last written, in milliseconds of the file system's clock. */
+  readonly stamp: number;
+  readonly milliseconds: number;
+}
+
+/**
+ * Whether the holder is dead, in words for a notice, and how long it has been silent where that can be said.
+ * @param pause where given, one that is silent gets the time for another sign of life: after a machine slept, or its clock
+ * was set, every lock looks old for a moment.
+ */
+export async function judge(
+  judging: Judging,
+  { file, holder, own }: Case,
+  pause?: (milliseconds: number) => Promise<void>,
+): Promise<{ readonly death: string | undefined; readonly silence: Silence | undefined }> {
+  const { files, lockTiming: timing = lockTiming } = judging;
+  if (isDead(judging, holder, own)) return { death: 'a dead process', silence: undefined };
+  const silence = await silenceOf(files, file, own);
+  if (silence === undefined || silence.milliseconds < timing.silence) return { death: undefined, silence };
+  await pause?.(timing.beat * 1.5);
+  const later = pause === undefined ? silence : await silenceOf(files, file, own);
+  const death = later?.stamp === silence.stamp ? `a run silent for ${secondsOf(later)} s` : undefined;
+  return { death, silence: later };
+}
+
+/** Whether the writer of a file of the lock is dead; one that is not written to its end tells by its age alone. */
+export async function isAbandoned(
+  judging: Judging,
+  { file, writer, own }: Omit<Case, 'holder'> & { readonly writer: HeldLock | undefined },
+): Promise<boolean> {
+  if (writer !== undefined && isDead(judging, writer, own)) return true;
+  const silence = await silenceOf(judging.files, file, own);
+  return silence !== undefined && silence.milliseconds >= (judging.lockTiming ?? lockTiming).silence;
+}
+
+/** True only where it is certain: process numbers mean the same in one namespace of one running system. */
+function isDead({ host, isAlive: lives = isAlive }: Judging, holder: HeldLock, own: HeldLock): boolean {
+  const { boot, namespace, started } = holder.process ?? {};
+  const isHere = holder.host === host && boot !== undefined && namespace !== undefined;
+  if (!isHere || boot !== own.process?.boot || namespace !== own.process.namespace) return false;
+  if (!lives(holder.pid)) return true;
+  const now = processFacts(holder.pid).started;
+  return started !== undefined && now !== undefined && now !== started;
+}
+
+export function secondsOf(silence: Silence | undefined): number | undefined {
+  return silence === undefined ? undefined : Math.round(silence.milliseconds / 1000);
+}
+
+export function silenceWords(seconds: number | undefined): string {
+  return seconds === undefined ? '' : `, last seen ${seconds} s ago`;
+}
+
+/** How long nobody has written to the file; undefined where there is no such file, or the folder cannot be written. */
+async function silenceOf(files: Files, path: string, own: HeldLock): Promise<Silence | undefined> {
+  try {
+    const now = await timeAt(files, path, own);
+    const stamp = await stampOf(files, path);
+    return { stamp, milliseconds: Math.max(0, now - stamp) };
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return undefined;
+  }
+}
+
+/** The time of the file system that has the file. */
+async function timeAt(files: Files, path: string, own: HeldLock): Promise<number> {
+  const probe = temporaryName(path, randomUUID());
+  try {
+    const handle = await files.open(probe, 'wx', 0o600);
+    try {
+      await writeFully(handle, lockBytes(own));
+    } finally {
+      await handle.close();
+    }
+    return await stampOf(files, probe);
+  } finally {
+    await unlinkIfThere(files, probe);
+  }
+}
+
+/** Opens the file first, which makes the client of a network file system ask its server. */
+async function stampOf(files: Files, path: string): Promise<number> {
+  const handle: FileHandle = await files.open(path, 'r');
+  try {
+    return (await handle.stat()).mtimeMs;
+  } finally {
+    await handle.close();
+  }
+}

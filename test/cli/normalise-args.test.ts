@@ -1,0 +1,144 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { withKindFlags } from '../../src/cli/discovery-flags.ts';
+import { examplesOf } from '../../src/cli/examples.ts';
+import { pathOf } from '../../src/cli/help.ts';
+import { normalisedArgs } from '../../src/cli/normalise-args.ts';
+import { knownElsewhere, wordsOfOtherTools } from '../../src/cli/other-tools.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { command } from '../trust/in-process.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { agentManifest, testWorkspace } from './workspace.ts';
+
+const program = await withKindFlags(createProgram(async () => undefined));
+
+describe('spellings of other tools', () => {
+  it.each([
+    ['apply -auto-approve', 'apply --auto-approve', 'one dash'],
+    ['plan -out=f', 'plan --out=f', 'one dash and a value'],
+    ['plan -out f', 'plan --out f', 'one dash and a value of its own'],
+    ['plan -target Agent/a -target=Agent/b', 'plan --target Agent/a --target=Agent/b', 'one dash, twice'],
+    ['fmt -check', 'fmt --check', 'one dash before a flag of the command'],
+    ['-chdir=dir plan', '--chdir=dir plan', 'one dash before a flag of all commands'],
+    ['plan -no-color', 'plan --no-color', 'one dash before a negation'],
+    ['-version', '--version', 'one dash before a flag whose first letter is a flag'],
+    ['plan -help', 'plan --help', 'one dash before help'],
+    ['plan -o json', 'plan --output json', 'as kubectl'],
+    ['plan -o=json', 'plan --output=json', 'as kubectl, joined'],
+    ['plan -ojson', 'plan --output=json', 'as kubectl, joined without ='],
+    ['plan --json', 'plan --output=json', 'as gh'],
+    ['plan -json', 'plan --output=json', 'as Terraform'],
+    ['apply -y', 'apply --auto-approve', 'as apt'],
+    ['help state list', 'state list --help', 'help of a command in a group'],
+    ['help', '--help', 'help alone'],
+    ['help help', '--help', 'help of help'],
+    ['plan -qv', 'plan -qv', 'two short flags together'],
+    ['plan -vqCdir', 'plan -vqCdir', 'short flags and a value together'],
+    ['plan -wstaging', 'plan -wstaging', 'a value joined to a short flag'],
+    ['plan -var x=y', 'plan --var x=y', 'one dash before a flag that is unknown'],
+    ['get -15', 'get -15', 'a negative number'],
+    ['plan -q -v', 'plan -q -v', 'short flags'],
+    ['plan --out -y', 'plan --out -y', 'a value that looks like a flag'],
+    ['fmt -- -check', 'fmt -- -check', 'a file that looks like a flag'],
+    ['graph --json', 'graph --json', 'a form that the command does not have'],
+    ['plan -y', 'plan -y', 'nothing to approve'],
+    ['init -', 'init -', 'a dash alone'],
+  ])('%s is %s: %s', (given, meant) => {
+    expect(normalisedArgs(program, given.split(' '))).toEqual(meant.split(' '));
+  });
+
+  it('applies with one dash and prints what was done with -o json', async () => {
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('a') });
+    const { code, stdout } = await workspace.run('apply', '-auto-approve', '-o', 'json');
+    expect({
+      code,
+      results: JSON.parse(stdout).resources.map(({ result }: { readonly result: string }) => result),
+    }).toEqual({
+      code: 0,
+      results: ['done'],
+    });
+  });
+});
+
+describe('words of other tools', () => {
+  const commands = program.commands.map((each) => each.name());
+
+  it.each(wordsOfOtherTools.filter((word) => !commands.includes(word)))(
+    'answers %s with the sentence that helps',
+    async (word) => {
+      await using folder = await temporaryFolder();
+      const args = word.startsWith('-') ? ['init', word] : word.split(' ');
+      const { code, stdout, stderr } = await command(args, { cwd: folder.root });
+      expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
+      expect(stderr.replace(/\s+/g, ' ')).toContain(knownElsewhere(word));
+      expect(stderr).not.toContain('did you mean');
+    },
+  );
+
+  it.each([
+    [['destroy'], 'The API cannot delete'],
+    [['help', 'destroy'], 'The API cannot delete'],
+    [['init', '-upgrade'], 'nothing to upgrade'],
+    [['lint', '--strict'], 'voxform validate'],
+    [['update'], 'voxform apply'],
+    [['stack'], 'voxform workspace list'],
+    [['force-unlock'], 'voxform state unlock'],
+    [['taint', 'Agent/a'], 'cannot force a replacement'],
+    [['show'], 'voxform get TYPE'],
+    [['state', 'remove', 'Agent/a'], 'Use voxform state rm ADDRESS.'],
+    [['state', 'remove', '--help'], 'Use voxform state rm ADDRESS.'],
+    [['workspace', 'select', 'prod'], '-w NAME'],
+    [['state', 'destroy'], 'The API cannot delete'],
+    [['plan', '-var', 'x=y'], "unknown option '-var' hint: Set variables under vars"],
+    [['plan', '-var=x=y'], "unknown option '-var=x=y'"],
+    [['apply', '-auto-aprove'], `unknown option '-auto-aprove'; did you mean "--auto-approve"?`],
+    [['plan', '-verbos'], `unknown option '-verbos'; did you mean "--verbose"?`],
+  ])('%j says %s', async (args, sentence) => {
+    await using folder = await temporaryFolder();
+    const { code, stderr } = await command(args, { cwd: folder.root });
+    expect(code).toBe(64);
+    expect(stderr.replace(/\s+/g, ' ')).toContain(sentence);
+  });
+});
+
+describe('help', () => {
+  const all = (parent: Command): readonly Command[] =>
+    parent.commands.flatMap((each) => [each, ...all(each)]);
+  const paths = all(program).map(pathOf);
+
+  it.each(paths)('has two examples of %s, each of which is a command line', async (name) => {
+    const examples = examplesOf(name);
+    expect(new Set(examples).size).toBe(2);
+    await using folder = await temporaryFolder();
+    await mkdir(path.join(folder.root, 'voices'));
+    for (const example of examples) {
+      const words = example.replace(/ > .*/, '').split(' ').slice(1);
+      expect(words.join(' ').startsWith(name)).toBe(true);
+      const parsing = await withKindFlags(
+        createProgram(async () => undefined).configureOutput({ outputError() {} }),
+      );
+      await expect(parsing.parseAsync(words, { from: 'user' })).resolves.toBeDefined();
+    }
+  });
+
+  it.each(paths)('of %s fits 80 columns, and ends with the global flags in two lines', async (name) => {
+    await using folder = await temporaryFolder();
+    const { code, stdout, stderr } = await command(['help', ...name.split(' ')], { cwd: folder.root });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: voxform ${name} `));
+    expect(stdout).toMatch(/\nExamples:\n {2}voxform .*\n {2}voxform .*\n\nGlobal flags:\n( {2}.*\n){1,2}$/);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  it('lists the commands in groups, and global flags last', async () => {
+    await using folder = await temporaryFolder();
+    const { stdout } = await command(['--help'], { cwd: folder.root });
+    const headings = [...stdout.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([...new Set(headings)]);
+    expect(headings.length).toBeGreaterThan(4);
+    expect(headings.at(0)).toBe('Main commands');
+    expect(headings.at(-1)).toBe('Global flags');
+  });
+});

@@ -1,0 +1,28 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { takeTextsOf } from '../../src/engine/observe/intern-strings.ts';
+import type { ResourceEntry } from '../../src/state/state-document.ts';
+import type { Json } from '../../src/values/json.ts';
+
+it('leaves every spec saying what it said, whatever the state has', () => {
+  const text = fc.constantFrom('a'.repeat(300), 'b'.repeat(300), `${'a'.repeat(299)}c`, 'short');
+  const key = fc.constantFrom('name', 'prompt', 'x', 'constructor', 'length', '0');
+  const spec = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      text,
+      fc.constant(null),
+      fc.array(tie('value'), { maxLength: 2 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+    ),
+  })).value;
+  const path = fc.array(key, { minLength: 1, maxLength: 3 }).map((keys) => keys.join('.'));
+  fc.assert(
+    fc.property(spec, fc.dictionary(path, fc.oneof(text, spec), { maxKeys: 5 }), (value, recorded) => {
+      const entry: ResourceEntry = { id: '1', recorded, observed: {}, unobserved: [] };
+      const before = structuredClone(value);
+      takeTextsOf(entry, value);
+      expect(value).toEqual(before);
+    }),
+  );
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
+import { shownBy, unlikeSent } from '../../../src/engine/decide/write-response.ts';
+import type { Kind } from '../../../src/kinds/kind.ts';
+import { remarkText } from '../../../src/output/next-steps.ts';
+import { Secret, type Value } from '../../../src/values/value.ts';
+import { agentKind, numberKind, userKind } from './facts.ts';
+
+type Spec = { readonly [key: string]: Value };
+
+function warnings(kind: Kind, spec: Spec, answer: object): string[] {
+  const remarks = unlikeSent(kind, leavesOf(kind, spec), shownBy(kind, { id: 'R1', ...answer }));
+  return remarks.map((each) => remarkText(each, ''));
+}
+
+describe('the answer to a write', () => {
+  it.each<{ reason: string; spec: Spec; answer: object }>([
+    { reason: 'as it was sent', spec: { name: 'Ada' }, answer: { name: 'Ada' } },
+    {
+      reason: 'a config object that the answer leaves out',
+      spec: { llm_config: { model: 'm' } },
+      answer: {},
+    },
+    {
+      reason: 'a config object shown as null',
+      spec: { llm_config: { model: 'm' } },
+      answer: { llm_config: null },
+    },
+    {
+      reason: 'a set in another order',
+      spec: { llm_config: { knowledge_base_ids: ['K1', 'K2'] } },
+      answer: { llm_config: { knowledge_base_ids: ['K2', 'K1'] } },
+    },
+    {
+      reason: 'a mask in place of the key',
+      spec: { llm_config: { api_key: new Secret('KEY', 'sk-secret') } },
+      answer: { llm_config: { api_key: '***' } },
+    },
+    {
+      reason: 'a field that is never shown',
+      spec: { knowledge_base_config: { chunks_to_retrieve: 3 } },
+      answer: { knowledge_base_config: {} },
+    },
+    {
+      reason: 'nothing where nothing was sent',
+      spec: { tts_config: { emotion: null } },
+      answer: { tts_config: { voice_id: 'v' } },
+    },
+  ])('is no surprise with $reason', ({ spec, answer }) => {
+    expect(warnings(agentKind, spec, answer)).toEqual([]);
+  });
+
+  it('is no surprise with a number in another rendering, nor with links that nobody sent', () => {
+    const spec = { number: '+49 301', inbound_agent_id: 'A1' };
+    expect(warnings(numberKind, spec, { number: '49301', inbound_agent_id: null })).toEqual([]);
+  });
+
+  it('names what was dropped and what was changed, in the order of the fields', () => {
+    const spec = { tts_config: { voice_id: 'v', speed: ' fast ' }, name: 'Ada' };
+    const answer = { name: 'ADA', tts_config: { speed: 'fast' } };
+    expect(warnings(agentKind, spec, answer)).toEqual([
+      'the platform changed name from "Ada" to "ADA"',
+      'the platform changed tts_config.speed from " fast " to "fast"',
+      'the platform ignored tts_config.voice_id',
+    ]);
+  });
+
+  it('names a member that a set lost', () => {
+    const found = warnings(userKind, { modules: ['agents', 'analytics'] }, { modules: ['agents'] });
+    expect(found).toEqual(['the platform changed modules from ["agents","analytics"] to ["agents"]']);
+  });
+
+  it('shows nothing of a secret, whether sent or shown', () => {
+    const spec = { prompt_config: { prompt: new Secret('KEY', 'sk-secret') } };
+    const found = warnings(agentKind, spec, { prompt_config: { prompt: 'sk-secret, trimmed' } });
+    expect(found).toEqual(['the platform changed the secret prompt_config.prompt']);
+  });
+
+  it('shortens long values', () => {
+    const [found = ''] = warnings(agentKind, { name: 'x'.repeat(200) }, { name: 'y'.repeat(200) });
+    expect(found.length).toBeLessThan(200);
+    expect(found).toContain('…');
+  });
+});

@@ -1,0 +1,87 @@
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ProjectConfig, WorkspaceConfig } from '../../src/project/project.ts';
+import { refuseSecondState } from '../../src/runs/refuse-second-state.ts';
+import { LostState } from '../../src/state/lost-state.ts';
+import { createMarks } from '../../src/state/marks.ts';
+import { openSession } from '../../src/state/session.ts';
+import { failureOf, saved, sessionOptions, storeAt } from '../state/temporary-state.ts';
+
+/** A project without a state, on a machine that wrote one of the same workspace at this place. */
+async function beginning(baseUrl: string, written: string, writtenFor?: string) {
+  const machine = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-first-run-')));
+  onTestFinished(() => rm(machine, { recursive: true, force: true }));
+  const root = path.join(machine, 'project');
+  await mkdir(root);
+  const keeping = { folder: path.join(machine, 'marks'), debug: () => undefined };
+  const place = path.join(machine, written);
+  const session = await openSession(
+    storeAt(place, { marks: createMarks({ ...keeping, baseUrl: writtenFor }) }),
+    sessionOptions(),
+  );
+  await session.record(saved('a'));
+  await session.close();
+  const workspace = {
+    name: 'live',
+    workspaceId: 'W1',
+    baseUrl,
+    state: { backend: 'local', path: path.join(root, '.voxform/live.state.json') },
+  } as WorkspaceConfig;
+  const project = { root, workspaces: { live: workspace } } as unknown as ProjectConfig;
+  const location = '.voxform/live.state.json';
+  const marks = createMarks({ ...keeping, baseUrl });
+  const refused = () =>
+    refuseSecondState({ project, workspace, location, cwd: root, workspaceFlag: '', marks });
+  return { refused, place };
+}
+
+describe('a first run', () => {
+  it('is refused where the state that this machine wrote is gone, and may be recovered', async () => {
+    const { refused, place } = await beginning(
+      'https://voice.example.com',
+      'project/.voxform/live.state.json',
+    );
+    await rm(path.dirname(place), { recursive: true });
+    const error = await failureOf(refused());
+    expect(error).toBeInstanceOf(LostState);
+    expect(error.message).toContain('(serial 1), and it is missing');
+    expect(error.hint).toContain('voxform recover');
+    expect(error.hint).toContain('voxform state init');
+  });
+
+  it('is refused where the state lies in another copy of the project', async () => {
+    const { refused, place } = await beginning('https://voice.example.com', 'other/.voxform/live.state.json');
+    const error = await failureOf(refused());
+    expect(error).not.toBeInstanceOf(LostState);
+    expect(error.message).toContain(`${place}, with 1 record,`);
+  });
+
+  it('begins where the state was of another platform that has a workspace of the same id', async () => {
+    const { refused } = await beginning(
+      'https://voice.example.com',
+      'other/.voxform/live.state.json',
+      'https://voice.example.org',
+    );
+    await expect(refused()).resolves.toBeUndefined();
+  });
+
+  it('is refused where the address of the platform is only spelled otherwise', async () => {
+    const { refused } = await beginning(
+      'https://voice.example.com',
+      'other/.voxform/live.state.json',
+      'https://VOICE.example.com/',
+    );
+    expect((await failureOf(refused())).message).toContain('belongs to the same workspace');
+  });
+
+  it.each(['project/.voxform/live.state.json', 'other/.voxform/live.state.json'])(
+    'begins on a platform of this machine, whatever was at %s',
+    async (written) => {
+      const { refused, place } = await beginning('http://127.0.0.1:4010', written);
+      if (written.startsWith('project')) await rm(path.dirname(place), { recursive: true });
+      await expect(refused()).resolves.toBeUndefined();
+    },
+  );
+});
