@@ -8,12 +8,12 @@ import {
 
 /**
  * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an
- * apply would restore; what only the manifests changed counts as nothing to do.
+ * apply would restore; what only the manifests changed counts as nothing to do. Nothing is told of what a write might do, or of publishing.
  */
 export function driftOf({ document, observed }: Plan): PlanDocument {
   // What has no record was never applied, so that nothing of it can have moved.
   const applied = document.resources.filter(({ id }) => id !== null);
-  const resources = applied.map((resource): PlannedResource => {
+  const resources = applied.map(({ notices: _, ...resource }): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
     const seen = observed.records.get(resource.address);
     if (seen?.status === 'shown' && seen.successor) return resource;
@@ -31,7 +31,9 @@ export function driftOf({ document, observed }: Plan): PlanDocument {
     resources,
     summary: summaryOf(resources),
     guards: [],
-    warnings: document.warnings.filter(({ address }) => address === null || told.has(address)),
+    warnings: document.warnings.filter(
+      ({ address, may_erase: erased }) => address === null || (told.has(address) && erased === undefined),
+    ),
   };
 }
 

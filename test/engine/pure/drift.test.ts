@@ -15,6 +15,11 @@ function drift(resources: readonly PlannedResource[], gone: readonly string[] = 
     document: plan(resources, {
       warnings: [
         ...resources.map(({ address }) => ({ address, message: 'something' })),
+        ...resources.map(({ address }) => ({
+          address,
+          message: 'resent',
+          may_erase: ['llm_config.api_key'],
+        })),
         { address: null, message: 'of the whole run' },
       ],
       guards: [{ guard: 'large_change', message: 'many' }],
@@ -79,6 +84,15 @@ describe('drift', () => {
     ]);
     expect(found.resources).toEqual([resource('Agent/a', { reason: 'no drift' })]);
     expect(hasDrift(found)).toBe(false);
+  });
+
+  it('says nothing of publishing', () => {
+    const notices = ['never published'];
+    const found = drift([
+      resource('Agent/a', { action: 'update', changes: [moved], notices }),
+      resource('Agent/b', { notices }),
+    ]);
+    expect(found.resources.map((each) => each.notices)).toEqual([undefined, undefined]);
   });
 
   it('comes without guards, and only with warnings of what drifted or of everything', () => {
