@@ -144,18 +144,28 @@ export function address(text: string): string {
   return text;
 }
 
-/** For arguments and flags that may stand there several times. */
-export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
-  return [...(earlier ?? []), address(text)];
+/** The items of `a,b`. A glob may have commas of its own, in braces. */
+export function itemsOf(text: string): string[] {
+  return text.split(/,(?![^{]*\})/);
 }
 
-/** An address, or a glob of addresses. */
+/** For flags that take `a,b` and may stand there several times. */
+export function collectItems(text: string, earlier: readonly string[] | undefined): string[] {
+  return [...(earlier ?? []), ...itemsOf(text)];
+}
+
+/** For arguments and flags that may stand there several times. */
+export function collectAddress(text: string, earlier: readonly string[] | undefined): string[] {
+  return [...(earlier ?? []), ...itemsOf(text).map(address)];
+}
+
+/** Addresses, or globs of addresses. */
 function collectTarget(text: string, earlier: readonly string[] | undefined): string[] {
-  return isGlob(text) ? [...(earlier ?? []), text] : collectAddress(text, earlier);
+  return [...(earlier ?? []), ...itemsOf(text).map((each) => (isGlob(each) ? each : address(each)))];
 }
 
 function collectAddressOrAll(text: string, earlier: readonly string[] | undefined): string[] {
-  return text === 'all' ? [...(earlier ?? []), text] : collectAddress(text, earlier);
+  return [...(earlier ?? []), ...itemsOf(text).map((each) => (each === 'all' ? each : address(each)))];
 }
 
 /** For flags with any text that may stand there several times. */
@@ -167,6 +177,7 @@ const collectors: ReadonlySet<unknown> = new Set([
   collectAddress,
   collectTarget,
   collectAddressOrAll,
+  collectItems,
   collectText,
 ]);
 

@@ -25,7 +25,7 @@ import { defineRollback, defineVersions } from './commands/versions.ts';
 import { defineWatch } from './commands/watch.ts';
 import { defineWorkspace } from './commands/workspace.ts';
 import type { Start } from './context.ts';
-import { collectText } from './flags.ts';
+import { collectItems } from './flags.ts';
 import { helpLayout } from './help.ts';
 import { suggestChoices } from './usage-errors.ts';
 
@@ -70,7 +70,7 @@ export function createProgram(start: Start): Command {
     .option(
       '-w, --workspace <name>',
       'Workspace; repeatable where a command takes several (default: VOXFORM_WORKSPACE, then default_workspace)',
-      collectText,
+      collectItems,
     )
     .option('--no-color', 'Disable colours, as NO_COLOR does')
     .option('--no-cache', 'Parse every manifest, even if unchanged')

@@ -2,6 +2,7 @@ import { Argument, type Command, type CommanderError, InvalidArgumentError, type
 import { didYouMean, nearest } from '../problems/suggest.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
+import { itemsOf } from './flags.ts';
 import { pathOf } from './help.ts';
 import { knownElsewhere } from './other-tools.ts';
 
@@ -75,8 +76,10 @@ type Choice = string | readonly string[];
 function takeOneOf(each: Option | Argument, choices: readonly string[]): void {
   const parse = (given: string, earlier: Choice | undefined): Choice => {
     const before = Array.isArray(earlier) ? earlier : [];
-    if (choices.includes(given)) return each.variadic ? [...before, given] : given;
-    throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggested(given, choices)}`);
+    const items = each.variadic ? itemsOf(given) : [given];
+    const odd = items.find((item) => !choices.includes(item));
+    if (odd === undefined) return each.variadic ? [...before, ...items] : given;
+    throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggested(odd, choices)}`);
   };
   if (each instanceof Argument) each.argParser<Choice>(parse);
   else each.argParser<Choice>(parse);

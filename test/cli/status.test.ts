@@ -28,11 +28,21 @@ describe('status', () => {
     };
     expect(await shown('--kind', 'WorkspaceUser')).toEqual([2, 'WorkspaceUser/ann']);
     expect(await shown('--only', 'changed', 'drifted')).toEqual([2, 'Agent/day', 'Agent/night']);
+    expect(await shown('--only', 'changed,drifted', '--kind', 'Agent,Webhook')).toEqual([
+      2,
+      'Agent/day',
+      'Agent/night',
+    ]);
+    expect(await shown('--target', 'Agent/{day,night},WorkspaceUser/ann', '--kind', 'WorkspaceUser')).toEqual(
+      [2, 'WorkspaceUser/ann'],
+    );
     expect(await shown('--only', 'manual', '--only', 'in-sync', '--kind', 'Agent')).toEqual([0]);
     expect(await shown('--target', '*/n*')).toEqual([2, 'Agent/night']);
     expect((await workspace.run('status', '--only', 'drifted')).stdout).toBe('No resource matches.\n');
     for (const [flags, says] of [
       [['--only', 'drift'], 'did you mean "drifted"'],
+      [['--only', 'changed,drift'], 'did you mean "drifted"'],
+      [['--target', ','], 'Expected an address'],
       [['--kind', 'Agnet'], 'unknown kind "Agnet"; did you mean "Agent"'],
       [['--only', 'manual', '--wait-published'], 'are mutually exclusive'],
     ] as const) {

@@ -3,6 +3,7 @@ import type { MigrateOptions } from '../actions/migrate.ts';
 import type { Start } from '../context.ts';
 import { withDiscovery } from '../discovery-flags.ts';
 import {
+  collectItems,
   outputOption,
   positiveInteger,
   wholeNumber,
@@ -30,8 +31,8 @@ export function defineMigrate(program: Command, start: Start): void {
       '--map <file>',
       'YAML file that maps knowledge bases of the source to those of the target, by name or id',
     )
-    .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*')
-    .option('--exclude <glob...>', 'All but these addresses')
+    .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*', collectItems)
+    .option('--exclude <glob...>', 'All but these addresses', collectItems)
     .option(
       '--wave <n>',
       'Write resources in batches of n, and check for failures after each',

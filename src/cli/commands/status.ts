@@ -2,7 +2,14 @@ import { type Command, Option } from 'commander';
 import { syncStatuses } from '../../runs/sync-status.ts';
 import type { StatusOptions } from '../actions/status.ts';
 import type { Start } from '../context.ts';
-import { outputOption, parseSeconds, withPlatform, withSelection, withWorkspaces } from '../flags.ts';
+import {
+  collectItems,
+  outputOption,
+  parseSeconds,
+  withPlatform,
+  withSelection,
+  withWorkspaces,
+} from '../flags.ts';
 
 export function defineStatus(program: Command, start: Start): void {
   withWorkspaces(withPlatform(withSelection(program.command('status'))))
@@ -11,7 +18,7 @@ export function defineStatus(program: Command, start: Start): void {
       'Show the status of each resource: in sync, drifted, unverified, not applied, manual or unknown, with its unverified fields and what publishing its draft would change. Changes nothing.',
     )
     .addOption(outputOption(['text', 'json']))
-    .option('--kind <kinds...>', 'Only resources of these kinds')
+    .option('--kind <kinds...>', 'Only resources of these kinds', collectItems)
     .addOption(
       new Option('--only <statuses...>', 'Only resources with this status').choices(
         syncStatuses.map((standing) => standing.replace(' ', '-')),
