@@ -201,14 +201,14 @@ describe('migrate', () => {
     expect(flat(freeBuffer)).toContain('old skips every resource of the manifests');
   });
 
-  it('stops after a wave with too many failures, and goes on when it is run again', async () => {
+  it('stops after a batch with too many failures, and goes on when it is run again', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     await using h = await house(
       Object.fromEntries(names.map((name) => [`manifests/${name}.yaml`, agentManifest(name)])),
     );
     let posts = 0;
     h.hook = ({ method }) => (method === 'POST' && ++posts <= 2 ? { status: 422 } : undefined);
-    const tolerant = ['--wave', '2', '--max-failures', '1'];
+    const tolerant = ['--batch', '2', '--max-failures', '1'];
     const stopped = await h.migrate(...tolerant, '--concurrency', '1');
     expect(stopped.code).toBe(1);
     expect(flat(stopped)).toContain('2 failed by batch 1 of 3, and --max-failures allows 1');
@@ -337,10 +337,10 @@ spec: { number: "+4930111", nickname: Main }
       says: 'use --from and --to',
     },
     {
-      reason: 'failures without waves',
+      reason: 'failures without batches',
       args: ['--from', 'old', '--to', 'new', '--max-failures', '1'],
       code: 64,
-      says: 'needs --wave',
+      says: 'needs --batch',
     },
     {
       reason: 'a live source beside manifests',

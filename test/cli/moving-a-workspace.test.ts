@@ -119,9 +119,9 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
     const stopped = await endedAt(150, 'SIGINT', fromGuide('migrate --from old --to new --map'));
     expect(stopped, stopped.stderr).toMatchObject({ code: 130 });
     expect(stopped.stdout).toContain('Run the same command again for the rest.');
-    const inWaves = fromGuide('migrate --from old --to new --map');
-    expect(await endedAt(200, 'SIGKILL', inWaves)).toMatchObject({ signal: 'SIGKILL' });
-    return inWaves;
+    const inBatches = fromGuide('migrate --from old --to new --map');
+    expect(await endedAt(200, 'SIGKILL', inBatches)).toMatchObject({ signal: 'SIGKILL' });
+    return inBatches;
   }
 
   async function resolveWhatTheKillLeft(): Promise<void> {
@@ -177,9 +177,9 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   await adoptEverything();
   await prepareTheNewWorkspace();
   await readTheChecklist();
-  const inWaves = await migrateWithAnInterruptionAndAKill();
+  const inBatches = await migrateWithAnInterruptionAndAKill();
   await resolveWhatTheKillLeft();
-  const third = await voxform(inWaves);
+  const third = await voxform(inBatches);
   expect(third, third.stdout + third.stderr).toMatchObject({ code: 0 });
   const checklist = await migrateWhatWaited();
   await findOnlyLinksInThePlan(checklist);

@@ -71,7 +71,7 @@ function planned(
   return { address, kind, action, id: null, source: null, reason: '', changes: [], depends_on: dependsOn };
 }
 
-describe('waves', () => {
+describe('batches', () => {
   it('keep the order of references, and hold only what is written', () => {
     const document = {
       resources: [
@@ -83,13 +83,13 @@ describe('waves', () => {
         planned('WorkspaceUser/u', 'manual', 'Agent/a'),
       ],
     };
-    const waves = (size?: number) =>
-      batchesOf(document, size).map((wave) => wave.map(({ address }) => address));
-    expect(waves(2)).toEqual([
+    const batches = (size?: number) =>
+      batchesOf(document, size).map((batch) => batch.map(({ address }) => address));
+    expect(batches(2)).toEqual([
       ['Agent/c', 'Agent/z'],
       ['Agent/a', 'PhoneNumber/n'],
     ]);
-    expect(waves()).toEqual([['Agent/c', 'Agent/z', 'Agent/a', 'PhoneNumber/n']]);
+    expect(batches()).toEqual([['Agent/c', 'Agent/z', 'Agent/a', 'PhoneNumber/n']]);
     expect(batchesOf({ resources: [] }, 1)).toEqual([]);
   });
 });

@@ -76,13 +76,13 @@ export async function migrate(context: Context, options: MigrateOptions): Promis
   }
 }
 
-function refuseOdd({ workspaces }: Context, { wave, maxFailures }: MigrateOptions): void {
+function refuseOdd({ workspaces }: Context, { batch, maxFailures }: MigrateOptions): void {
   const usage = { exitCode: ExitCode.usage };
   if (workspaces.length > 0) {
     throw new UserError('migrate takes two workspaces: use --from and --to, not -w', usage);
   }
-  if (wave === undefined && maxFailures !== undefined)
-    throw new UserError('--max-failures needs --wave', usage);
+  if (batch === undefined && maxFailures !== undefined)
+    throw new UserError('--max-failures needs --batch', usage);
 }
 
 async function namesIn({ cwd }: Context, file: string | undefined): Promise<NameMap> {

@@ -34,7 +34,7 @@ export function defineMigrate(program: Command, start: Start): void {
     .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*', collectItems)
     .option('--exclude <glob...>', 'All but these addresses', collectItems)
     .option(
-      '--wave <n>',
+      '--batch <n>',
       'Write resources in batches of n, and check for failures after each',
       positiveInteger,
     )

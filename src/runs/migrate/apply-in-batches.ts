@@ -8,16 +8,16 @@ import type { RunContext } from '../run-context.ts';
 import { batchesOf } from './batches.ts';
 
 export interface BatchedApply extends ApplyPlanInput {
-  /** Resources in one wave; all in one where absent. */
-  readonly wave: number | undefined;
-  /** Failures up to which another wave is begun. */
+  /** Resources in one batch; all in one where absent. */
+  readonly batch: number | undefined;
+  /** Failures up to which another batch is begun. */
   readonly maxFailures: number;
 }
 
-/** Applies a plan wave by wave. What no wave reached any more is skipped, and its result says why. */
+/** Applies a plan batch by batch. What no batch reached any more is skipped, and its result says why. */
 export async function applyInBatches(
   context: Pick<RunContext, 'interrupts' | 'now' | 'redactor'>,
-  { wave, maxFailures, ...carrying }: BatchedApply,
+  { batch, maxFailures, ...carrying }: BatchedApply,
 ): Promise<ApplyReport> {
   const { planned } = carrying;
   const { document } = planned.plan;
@@ -26,9 +26,9 @@ export async function applyInBatches(
   let interrupted: ApplyReport['interrupted'];
   let halted: string | undefined;
   const lostCreates = new LostCreates();
-  const waves = batchesOf(document, wave);
+  const batches = batchesOf(document, batch);
   // Without anything to write there are still books to keep.
-  const parts = waves.length === 0 ? [[]] : waves;
+  const parts = batches.length === 0 ? [[]] : batches;
   for (const [index, resources] of parts.entries()) {
     if (halted !== undefined) {
       for (const { address } of resources) results.set(address, { status: 'skipped', because: halted });
@@ -47,7 +47,7 @@ export async function applyInBatches(
     if (interrupted !== undefined) halted = 'the run was interrupted';
     else if (report.halted !== undefined) halted = report.halted;
     else if (failed > maxFailures)
-      halted = tooMany({ failed, maxFailures, wave: index + 1, waves: parts.length });
+      halted = tooMany({ failed, maxFailures, batch: index + 1, batches: parts.length });
   }
   return {
     plan: document,
@@ -66,10 +66,10 @@ function narrowed(planned: PlanResult, resources: readonly PlannedResource[]): P
 interface Failures {
   readonly failed: number;
   readonly maxFailures: number;
-  readonly wave: number;
-  readonly waves: number;
+  readonly batch: number;
+  readonly batches: number;
 }
 
-function tooMany({ failed, maxFailures, wave, waves }: Failures): string {
-  return `${failed} failed by batch ${wave} of ${waves}, and --max-failures allows ${maxFailures}`;
+function tooMany({ failed, maxFailures, batch, batches }: Failures): string {
+  return `${failed} failed by batch ${batch} of ${batches}, and --max-failures allows ${maxFailures}`;
 }

@@ -17,13 +17,13 @@ export function batchesOf(
   const ordered = [...written.values()].sort(
     (a, b) => depth(a) - depth(b) || (a.address < b.address ? -1 : 1),
   );
-  const waves: PlannedResource[][] = [];
+  const batches: PlannedResource[][] = [];
   for (const resource of ordered) {
-    const last = waves.at(-1);
-    if (last === undefined || last.length >= size) waves.push([resource]);
+    const last = batches.at(-1);
+    if (last === undefined || last.length >= size) batches.push([resource]);
     else last.push(resource);
   }
-  return waves;
+  return batches;
 }
 
 /** How many others must come before each, one after the other. A plan holds no circle. */

@@ -23,9 +23,9 @@ import type { AddressGlobs } from './selection.ts';
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly onError: 'continue' | 'stop';
-  /** Resources in one wave; all in one where absent. */
-  readonly wave?: number;
-  /** Failures up to which another wave is begun; none where absent. */
+  /** Resources in one batch; all in one where absent. */
+  readonly batch?: number;
+  /** Failures up to which another batch is begun; none where absent. */
   readonly maxFailures?: number;
 }
 
@@ -106,7 +106,7 @@ export interface MigrationRun {
   onEvent?(event: ApplyEvent): void;
 }
 
-/** Carries out what was agreed to: first the project's files and the state of the workspace that is left, then wave after wave. */
+/** Carries out what was agreed to: first the project's files and the state of the workspace that is left, then batch after batch. */
 export async function runMigration(
   { context, ends, live, options }: Migrating,
   { session, prepared, planned, onEvent }: MigrationRun,
@@ -121,7 +121,7 @@ export async function runMigration(
     session,
     planned,
     onError: options.onError,
-    wave: options.wave,
+    batch: options.batch,
     maxFailures: options.maxFailures ?? 0,
     onEvent: (event) => {
       onEvent?.(event);
