@@ -18,7 +18,7 @@ import { newSalt } from '../state/fingerprint.ts';
 import { readState, type SessionOptions } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
 import { createStore } from '../state/state-place.ts';
-import type { LockRequest, StateStore } from '../state/store.ts';
+import type { LockHolder, LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
@@ -48,6 +48,8 @@ export class OpenWorkspace {
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, as far as they were read; relative to the project folder. */
   manifests: ReadonlySet<string> = new Set();
+  /** Who held the lock when the state was read last. */
+  holder: LockHolder | undefined;
 
   /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
@@ -194,11 +196,21 @@ export class OpenWorkspace {
   async stateAhead(): Promise<State> {
     const { workspaceId } = this.workspace;
     let older: string | undefined;
+    this.holder = undefined;
+    const onHolder = (holder: LockHolder): void => {
+      this.holder = holder;
+    };
     const onOlder = ({ message, hint }: UserError): void => {
       older = hint === undefined ? message : `${message}. ${hint}`;
     };
     const beginning = () => this.refuseSecond();
-    const state = await readState(this.store, { workspaceId, fresh: freshState(), beginning, onOlder });
+    const state = await readState(this.store, {
+      workspaceId,
+      fresh: freshState(),
+      beginning,
+      onOlder,
+      onHolder,
+    });
     this.#isWarned &&= older === this.#older;
     this.#older = older;
     return state;
@@ -242,7 +254,13 @@ export class OpenWorkspace {
 
   lockRequest(operation: string, timeoutSeconds: number): LockRequest {
     const { log, interrupts } = this.#context;
-    return { operation, timeoutSeconds, signal: interrupts.stop, notice: (message) => log.info(message) };
+    return {
+      operation,
+      timeoutSeconds,
+      signal: interrupts.stop,
+      notice: (message) => log.info(message),
+      warn: (message) => log.warn(message),
+    };
   }
 
   #keep(secret: Secret): void {

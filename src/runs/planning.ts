@@ -15,8 +15,10 @@ import type { PlanningOptions, PlatformOptions } from './run-options.ts';
 
 /** The state for a command that takes no lock, which says when another one is at work. */
 export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: OpenWorkspace): Promise<State> {
-  warnOfHolder(log, await opened.store.holder());
-  return opened.state();
+  const state = await opened.stateAhead();
+  warnOfHolder(log, opened.holder);
+  opened.warnOfOlder();
+  return state;
 }
 
 function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
@@ -103,8 +105,8 @@ async function begin({ opened, options, now }: Loading): Promise<Early | undefin
   try {
     // First, so that what it needs is loaded while the state is being read.
     client = opened.connect(options);
-    const holder = await opened.store.holder();
     const state = await opened.stateAhead();
+    const { holder } = opened;
     const { workspaceId } = opened.workspace;
     const concurrency = opened.concurrency(options);
     const ahead = new ReadAhead({ client, kinds, lookups, workspaceId, state, concurrency, now });

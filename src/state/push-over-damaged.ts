@@ -46,7 +46,7 @@ export async function quarantineDamaged(
   options: PushOptions,
 ): Promise<QuarantinedState | undefined> {
   const { document, file, force, session } = options;
-  const lease = await store.lock(session.lock);
+  const lease = await store.lock({ ...session.lock, isStep: true });
   try {
     await lease.read();
     return undefined;

@@ -45,6 +45,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     await openSession(store, {
       allowOlder: () => undefined,
       ...rest,
+      lock: { ...session.lock, isStep: true },
       ...(!force && { beginning: () => restoring(beginning) }),
     })
   ).close();

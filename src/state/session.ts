@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
+import type { RunEnding } from './history.ts';
 import type { JournalEvent } from './journal.ts';
 import { olderState } from './older-state.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
-import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
+import type { LockHolder, LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
 export interface StateSession {
   /** Always the current state: what has been recorded shows in it at once. */
@@ -19,6 +20,8 @@ export interface StateSession {
    * lost and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
    */
   record(event: JournalEvent): Promise<void>;
+  /** Says how the run ends, for the history; what is said later adds to it. `done` where nothing is said. */
+  note(outcome: Partial<RunEnding>): void;
   /**
    * Writes the document if anything was recorded, and gives the lock back in any case. A broken session leaves its journal
    * as it is, for the next one to work in.
@@ -43,6 +46,8 @@ export interface SessionOptions {
 export interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
   /** Told of a state that is older than the last one known. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
+  /** Told who holds the lock meanwhile. */
+  readonly onHolder?: ((holder: LockHolder) => void) | undefined;
 }
 
 /**
@@ -51,9 +56,10 @@ export interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fres
  */
 export async function readState(
   store: StateStore,
-  { workspaceId, fresh, beginning, onOlder }: StateReading,
+  { workspaceId, fresh, beginning, onOlder, onHolder }: StateReading,
 ): Promise<State> {
   const stored = await store.read();
+  if (stored.holder !== undefined) onHolder?.(stored.holder);
   checkWorkspace(stored, workspaceId, store);
   if (stored.document === undefined) await beginning?.();
   const older = olderIn(stored, store.location);
@@ -82,7 +88,8 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     state.committed(next);
     return new Session(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {
-    await lease.release().catch(() => undefined);
+    const outcome = { result: 'refused', error: reasonOf(error) } as const;
+    await lease.release({ outcome }).catch(() => undefined);
     throw error;
   }
 }
@@ -105,6 +112,7 @@ class Session implements StateSession {
   #changed = false;
   #failure: { readonly error: unknown } | undefined;
   #closed: Promise<void> | undefined;
+  #outcome: RunEnding = { result: 'done' };
 
   constructor(lease: StateLease, state: FoldedState, options: OpenedWith) {
     this.#lease = lease;
@@ -126,7 +134,7 @@ class Session implements StateSession {
 
   record(event: JournalEvent): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new Error('the state session is closed'));
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
+    if (this.#failure !== undefined) return this.#recordLost(event, this.#failure.error);
     const mistake = mistakeIn(event, this.#state);
     if (mistake !== undefined) return Promise.reject(new Error(mistake));
     const appended = this.#append(event);
@@ -142,6 +150,10 @@ class Session implements StateSession {
       this.#failure ??= { error };
     });
     return done;
+  }
+
+  note(outcome: Partial<RunEnding>): void {
+    this.#outcome = { ...this.#outcome, ...outcome };
   }
 
   close(): Promise<void> {
@@ -163,25 +175,36 @@ class Session implements StateSession {
   }
 
   async #close(): Promise<void> {
+    await this.#tail;
+    const { serial: expectedSerial } = this.#state;
+    const { next, version } = this.#options;
+    const mustWrite = this.#changed && this.#failure === undefined;
+    const commit = mustWrite
+      ? { document: documentOf(this.#state, next, version), expectedSerial }
+      : undefined;
     try {
-      await this.#tail;
-      if (!this.#changed || this.#failure !== undefined) return;
-      const { serial } = this.#state;
-      const { next, version } = this.#options;
-      await this.#lease.commit(documentOf(this.#state, next, version), serial);
-      this.#state.committed(next);
+      await this.#lease.release({ commit, outcome: this.#outcome });
+      if (mustWrite) this.#state.committed(next);
     } catch (error) {
       this.#failure ??= { error };
       throw error;
-    } finally {
-      await this.#lease.release();
     }
+  }
+
+  /** After a failure the store takes nothing more, but an id that still comes must reach it: it keeps what it could not store. */
+  async #recordLost(event: JournalEvent, error: unknown): Promise<void> {
+    await this.#append(event).catch(() => undefined);
+    throw error;
   }
 }
 
 /** The document of one more write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Events that would make an id or an unknown create be forgotten: never right, whatever the caller meant. */

@@ -1,3 +1,4 @@
+import type { RunEnding, RunRecord } from './history.ts';
 import type { JournalEntry } from './journal.ts';
 import type { MovedMark } from './moved-state.ts';
 import type { NewerState } from './older-state.ts';
@@ -29,6 +30,8 @@ export interface StateStore {
   holder(): Promise<LockHolder | undefined>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockInfo>;
+  /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */
+  history(): Promise<readonly RunRecord[]>;
 }
 
 /** As much of a state as could still be read. */
@@ -48,6 +51,8 @@ export interface StoredState {
   readonly journal: readonly JournalEntry[];
   /** A later write than the document is; undefined where none is known. */
   readonly newer?: NewerState | undefined;
+  /** Who holds the lock meanwhile; undefined where nobody does, or where it is read by its holder. */
+  readonly holder?: LockHolder | undefined;
 }
 
 /** The right to change the state, until `release`. */
@@ -68,7 +73,18 @@ export interface StateLease {
   quarantine(): Promise<string | undefined>;
   /** Puts a mark in the place of the document with the mark's serial, whose journal is empty: `read` throws `MovedState` from then on. */
   leaveMark(mark: MovedMark): Promise<void>;
-  release(): Promise<void>;
+  /** Commits what the ending has, puts down how the run ended, and gives the lock back in any case. */
+  release(ending?: Ending): Promise<void>;
+}
+
+/** What is stored with the end of a run, in one write where the store can. */
+export interface Ending {
+  /** As `commit` takes it. */
+  readonly commit?:
+    | { readonly document: StateDocument; readonly expectedSerial: number | undefined }
+    | undefined;
+  /** For the history; `done` where absent. */
+  readonly outcome?: RunEnding | undefined;
 }
 
 export interface LockRequest {
@@ -76,8 +92,20 @@ export interface LockRequest {
   readonly operation: string;
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
+  /** Of the manifests in Git, for the history. */
+  readonly commit?: string | undefined;
+  /** True for a step of a larger run, which has no line in the history of its own. */
+  readonly isStep?: boolean | undefined;
   /** Told once when it has to wait, and when the lock of a dead holder is taken over. */
   notice(message: string): void;
+  /** Told of ids that could not be stored. */
+  warn(message: string): void;
+}
+
+/** The job of a CI system. */
+export interface CiJob {
+  readonly name: string;
+  readonly url: string;
 }
 
 export interface LockInfo {
@@ -90,6 +118,7 @@ export interface LockInfo {
   /** ISO 8601. */
   readonly since: string;
   readonly voxform_version: string;
+  readonly job?: CiJob | undefined;
 }
 
 export interface LockHolder extends LockInfo {

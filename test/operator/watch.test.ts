@@ -188,7 +188,12 @@ describe('a watch', () => {
       version: '1.0.0',
       now: () => new Date(),
     });
-    const lease = await store.lock({ operation: 'apply', timeoutSeconds: 0, notice: () => undefined });
+    const lease = await store.lock({
+      operation: 'apply',
+      timeoutSeconds: 0,
+      notice: () => undefined,
+      warn: () => undefined,
+    });
     void watch.untilStopped();
     for (let run = 0; run < 2; run++) {
       expect(await next()).toMatchObject({ result: 'busy', applied: [] });

@@ -176,7 +176,10 @@ describe('a state session', () => {
       commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),
       quarantine: () => Promise.resolve(undefined),
       leaveMark: () => Promise.resolve(),
-      release: () => Promise.resolve(void appended.push('released')),
+      release: ({ commit, outcome } = {}) =>
+        Promise.resolve(
+          void appended.push([commit?.document.serial, commit?.expectedSerial, outcome?.result]),
+        ),
     };
     const store: StateStore = {
       location: 'elsewhere',
@@ -186,6 +189,7 @@ describe('a state session', () => {
       lock: () => Promise.resolve(lease),
       holder: () => Promise.resolve(undefined),
       unlock: () => Promise.resolve(lease.info),
+      history: () => Promise.resolve([]),
     };
     const session = await openSession(store, options);
     await Promise.all([session.record(saved('a')), session.record(saved('b'))]);
@@ -194,8 +198,7 @@ describe('a state session', () => {
       [0, undefined],
       { serial: 0, sequence: 1 },
       { serial: 0, sequence: 2 },
-      [1, 0],
-      'released',
+      [1, 0, 'done'],
     ]);
   });
 });

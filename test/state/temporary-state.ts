@@ -28,7 +28,14 @@ export function storeAt(path: string, options: Partial<LocalStoreOptions> = {}):
 }
 
 export function lockRequest(options: Partial<LockRequest> = {}): LockRequest {
-  return { operation: 'apply', timeoutSeconds: 0, notice: () => undefined, ...options };
+  return {
+    operation: 'apply',
+    isStep: true,
+    timeoutSeconds: 0,
+    notice: () => undefined,
+    warn: () => undefined,
+    ...options,
+  };
 }
 
 export function sessionOptions(options: Partial<SessionOptions> = {}): SessionOptions {

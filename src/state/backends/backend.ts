@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Marks } from '../marks.ts';
-import type { StateStore } from '../store.ts';
+import type { CiJob, StateStore } from '../store.ts';
 
 /**
  * One way to keep a state: all that is special about it. `index.ts` names it, and nothing else does.
@@ -41,6 +41,8 @@ export interface StoreUser {
   readonly host: string;
   readonly user: string;
   readonly pid: number;
+  /** Where voxform runs in CI. */
+  readonly job?: CiJob | undefined;
   /** Of voxform. */
   readonly version: string;
   now(): Date;

@@ -1,22 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
-import { fold } from '../../../src/state/fold.ts';
-import type { JournalEntry } from '../../../src/state/journal.ts';
-import { LostLock } from '../../../src/state/lost-lock.ts';
-import { type MovedMark, MovedState } from '../../../src/state/moved-state.ts';
-import type { StateDocument } from '../../../src/state/state-document.ts';
-import type { LockInfo, StateLease, StateStore, StoredState } from '../../../src/state/store.ts';
+import {
+  Overtaken,
+  type RemoteContent,
+  type RemotePlace,
+  type RemoteTiming,
+} from '../../../src/state/backends/remote/remote-place.ts';
+import { createRemoteStore } from '../../../src/state/backends/remote/remote-store.ts';
+import { changed } from '../../../src/state/backends/remote/write-surely.ts';
 
-interface LookupIndex {
-  document?: StateDocument | undefined;
-  mark?: MovedMark | undefined;
-  journal: JournalEntry[];
-  lock?: LockInfo | undefined;
+/** What a place in memory holds, and what goes wrong with it next. */
+export class Shelf {
+  held: RemoteContent = nothing;
+  history: string[] = [];
+  writes = 0;
+  reads = 0;
+  /** Asked at each write: `before` fails it, `after` does it and loses the answer. */
+  fault: (() => 'before' | 'after' | undefined) | undefined;
 }
 
-const shelves = new Map<string, LookupIndex>();
+const nothing: RemoteContent = {
+  revision: undefined,
+  write: undefined,
+  state: undefined,
+  journal: new Uint8Array(),
+  lock: undefined,
+  silentSeconds: undefined,
+};
+
+const shelves = new Map<string, Shelf>();
+
+export function shelfNamed(name: string): Shelf {
+  const shelf = shelves.get(name) ?? new Shelf();
+  shelves.set(name, shelf);
+  return shelf;
+}
 
 /** States in the memory of this process, by name. */
 export const memory: StateBackend<{ readonly name?: string | undefined }, { readonly name: string }> = {
@@ -28,89 +47,37 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
   keyOf: ({ name }) => name,
   locationOf: ({ name }) => `memory:${name}`,
   fileOf: () => undefined,
-  open({ name }, { user, host, pid, version, now }): StateStore {
-    const location = `memory:${name}`;
-    const shelf = shelves.get(name) ?? { journal: [] };
-    shelves.set(name, shelf);
-    const read = async (): Promise<StoredState> => {
-      if (shelf.mark !== undefined) throw new MovedState(location, shelf.mark);
-      return { document: shelf.document, journal: [...shelf.journal] };
-    };
-    const heldBy = ({ who, operation, id }: LockInfo): string => `${who} for ${operation}, lock ${id}`;
-    return {
-      location,
-      setting: 'state.name',
-      read,
-      async lock({ operation }) {
-        if (shelf.lock !== undefined)
-          throw new UserError(`the state ${location} is locked by ${heldBy(shelf.lock)}`, { hint: 'Wait.' });
-        const info: LockInfo = {
-          id: randomUUID(),
-          operation,
-          who: `${user}@${host}`,
-          host,
-          pid,
-          since: now().toISOString(),
-          voxform_version: version,
-        };
-        shelf.lock = info;
-        return leaseOf({ shelf, info, location, read });
-      },
-      backups: async () => {
-        if (shelf.document === undefined) return [];
-        const { resources, pending, orphans, workspaceId } = fold(shelf.document, shelf.journal);
-        return [{ resources, pending, orphans, workspaceId, source: location, isInForce: true }];
-      },
-      holder: async () => shelf.lock && { ...shelf.lock, silentSeconds: undefined },
-      async unlock(id) {
-        const { lock } = shelf;
-        if (lock?.id !== id) throw new UserError(`${id} is not the id of the lock of ${location}`);
-        shelf.lock = undefined;
-        return lock;
-      },
-    };
-  },
+  open: ({ name }, user) => createRemoteStore({ place: memoryPlace(name, () => user.now()), user }),
 };
 
-interface LeaseParts {
-  readonly shelf: LookupIndex;
-  readonly info: LockInfo;
-  readonly location: string;
-  read(): Promise<StoredState>;
-}
-
-function leaseOf({ shelf, info, location, read }: LeaseParts): StateLease {
-  let isReleased = false;
-  const assertHeld = (): void => {
-    if (isReleased) throw new Error('the lock of the state was given back already');
-    if (shelf.lock?.id !== info.id) throw new LostLock(location);
-  };
-  const assertSerial = (expected: number | undefined): void => {
-    if (shelf.document?.serial !== expected) throw new UserError(`the state ${location} changed meanwhile`);
-  };
+export function memoryPlace(
+  name: string,
+  now: () => Date,
+  timing: RemoteTiming = { beat: 60_000, patience: 600_000, gather: 0, poll: 20 },
+): RemotePlace {
+  const shelf = shelfNamed(name);
   return {
-    info,
-    read,
-    async append(entry) {
-      assertHeld();
-      shelf.journal.push(entry);
+    location: `memory:${name}`,
+    setting: 'state.name',
+    timing,
+    async read() {
+      shelf.reads += 1;
+      const { lock } = shelf.held;
+      const silent = lock && Math.round((now().getTime() - Date.parse(lock.heard)) / 1000);
+      return { ...shelf.held, silentSeconds: silent };
     },
-    async commit(document, expectedSerial) {
-      assertHeld();
-      if (shelf.mark !== undefined && shelf.mark.lineage !== document.lineage)
-        throw new MovedState(location, shelf.mark);
-      assertSerial(expectedSerial);
-      Object.assign(shelf, { document, mark: undefined, journal: [] });
+    async write(change, held) {
+      const fault = shelf.fault?.();
+      if (fault === 'before') throw new Error('the connection was refused');
+      if (shelf.held.revision !== held.revision) throw new Overtaken();
+      const revision = randomUUID();
+      shelf.held = changed(shelf.held, change, revision);
+      shelf.writes += 1;
+      if (change.history !== undefined) shelf.history.push(change.history);
+      if (fault === 'after') throw new Error('the connection was lost');
+      return revision;
     },
-    quarantine: () => Promise.resolve(undefined),
-    async leaveMark(mark) {
-      assertHeld();
-      assertSerial(mark.serial);
-      Object.assign(shelf, { document: undefined, mark });
-    },
-    async release() {
-      isReleased = true;
-      if (shelf.lock?.id === info.id) shelf.lock = undefined;
-    },
+    history: async () => shelf.history,
+    earlier: async () => [],
   };
 }

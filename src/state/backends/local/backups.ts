@@ -4,12 +4,12 @@ import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { emptyDocument, fold } from '../../fold.ts';
 import type { JournalEntry } from '../../journal.ts';
+import { wholeEntries } from '../../journal-lines.ts';
 import { LostState } from '../../lost-state.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { StateBackup } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
-import { wholeEntries } from './journal-file.ts';
 import { documentIn } from './newer-copies.ts';
 import { journalPathOf } from './read-stored.ts';
 

@@ -1,16 +1,18 @@
 import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { endingLine } from '../../history.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostLock } from '../../lost-lock.ts';
 import type { Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
-import type { LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
+import type { Ending, LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { FailPoint } from '../backend.ts';
 import { quarantine } from './backups.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';
 import { onFiles } from './file-problem.ts';
-import { JournalWriter } from './journal-file.ts';
+import { addToHistory } from './history-file.ts';
+import { JournalWriter } from './journal-writer.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
 import { lockTiming, startHeartbeat } from './lock-heartbeat.ts';
@@ -23,7 +25,7 @@ export interface LocalLeaseParts {
   readonly location: string;
   readonly info: LockInfo;
   readonly lock: LockSettings;
-  readonly request: Pick<LockRequest, 'notice'>;
+  readonly request: Pick<LockRequest, 'notice' | 'isStep'>;
   readonly marks: Marks | undefined;
   failPoint(name: FailPoint): void;
 }
@@ -94,8 +96,8 @@ export class LocalLease implements StateLease {
     });
   }
 
-  release(): Promise<void> {
-    this.#released ??= this.#release();
+  release(ending: Ending = {}): Promise<void> {
+    this.#released ??= this.#release(ending);
     return this.#released;
   }
 
@@ -124,13 +126,17 @@ export class LocalLease implements StateLease {
     await pruneBackups(files, path).catch(() => undefined);
   }
 
-  async #release(): Promise<void> {
+  async #release({ commit, outcome = { result: 'done' } }: Ending): Promise<void> {
+    const { lock, location, files, path, request } = this.#parts;
     try {
       await this.#ready?.catch(() => undefined);
-      await this.#writer?.close();
+      if (commit === undefined) await this.#writer?.close();
+      else await onFiles('write', location, () => this.#commit(commit.document, commit.expectedSerial));
     } finally {
       await this.#endHeartbeat();
-      const { lock, location } = this.#parts;
+      const isOurs = await this.#isHeld().catch(() => false);
+      if (isOurs && !request.isStep)
+        await addToHistory(files, path, endingLine(this.info, lock.now(), outcome));
       await onFiles('lock', location, () => releaseLock(lock, this.info.id));
     }
   }
@@ -173,9 +179,12 @@ export class LocalLease implements StateLease {
     });
   }
 
+  #isHeld(): Promise<boolean> {
+    return isHeld(this.#parts.lock, this.info.id);
+  }
+
   async #assertHeld(): Promise<void> {
-    if (await isHeld(this.#parts.lock, this.info.id)) return;
-    throw new LostLock(this.#parts.location);
+    if (!(await this.#isHeld())) throw new LostLock(this.#parts.location);
   }
 
   #assertOpen(): void {

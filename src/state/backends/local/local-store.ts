@@ -2,11 +2,13 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { makeFolders } from '../../../files/make-folders.ts';
+import { beginningLine, runsIn } from '../../history.ts';
 import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { readBackups } from './backups.ts';
 import { targetOf } from './document-file.ts';
 import { onFiles } from './file-problem.ts';
+import { addToHistory, readHistory } from './history-file.ts';
 import { LocalLease } from './lease.ts';
 import { breakLock, type LockSettings, lockHolder, takeLock } from './lock.ts';
 import type { LockTiming } from './lock-heartbeat.ts';
@@ -40,12 +42,13 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
     setting: 'state.path',
 
     read: () =>
-      at('read', async (path) => {
+      at('read', async (path, lock) => {
         for (let attempt = 1; ; attempt++) {
           try {
             const stored = await readWithNewer({ files, path, marks });
             // Or what has been read is already the state before someone else's commit.
-            if (stored.newer === undefined || attempt === 3) return stored;
+            if (stored.newer === undefined || attempt === 3)
+              return { ...stored, holder: await lockHolder(lock) };
           } catch (error) {
             // Without the lock, what looks damaged may be the middle of someone else's commit.
             if (attempt === 3) throw error;
@@ -60,9 +63,11 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
       at('lock', async (path, lock) => {
         await makeFolders(dirname(path), { files, mode: 0o700 });
         const info = await takeLock(lock, request);
+        if (!request.isStep) await addToHistory(files, path, beginningLine(info, request.commit));
         return new LocalLease({ files, path, location, info, lock, request, marks, failPoint });
       }),
 
+    history: () => at('read', async (path) => runsIn(await readHistory(files, path))),
     holder: () => at('read', (_, lock) => lockHolder(lock)),
     unlock: (id) => at('lock', (_, lock) => breakLock(lock, id)),
   };

@@ -16,6 +16,7 @@ const lockFile = z.object({
   pid: z.int(),
   since: z.string(),
   voxform_version: z.string(),
+  job: z.object({ name: z.string(), url: z.string() }).optional(),
   process: z
     .object({
       boot: z.string().optional(),

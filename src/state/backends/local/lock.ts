@@ -4,7 +4,7 @@ import { type Files, unlinkIfThere } from '../../../files/files.ts';
 import { processFacts } from '../../../files/process-facts.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
+import type { CiJob, LockHolder, LockInfo, LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
 import { type Judging, judge, secondsOf, silenceWords } from './lock-heartbeat.ts';
 
@@ -22,6 +22,7 @@ export interface LockSettings extends Judging {
   readonly user: string;
   readonly pid: number;
   readonly version: string;
+  readonly job?: CiJob | undefined;
   now(): Date;
   /** What a command needs to mean this workspace, e.g. ` -w staging`. */
   readonly workspaceFlag?: string | undefined;
@@ -70,6 +71,7 @@ function lockFor(settings: LockSettings, operation: string): HeldLock {
     pid: settings.pid,
     since: settings.now().toISOString(),
     voxform_version: settings.version,
+    ...(settings.job !== undefined && { job: settings.job }),
     process: processFacts(settings.pid),
   };
 }

@@ -2,12 +2,12 @@ import type { Files } from '../../../files/files.ts';
 import { fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
 import type { JournalEntry } from '../../journal.ts';
+import { parseJournal } from '../../journal-lines.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { StoredState } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
-import { parseJournal } from './journal-file.ts';
 
 export interface StoredFiles {
   readonly stored: StoredState;

@@ -99,7 +99,9 @@ describe('the lock', () => {
   it('is needed by nobody who only reads', async () => {
     const path = await statePath();
     const lease = await storeAt(path).lock(lockRequest());
-    expect(await storeAt(path).read()).toEqual({ document: undefined, journal: [] });
+    const { holder, ...stored } = await storeAt(path).read();
+    expect(stored).toEqual({ document: undefined, journal: [] });
+    expect(holder?.id).toBe(lease.info.id);
     await lease.release();
   });
 

@@ -3,15 +3,11 @@ import { appendFile, open, readFile, writeFile } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FileHandle, nodeFiles } from '../../../../src/files/files.ts';
-import {
-  journalLine,
-  parseJournal,
-  wholeEntries,
-} from '../../../../src/state/backends/local/journal-file.ts';
-import type { JournalEntry } from '../../../../src/state/journal.ts';
-import { openSession, readState } from '../../../../src/state/session.ts';
-import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../../temporary-state.ts';
+import { type FileHandle, nodeFiles } from '../../src/files/files.ts';
+import type { JournalEntry } from '../../src/state/journal.ts';
+import { journalLine, parseJournal, wholeEntries } from '../../src/state/journal-lines.ts';
+import { openSession, readState } from '../../src/state/session.ts';
+import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 
 const options = sessionOptions();
 

@@ -1,0 +1,72 @@
+import { statePieces } from '../../document-pieces.ts';
+import { parseState } from '../../document-text.ts';
+import { fold } from '../../fold.ts';
+import { parseJournal } from '../../journal-lines.ts';
+import { LostState, RECOVER } from '../../lost-state.ts';
+import type { Marks } from '../../marks.ts';
+import { type MovedMark, MovedState } from '../../moved-state.ts';
+import type { StateDocument } from '../../state-document.ts';
+import type { StateBackup, StoredState } from '../../store.ts';
+import type { EarlierDocument, RemoteContent, RemotePlace } from './remote-place.ts';
+
+/* What a place holds is the document and the journal as the local files have them. */
+
+const EARLIER = `Push an earlier copy: voxform state push FILE. ${RECOVER}`;
+
+/** The document and the journal that goes with it. Throws as `parseState` and `parseJournal` do. */
+export function storedIn(held: RemoteContent, { location }: Pick<RemotePlace, 'location'>): StoredState {
+  const document = held.state && parseState(held.state, location, EARLIER);
+  const { entries: journal } = parseJournal(Buffer.from(held.journal), `${location} journal`);
+  const isWhole = journal.every(
+    (entry, index) =>
+      entry.lineage === document?.lineage && entry.serial === document.serial && entry.sequence === index + 1,
+  );
+  if (!isWhole) {
+    throw new LostState(`the journal of the state ${location} does not go with its document`, {
+      hint: EARLIER,
+    });
+  }
+  return { document, journal };
+}
+
+/** The document in force, or where it went. */
+export function contentOf(
+  held: RemoteContent,
+  { location }: Pick<RemotePlace, 'location'>,
+): StateDocument | MovedState | undefined {
+  try {
+    return held.state && parseState(held.state, location, EARLIER);
+  } catch (error) {
+    if (error instanceof MovedState) return error;
+    throw error;
+  }
+}
+
+/** With the later write that this machine knows of, where somebody put an older one in its place. */
+export async function withNewer(stored: StoredState, marks: Marks | undefined): Promise<StoredState> {
+  const { document } = stored;
+  const mark = document && (await marks?.read(document));
+  if (document === undefined || mark === undefined) return stored;
+  const isPassed =
+    mark.serial > document.serial || (mark.serial === document.serial && mark.write !== document.write);
+  return isPassed ? { ...stored, newer: { serial: mark.serial, copy: undefined, missing: [] } } : stored;
+}
+
+export function textOfDocument(document: StateDocument): Uint8Array {
+  return Buffer.concat([...statePieces(document)]);
+}
+
+export function textOfMark(mark: MovedMark): Uint8Array {
+  return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
+}
+
+/** What a document tells; nothing where it cannot be read. */
+export function backupOf({ source, bytes }: EarlierDocument, isInForce: boolean): StateBackup[] {
+  try {
+    const document = parseState(bytes, source, EARLIER);
+    const { resources, pending, orphans, workspaceId } = fold(document, []);
+    return [{ resources, pending, orphans, workspaceId, source, isInForce }];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UserError } from '../../../problems/user-error.ts';
+import { endingLine } from '../../history.ts';
+import type { JournalEntry } from '../../journal.ts';
+import { journalLine } from '../../journal-lines.ts';
+import { LostLock } from '../../lost-lock.ts';
+import { type MovedMark, MovedState } from '../../moved-state.ts';
+import { writeQuarantine, writeRescue } from '../../rescue.ts';
+import type { StateDocument } from '../../state-document.ts';
+import type { Ending, LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
+import type { StoreUser } from '../backend.ts';
+import { contentOf, storedIn, textOfDocument, textOfMark, withNewer } from './remote-content.ts';
+import type { Locked } from './remote-lock.ts';
+import {
+  Overtaken,
+  type RemoteChange,
+  type RemoteContent,
+  type RemoteLock,
+  type RemotePlace,
+} from './remote-place.ts';
+import { persistently, writeSurely } from './write-surely.ts';
+
+interface Waiting {
+  readonly entry: JournalEntry;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** All but what every change has. */
+type Content = Omit<RemoteChange, 'write' | 'summary'>;
+
+/** The right to write, held by a lock that is in the place itself: every write stands on the one before, so that a holder whose lock is gone can write nothing. */
+export class RemoteLease implements StateLease {
+  readonly info: LockInfo;
+  readonly #place: RemotePlace;
+  readonly #user: StoreUser;
+  readonly #request: LockRequest;
+  #lock: RemoteLock;
+  #held: RemoteContent;
+  #waiting: Waiting[] = [];
+  #gathering: Promise<void> | undefined;
+  /** One write after the other; never rejects. */
+  #writes: Promise<unknown> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
+  /** Handed in and not stored. */
+  readonly #unsaved: JournalEntry[] = [];
+  #released: Promise<void> | undefined;
+  readonly #heart: NodeJS.Timeout;
+
+  constructor(place: RemotePlace, user: StoreUser, request: LockRequest, { lock, held }: Locked) {
+    const { heard: _, ...info } = lock;
+    this.info = info;
+    this.#lock = lock;
+    this.#place = place;
+    this.#user = user;
+    this.#request = request;
+    this.#held = held;
+    this.#heart = setInterval(() => this.#beat(), place.timing.beat);
+    this.#heart.unref();
+  }
+
+  async read(): Promise<StoredState> {
+    this.#assertOpen();
+    await this.#writes;
+    return withNewer(storedIn(this.#held, this.#place), this.#user.marks);
+  }
+
+  append(entry: JournalEntry): Promise<void> {
+    this.#assertOpen();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ entry, resolve, reject });
+    this.#gathering ??= this.#gather();
+    return promise;
+  }
+
+  async commit(document: StateDocument, expectedSerial: number | undefined): Promise<void> {
+    this.#assertOpen();
+    await this.#write('state', () => this.#contentOf(document, expectedSerial));
+    await this.#user.marks?.raise(document, this.#place.location);
+  }
+
+  async quarantine(): Promise<string | undefined> {
+    this.#assertOpen();
+    const { state, journal } = this.#held;
+    if (state === undefined && journal.length === 0) return undefined;
+    const aside = await writeQuarantine(this.#user.root, { state, journal, run: this.info.id });
+    await this.#write('quarantine', () => ({ state: null, journal: null }));
+    return aside;
+  }
+
+  async leaveMark(mark: MovedMark): Promise<void> {
+    this.#assertOpen();
+    await this.#write('moved', () => {
+      const { document, journal } = storedIn(this.#held, this.#place);
+      if (document?.serial !== mark.serial || journal.length > 0) throw movedOn(this.#place.location);
+      return { state: textOfMark(mark), journal: null };
+    });
+  }
+
+  release(ending: Ending = {}): Promise<void> {
+    this.#released ??= this.#release(ending);
+    return this.#released;
+  }
+
+  async #release({ commit, outcome = { result: 'done' } }: Ending): Promise<void> {
+    clearInterval(this.#heart);
+    try {
+      await this.#gathering;
+      await this.#write('end', () => ({
+        ...(commit !== undefined && this.#contentOf(commit.document, commit.expectedSerial)),
+        lock: null,
+        ...(!this.#request.isStep && { history: endingLine(this.info, this.#user.now(), outcome) }),
+      }));
+      if (commit !== undefined) await this.#user.marks?.raise(commit.document, this.#place.location);
+    } catch (error) {
+      // Whoever took the lock has the right to it; without a document nothing is lost by that.
+      if (!(error instanceof LostLock) || commit !== undefined) throw error;
+    } finally {
+      await this.#keepUnsaved();
+      const { gate } = this.#place;
+      const stop = this.#request.signal;
+      await persistently({ stop }, async (signal) => gate?.leave(this.info.id, signal)).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  /** What comes while a write is under way, and shortly before it, goes together in the next one. */
+  async #gather(): Promise<void> {
+    if (this.#place.timing.gather > 0) await delay(this.#place.timing.gather);
+    await this.#writes;
+    this.#gathering = undefined;
+    const batch = this.#waiting.splice(0);
+    try {
+      const lines = batch.map(({ entry }) => journalLine(entry)).join('');
+      const count = batch.length === 1 ? '1 entry' : `${batch.length} entries`;
+      await this.#write(count, () => ({ journal: Buffer.from(lines) }));
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      this.#unsaved.push(...batch.map(({ entry }) => entry));
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  /** A sign of life; where one fails, the next write says so. */
+  #beat(): void {
+    const since = Date.parse(this.#lock.heard);
+    if (this.#user.now().getTime() - since < this.#place.timing.beat / 2) return;
+    this.#write('alive', () => ({})).catch(() => undefined);
+  }
+
+  /** One write on top of the last one, with a sign of life in it. After one that failed there is no other. */
+  #write(what: string, content: () => Content): Promise<void> {
+    const done = this.#writes.then(async () => {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      const given = content();
+      const lock = { ...this.#lock, heard: this.#user.now().toISOString() };
+      const change: RemoteChange = {
+        write: randomUUID(),
+        summary: `${this.info.operation}: ${what}`,
+        ...(given.lock === undefined && { lock }),
+        ...given,
+      };
+      try {
+        this.#held = await writeSurely(this.#place, change, this.#held, { stop: this.#request.signal });
+        this.#lock = lock;
+      } catch (error) {
+        const lost =
+          error instanceof Overtaken ? new LostLock(this.#place.location) : problemWith(this.#place, error);
+        this.#failure = { error: lost };
+        throw lost;
+      }
+    });
+    this.#writes = done.catch(() => undefined);
+    return done;
+  }
+
+  #contentOf(document: StateDocument, expectedSerial: number | undefined): Content {
+    const current = contentOf(this.#held, this.#place);
+    // What was moved away may come back.
+    const isBack = current instanceof MovedState && current.mark.lineage === document.lineage;
+    if (current instanceof MovedState && !isBack) throw current;
+    const serial = current === undefined || current instanceof MovedState ? undefined : current.serial;
+    if (serial !== expectedSerial) throw movedOn(this.#place.location);
+    return { state: textOfDocument(document), journal: null };
+  }
+
+  /** The ids that could not be stored are the only copy there is. */
+  async #keepUnsaved(): Promise<void> {
+    if (this.#unsaved.length === 0) return;
+    const { location } = this.#place;
+    const unsaved = { location, entries: this.#unsaved, run: this.info.id };
+    const warning = await writeRescue(this.#user.root, unsaved);
+    if (warning !== undefined) this.#request.warn(warning);
+  }
+
+  #assertOpen(): void {
+    if (this.#released !== undefined) throw new Error('the state lock was already released');
+  }
+}
+
+/** What a person reads where the place did not answer. */
+export function problemWith({ location }: RemotePlace, error: unknown): UserError {
+  if (error instanceof UserError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new UserError(`cannot reach the state ${location}: ${why}`, { cause: error });
+}
+
+function movedOn(location: string): UserError {
+  return new UserError(`the state ${location} changed during this run`, {
+    hint: 'Nothing was overwritten. Find out who wrote the state, then plan again.',
+  });
+}

@@ -1,0 +1,197 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UserError } from '../../../problems/user-error.ts';
+import { beginningLine } from '../../history.ts';
+import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
+import type { StoreUser } from '../backend.ts';
+import { Overtaken, type RemoteContent, type RemoteLock, type RemotePlace } from './remote-place.ts';
+import { persistently, writeSurely } from './write-surely.ts';
+
+/*
+ * The lock is part of what a place holds, so that taking it is a write like any other: of several that want it, one is first. Where the
+ * server keeps a lock besides, that one is taken before.
+ */
+
+export interface Locking {
+  readonly place: RemotePlace;
+  readonly user: StoreUser;
+}
+
+export interface Locked {
+  readonly lock: RemoteLock;
+  readonly held: RemoteContent;
+}
+
+/** Takes the lock, waiting for its holder as the request allows. */
+export async function takeLock(locking: Locking, request: LockRequest): Promise<Locked> {
+  const { place, user } = locking;
+  const deadline = performance.now() + request.timeoutSeconds * 1000;
+  let isTold = false;
+  for (;;) {
+    refuseWhenAborted(request);
+    const taken = await tryLock(locking, request);
+    if (taken === 'again') continue;
+    if ('lock' in taken) return taken;
+    const left = deadline - performance.now();
+    if (left <= 0) throw heldBy(taken, locking);
+    if (!isTold) {
+      const hint = unlockHint(taken, user);
+      request.notice(`waiting for the lock of ${place.location}, held by ${described(taken)}. ${hint}`);
+    }
+    isTold = true;
+    const pause = Math.min(left, place.timing.poll * (0.5 + Math.random()));
+    await delay(pause, undefined, { signal: request.signal }).catch(() => refuseWhenAborted(request));
+  }
+}
+
+/** @returns who holds it, where somebody does; `again` where that has just changed. */
+async function tryLock(
+  { place, user }: Locking,
+  { operation, signal: stop, notice, commit, isStep = false }: LockRequest,
+): Promise<Locked | LockHolder | 'again'> {
+  const { gate, location, timing } = place;
+  const held = await persistently({ stop }, (signal) => place.read(signal));
+  const seen = holderIn(held);
+  if (seen !== undefined && !isSilent(seen, timing.patience)) return seen;
+  const lock = lockFor(user, operation);
+  const before = await persistently({ stop }, async (signal) => gate?.enter(lock, signal));
+  if (before !== undefined && before.id !== lock.id) {
+    if (seen?.id !== before.id && !isFromBefore(before.id, user.now().getTime() - timing.patience)) {
+      return { ...unknownHolder, ...before, silentSeconds: undefined };
+    }
+    await persistently({ stop }, async (signal) => gate?.leave(before.id, signal));
+    return 'again';
+  }
+  try {
+    const change = {
+      write: randomUUID(),
+      summary: `${operation}: lock`,
+      lock,
+      ...(!isStep && { history: beginningLine(lock, commit) }),
+    };
+    const locked = await writeSurely(place, change, held, { stop });
+    if (seen !== undefined)
+      notice(`acquired the lock of ${location}, whose holder fell silent: ${described(seen)}`);
+    return { lock, held: locked };
+  } catch (error) {
+    await persistently({ stop }, async (signal) => gate?.leave(lock.id, signal)).catch(() => undefined);
+    if (error instanceof Overtaken) return 'again';
+    throw error;
+  }
+}
+
+/** Ends the lock with this id, whoever holds it. */
+export async function breakLock({ place, user }: Locking, id: string): Promise<LockInfo> {
+  const { gate, location } = place;
+  for (;;) {
+    const held = await persistently({ stop: undefined }, (signal) => place.read(signal));
+    const holder = held.lock ?? (await gateHolder({ place, user }));
+    if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
+    if (holder.id !== id) {
+      throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
+        hint: `It is held by ${described({ ...holder, silentSeconds: held.silentSeconds })}.`,
+      });
+    }
+    try {
+      const change = { write: randomUUID(), summary: 'state unlock', lock: null };
+      if (held.lock !== undefined) await writeSurely(place, change, held, { stop: undefined });
+      await persistently({ stop: undefined }, async (signal) => gate?.leave(id, signal));
+      return infoOf(holder);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+}
+
+/** Who holds only the server's own lock, found out by asking for it. */
+async function gateHolder({ place: { gate }, user }: Locking): Promise<LockInfo | undefined> {
+  if (gate === undefined) return undefined;
+  const lock = lockFor(user, 'state unlock');
+  const before = await persistently({ stop: undefined }, (signal) => gate.enter(lock, signal));
+  if (before !== undefined && before.id !== lock.id) return { ...unknownHolder, ...before };
+  await persistently({ stop: undefined }, (signal) => gate.leave(lock.id, signal));
+  return undefined;
+}
+
+/** Who holds the lock, however long silent. */
+export function holderIn({ lock, silentSeconds }: RemoteContent): LockHolder | undefined {
+  return lock && { ...infoOf(lock), silentSeconds };
+}
+
+/** The same unless its holder is taken to be dead. */
+export function livingHolder(held: RemoteContent, { timing }: RemotePlace): LockHolder | undefined {
+  const holder = holderIn(held);
+  return holder === undefined || isSilent(holder, timing.patience) ? undefined : holder;
+}
+
+function isSilent({ silentSeconds = 0 }: LockHolder, patience: number): boolean {
+  return silentSeconds * 1000 >= patience;
+}
+
+function lockFor({ user, host, pid, version, now, job }: StoreUser, operation: string): RemoteLock {
+  const since = now().toISOString();
+  return {
+    id: newId(now()),
+    operation,
+    who: `${user}@${host}`,
+    host,
+    pid,
+    since,
+    voxform_version: version,
+    ...(job !== undefined && { job }),
+    heard: since,
+  };
+}
+
+/** A UUID of version 7: a server that tells only the id of a lock tells with it how old the lock is. */
+function newId(now: Date): string {
+  const time = now.getTime().toString(16).padStart(12, '0');
+  const [b, c, d] = ['7', '8', ''].map((first) => `${first}${randomBytes(8).toString('hex')}`);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${b?.slice(0, 4)}-${c?.slice(0, 4)}-${d?.slice(0, 12)}`;
+}
+
+/** False for an id that tells no time. */
+function isFromBefore(id: string, moment: number): boolean {
+  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-8/.exec(id);
+  return time !== null && Number.parseInt(`${time[1]}${time[2]}`, 16) < moment;
+}
+
+const unknownHolder: Omit<LockInfo, 'id'> = {
+  operation: 'an unknown command',
+  who: 'another program',
+  host: '',
+  pid: 0,
+  since: '',
+  voxform_version: '',
+};
+
+function refuseWhenAborted({ signal }: Pick<LockRequest, 'signal'>): void {
+  if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
+}
+
+function heldBy(holder: LockHolder, { place, user }: Locking): UserError {
+  const { silentSeconds } = holder;
+  const left = Math.ceil(place.timing.patience / 1000 - (silentSeconds ?? 0));
+  const wait =
+    silentSeconds === undefined
+      ? ''
+      : ` It is taken over by itself once its holder is silent for ${Math.ceil(place.timing.patience / 60_000)} min, in ${left} s at the earliest.`;
+  return new UserError(`the state ${place.location} is locked by ${described(holder)}`, {
+    hint: `Wait for it with --lock-timeout SECONDS.${wait} ${unlockHint(holder, user)}`,
+  });
+}
+
+function unlockHint({ id }: LockHolder, { workspaceFlag = '' }: StoreUser): string {
+  return `If that run is gone for sure: voxform state unlock ${id}${workspaceFlag}`;
+}
+
+function described({ who, pid, job, since, operation, id, silentSeconds }: LockHolder): string {
+  const where = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
+  const begun = since === '' ? '' : ` since ${since}`;
+  const seen = silentSeconds === undefined ? '' : `, last seen ${silentSeconds} s ago`;
+  return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
+}
+
+function infoOf({ heard: _, ...info }: RemoteLock | (LockInfo & { readonly heard?: string })): LockInfo {
+  return info;
+}

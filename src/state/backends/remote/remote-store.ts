@@ -1,0 +1,44 @@
+import { runsIn } from '../../history.ts';
+import type { StateBackup, StateStore } from '../../store.ts';
+import { backupOf, storedIn, withNewer } from './remote-content.ts';
+import { problemWith, RemoteLease } from './remote-lease.ts';
+import { breakLock, type Locking, livingHolder, takeLock } from './remote-lock.ts';
+import { persistently } from './write-surely.ts';
+
+/** A state in a place that many machines share. */
+export function createRemoteStore(locking: Locking): StateStore {
+  const { place, user } = locking;
+  const { location, setting } = place;
+  const at = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw problemWith(place, error);
+    }
+  };
+  const look = () => persistently({ stop: undefined }, (signal) => place.read(signal));
+
+  return {
+    location,
+    setting,
+    read: () =>
+      at(async () => {
+        const held = await look();
+        return { ...(await withNewer(storedIn(held, place), user.marks)), holder: livingHolder(held, place) };
+      }),
+    lock: (request) =>
+      at(async () => new RemoteLease(place, user, request, await takeLock(locking, request))),
+    unlock: (id) => at(() => breakLock(locking, id)),
+    holder: () => at(async () => livingHolder(await look(), place)),
+    history: () =>
+      at(async () => runsIn(await persistently({ stop: undefined }, (signal) => place.history(signal)))),
+    backups: () =>
+      at(async () => {
+        const found: StateBackup[] = [];
+        const { state } = await look();
+        if (state !== undefined) found.push(...backupOf({ source: location, bytes: state }, true));
+        const earlier = await persistently({ stop: undefined }, (signal) => place.earlier(signal));
+        return [...found, ...earlier.flatMap((each) => backupOf(each, false))];
+      }),
+  };
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { Immutable } from '../values/json.ts';
+
+/*
+ * What became of every run that took the lock: a line when it begins, a line when it ends. No line holds a value of a field.
+ */
+
+const job = z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.');
+
+export const runResults = ['done', 'failed', 'refused', 'interrupted'] as const;
+
+const beginning = z.object({
+  run: z.string().min(1),
+  command: z.string(),
+  who: z.string().describe('user@host'),
+  host: z.string(),
+  job: job.optional(),
+  commit: z.string().optional().describe('Of the manifests in Git.'),
+  voxform_version: z.string(),
+  began: z.string().describe('ISO 8601.'),
+});
+
+const outcome = z.object({
+  result: z.enum(runResults),
+  error: z.string().optional(),
+  plan: z
+    .object({ digest: z.string(), summary: z.record(z.string(), z.int()) })
+    .optional()
+    .describe('The plan that was carried out.'),
+  resources: z
+    .array(
+      z.object({
+        address: z.string(),
+        action: z.string(),
+        id: z.string().nullable(),
+        paths: z.array(z.string()).describe('Changed fields.'),
+        result: z.enum(['done', 'failed', 'skipped']),
+        error: z.string().optional(),
+      }),
+    )
+    .optional(),
+  lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
+  waived: z
+    .array(z.object({ rule: z.string(), because: z.string() }))
+    .optional()
+    .describe('Policies that options waived.'),
+});
+
+const ending = outcome.extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') });
+
+export type RunEnding = Immutable<z.infer<typeof outcome>>;
+/** Without an ending, the run is under way or died. */
+export type RunRecord = Immutable<z.infer<typeof beginning>> & Partial<Immutable<z.infer<typeof ending>>>;
+
+/** As much of a lock as a run is told by. */
+interface RunLock {
+  readonly id: string;
+  readonly operation: string;
+  readonly who: string;
+  readonly host: string;
+  readonly job?: { readonly name: string; readonly url: string } | undefined;
+  readonly voxform_version: string;
+  readonly since: string;
+}
+
+export function beginningLine(lock: RunLock, commit: string | undefined): string {
+  const { id, operation, who, host, job: its, voxform_version, since } = lock;
+  return JSON.stringify({
+    run: id,
+    command: operation,
+    who,
+    host,
+    job: its,
+    commit,
+    voxform_version,
+    began: since,
+  } satisfies z.infer<typeof beginning>);
+}
+
+export function endingLine({ id }: Pick<RunLock, 'id'>, ended: Date, how: RunEnding): string {
+  return JSON.stringify({ run: id, ended: ended.toISOString(), ...how });
+}
+
+/** The runs that lines tell of, the oldest first. Lines that cannot be read are passed over. */
+export function runsIn(lines: Iterable<string>): RunRecord[] {
+  const runs = new Map<string, RunRecord>();
+  for (const line of lines) {
+    const value = parsed(line);
+    const begun = beginning.safeParse(value);
+    if (begun.success) runs.set(begun.data.run, begun.data);
+    const ended = ending.safeParse(value);
+    const run = ended.success ? runs.get(ended.data.run) : undefined;
+    if (ended.success && run !== undefined) runs.set(run.run, { ...run, ...ended.data });
+  }
+  return [...runs.values()];
+}
+
+/** Bytes of all lines together, from which on the oldest half is dropped. */
+export const MOST_HISTORY = 1_000_000;
+
+/** As many whole lines, the newest ones, as half of that holds. */
+export function newestLines(text: string): string {
+  return text.length <= MOST_HISTORY / 2
+    ? text
+    : text.slice(text.indexOf('\n', text.length - MOST_HISTORY / 2) + 1);
+}
+
+/** The text with a line more, within the bound. */
+export function withLine(text: string, line: string): string {
+  const all = `${text}${line}\n`;
+  return all.length <= MOST_HISTORY ? all : newestLines(all);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

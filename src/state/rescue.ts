@@ -1,0 +1,135 @@
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { kindOf, recordKey } from '../manifests/resource.ts';
+import { shellWord } from '../problems/shell-word.ts';
+import type { JournalEntry } from './journal.ts';
+import { journalLine, wholeEntries } from './journal-lines.ts';
+import type { StateSession } from './session.ts';
+import type { State } from './state.ts';
+
+/*
+ * What a store did not take is written to a file of the project, synced: the ids in it are nowhere else. The next run that finds the file
+ * puts them into the state.
+ */
+
+export interface Unsaved {
+  /** How messages call the state. */
+  readonly location: string;
+  readonly entries: readonly JournalEntry[];
+  /** Of the run that had the lock. */
+  readonly run: string;
+}
+
+/** Intents that were not stored were never followed by a request. */
+const isOutcome = ({ event }: JournalEntry): boolean =>
+  event.type !== 'creating' && event.type !== 'updating';
+
+/** @returns what to tell a person; undefined where nothing is lost. */
+export async function writeRescue(
+  root: string,
+  { location, entries, run }: Unsaved,
+): Promise<string | undefined> {
+  const outcomes = entries.filter(isOutcome);
+  if (outcomes.length === 0) return undefined;
+  const ids = outcomes.flatMap(({ event }) =>
+    event.type === 'saved' ? [`${event.address} = ${event.entry.id}`] : [],
+  );
+  const known = ids.length === 0 ? '' : `: ${ids.join(', ')}`;
+  const file = path.join('.voxform', 'rescue', `${run}.jsonl`);
+  try {
+    await writePrivate(path.join(root, file), outcomes.map(journalLine).join(''));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `not recorded in the state ${location}, and ${file} cannot be written (${why})${known}`;
+  }
+  return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere: voxform state rescue FILE`;
+}
+
+/** Keeps a damaged state before it is removed from where it is. @returns the file, relative to the project. */
+export async function writeQuarantine(
+  root: string,
+  {
+    state,
+    journal,
+    run,
+  }: { readonly state: Uint8Array | undefined; readonly journal: Uint8Array; readonly run: string },
+): Promise<string> {
+  const file = path.join('.voxform', 'quarantine', `${run}.state.json`);
+  await writePrivate(path.join(root, file), state ?? new Uint8Array());
+  if (journal.length > 0) await writePrivate(path.join(root, `${file}.journal`), journal);
+  return file;
+}
+
+async function writePrivate(file: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const handle = await open(file, 'w', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+export interface Rescue {
+  readonly file: string;
+  readonly entries: readonly JournalEntry[];
+}
+
+/** The files of the project that hold outcomes of this state. */
+export async function rescuesOf(root: string, lineage: string): Promise<Rescue[]> {
+  const folder = path.join(root, '.voxform', 'rescue');
+  const names = await readdir(folder).catch((): string[] => []);
+  const all = await Promise.all(names.sort().map((name) => readRescue(path.join(folder, name))));
+  return all.filter(({ entries }) => entries.some((entry) => entry.lineage === lineage));
+}
+
+/** Entries that are damaged are passed over. */
+export async function readRescue(file: string): Promise<Rescue> {
+  return { file, entries: wholeEntries(await readFile(file)) };
+}
+
+export interface TakenIn {
+  /** `ADDRESS = ID` of each record that the state did not know. */
+  readonly records: readonly string[];
+}
+
+/** Records the outcomes, as far as the state does not know them by now, and removes the file. */
+export async function takeIn(session: StateSession, { file, entries }: Rescue): Promise<TakenIn> {
+  const records: string[] = [];
+  for (const { lineage, at, event } of entries) {
+    const { state } = session;
+    if (lineage !== state.lineage) continue;
+    if (event.type === 'not-done') {
+      if (isFromBefore(state, event.address, at))
+        await session.record({ type: 'resolved', address: event.address });
+    } else if (event.type === 'saved' && !isKnown(state, event.address, event.entry.id)) {
+      const { address, entry } = event;
+      const current = state.resources.get(address);
+      const isFree =
+        current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
+      if (isFree) await session.record(event);
+      else {
+        // Another record has that place by now, or may have it: this one must not be forgotten either.
+        const kind = kindOf(address);
+        const orphan = { kind, id: entry.id, address, reason: 'replaced' as const, since: at };
+        await session.record({ type: 'forgotten', address: `${kind}/${entry.id}`, orphan });
+      }
+      records.push(`${address} = ${entry.id}`);
+    }
+  }
+  await rm(file, { force: true });
+  return { records };
+}
+
+/** True where the unknown create is the one that the outcome is about, and no later one. */
+function isFromBefore({ pending }: State, address: string, at: string): boolean {
+  const since = pending.get(address)?.since;
+  return since !== undefined && Date.parse(since) <= Date.parse(at);
+}
+
+function isKnown({ resources, orphans }: State, address: string, id: string): boolean {
+  const key = recordKey(kindOf(address), id);
+  const isManaged = [...resources].some(([other, entry]) => recordKey(kindOf(other), entry.id) === key);
+  return isManaged || orphans.some((orphan) => recordKey(orphan.kind, orphan.id) === key);
+}

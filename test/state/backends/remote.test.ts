@@ -1,0 +1,174 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { StoreUser } from '../../../src/state/backends/backend.ts';
+import { createRemoteStore } from '../../../src/state/backends/remote/remote-store.ts';
+import { LostLock } from '../../../src/state/lost-lock.ts';
+import { rescuesOf, takeIn } from '../../../src/state/rescue.ts';
+import { openSession, readState } from '../../../src/state/session.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { creating, failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
+import { memoryPlace, type Shelf, shelfNamed } from './memory-backend.ts';
+
+interface Scene {
+  readonly root: string;
+  readonly shelf: Shelf;
+  store(user?: Partial<StoreUser>): StateStore;
+  pass(seconds: number): void;
+}
+
+async function scene(gather = 0): Promise<Scene> {
+  const root = await mkdtemp(join(tmpdir(), 'voxform-remote-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  let clock = Date.parse('2030-01-01T00:00:00Z');
+  const now = () => new Date(clock);
+  const timing = { beat: 60_000, patience: 600_000, gather, poll: 5 };
+  return {
+    root,
+    shelf: shelfNamed(root),
+    pass: (seconds) => {
+      clock += seconds * 1000;
+    },
+    store: (user) =>
+      createRemoteStore({
+        place: memoryPlace(root, now, timing),
+        user: { root, host: 'here', user: 'ann', pid: 7, version: '0.0.0', now, ...user },
+      }),
+  };
+}
+
+const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
+
+describe('a remote store', () => {
+  it('begins, records and ends a run with one write each, and gathers what comes meanwhile', async () => {
+    const { store, shelf } = await scene(5);
+    const session = await openSession(store(), recorded());
+    await Promise.all(['a', 'b', 'c'].map((name) => session.record(creating(name))));
+    await Promise.all(['a', 'b', 'c'].map((name) => session.record(saved(name))));
+    await session.close();
+    // The lock, the first document, the intents, the outcomes, the end.
+    expect(shelf.writes).toBe(5);
+    expect((await readState(store(), recorded())).resources.size).toBe(3);
+  });
+
+  it('reads once for a state and its holder', async () => {
+    const { store, shelf } = await scene();
+    const lease = await store().lock(lockRequest({ isStep: false }));
+    shelf.reads = 0;
+    expect((await store().read()).holder).toMatchObject({ who: 'ann@here', silentSeconds: 0 });
+    expect(shelf.reads).toBe(1);
+    await lease.release();
+  });
+
+  it.each(['before', 'after'] as const)('stores once what fails %s it was stored', async (when) => {
+    const { store, shelf } = await scene();
+    let count = 0;
+    shelf.fault = () => (++count % 2 === 1 ? when : undefined);
+    const session = await openSession(store(), recorded());
+    await session.record(creating('a'));
+    await session.record(saved('a'));
+    await session.close();
+    const history = await store().history();
+    expect(history).toMatchObject([{ command: 'apply', who: 'ann@here', result: 'done' }]);
+    expect(shelf.history).toHaveLength(2);
+    expect((await readState(store(), recorded())).resources.get('Agent/a')?.id).toBe('id-a');
+    expect(await store().holder()).toBeUndefined();
+  });
+
+  it('takes the lock of a silent holder over, who can then write nothing', async () => {
+    const { store, pass } = await scene();
+    const first = await openSession(store({ user: 'bob' }), recorded());
+    await first.record(creating('a'));
+    pass(599);
+    const { message, hint } = await failureOf(store().lock(lockRequest({ isStep: false })));
+    expect(message).toContain('bob@here (process 7)');
+    expect(message).toContain('last seen 599 s ago');
+    expect(hint).toContain('in 1 s');
+    pass(1);
+    const notices: string[] = [];
+    const lock = lockRequest({ isStep: false, notice: (text) => notices.push(text) });
+    const second = await openSession(store(), sessionOptions({ lock }));
+    expect(notices.join()).toContain('fell silent: bob@here');
+    expect([...second.state.pending.keys()]).toEqual(['Agent/a']);
+    await expect(first.record(saved('a'))).rejects.toBeInstanceOf(LostLock);
+    await first.close().catch(() => undefined);
+    expect((await store().holder())?.who).toBe('ann@here');
+    await second.close();
+    const [died, done] = await store().history();
+    expect(died).toMatchObject({ who: 'bob@here' });
+    expect(died?.result).toBeUndefined();
+    expect(done?.result).toBe('done');
+  });
+
+  it('keeps ids that it could not store in a file, which the next run takes in', async () => {
+    const { store, root, pass } = await scene();
+    const warnings: string[] = [];
+    const lock = lockRequest({ isStep: false, warn: (text) => warnings.push(text) });
+    const first = await openSession(store(), sessionOptions({ lock }));
+    await first.record(creating('a'));
+    await first.record(creating('b'));
+    pass(600);
+    await (await openSession(store(), recorded())).close();
+    await Promise.allSettled([
+      first.record(saved('a')),
+      first.record(saved('b')),
+      first.record(creating('c')),
+    ]);
+    await first.close().catch(() => undefined);
+    expect(warnings.join()).toContain('Agent/a = id-a, Agent/b = id-b');
+    const folder = join(root, '.voxform', 'rescue');
+    const [name = ''] = await readdir(folder);
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(folder, name), 'utf8')).not.toContain('creating');
+
+    const session = await openSession(store(), recorded());
+    expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
+    for (const rescue of await rescuesOf(root, session.state.lineage)) await takeIn(session, rescue);
+    await session.close();
+    const state = await readState(store(), recorded());
+    expect(state.pending.size).toBe(0);
+    expect([...state.resources].map(([address, { id }]) => [address, id])).toEqual([
+      ['Agent/a', 'id-a'],
+      ['Agent/b', 'id-b'],
+    ]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('takes in what another create has overtaken as an orphan, and leaves that create alone', async () => {
+    const { store, root, pass } = await scene();
+    const first = await openSession(store(), recorded());
+    await first.record(creating('a'));
+    pass(600);
+    const second = await openSession(store(), recorded());
+    await first.record(saved('a')).catch(() => undefined);
+    await first.close().catch(() => undefined);
+    await second.record({ type: 'resolved', address: 'Agent/a' });
+    await second.record({
+      type: 'creating',
+      address: 'Agent/a',
+      pending: { since: '2031-01-01T00:00:00Z', recorded: {} },
+    });
+    for (const rescue of await rescuesOf(root, second.state.lineage)) await takeIn(second, rescue);
+    await second.close();
+    const state = await readState(store(), recorded());
+    expect([...state.pending.keys()]).toEqual(['Agent/a']);
+    expect(state.orphans).toMatchObject([{ address: 'Agent/a', id: 'id-a', reason: 'replaced' }]);
+  });
+
+  it('lets one of several have the lock at once', async () => {
+    const { store } = await scene();
+    const all = await Promise.allSettled(
+      [1, 2, 3, 4].map(() => store().lock(lockRequest({ isStep: false }))),
+    );
+    const won = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect(won).toHaveLength(1);
+    await won[0]?.release();
+    const waiting = [1, 2, 3, 4].map(async () => {
+      const lease = await store().lock(lockRequest({ timeoutSeconds: 30 }));
+      await lease.release();
+    });
+    await Promise.all(waiting);
+    expect(await store().holder()).toBeUndefined();
+  });
+});
