@@ -62,7 +62,7 @@ export const agent: Kind = {
   publishing: {
     standing: (record) => (isUnpublished(record) ? 'never' : isAhead(record) ? 'edited' : 'current'),
     first: 'In the dashboard, publish it when it is ready.',
-    again: 'In the dashboard, publish it: callers may hear the published version until then.',
+    meanwhile: 'callers may hear the published version until then',
   },
 };
 

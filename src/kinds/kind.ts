@@ -71,9 +71,10 @@ export interface Publishing {
    * count as a change of the record too.
    */
   standing(record: ShownRecord): 'never' | 'edited' | 'current';
-  /** What a person must do once a draft was written, a sentence: the first time, and after a publication. */
+  /** What a person must do once the first draft was written, a sentence. */
   readonly first: string;
-  readonly again: string;
+  /** What holds until a later draft is published, a clause. */
+  readonly meanwhile: string;
 }
 
 export interface LeftBehind {

@@ -48,6 +48,11 @@ export function kindOf(address: Address): string {
   return address.slice(0, Math.max(0, address.indexOf('/')));
 }
 
+/** `PhoneNumber` as `phone number`. */
+export function nounOf(kind: string): string {
+  return kind.replace(/\B[A-Z]/g, ' $&').toLowerCase();
+}
+
 /** One text for each record: an id is unique within its kind alone. */
 export function recordKey(kind: string, id: string): string {
   return `${kind}/${id}`;

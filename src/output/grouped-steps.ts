@@ -1,4 +1,5 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { appliedActions } from './action-words.ts';
 import { named } from './named.ts';
@@ -7,9 +8,17 @@ import { plural } from './plural.ts';
 
 /** A manual step that many resources of a kind need. */
 export interface SharedStep {
-  /** Without the resources, e.g. `Publish 300 agents in the dashboard:` */
+  /** Without the resources, e.g. `Publish 300 agents in the dashboard` */
   readonly text: string;
   readonly resources: readonly PlannedResource[];
+  /** Present where each of them has values of its own. */
+  readonly table?: StepTable;
+}
+
+export interface StepTable {
+  readonly titles: readonly string[];
+  /** A row for each of the resources, its address last. */
+  readonly rows: readonly (readonly string[])[];
 }
 
 /** So many must need a step before it is said once. */
@@ -24,60 +33,121 @@ interface Formats {
 
 /** `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)` */
 export function sharedStepText(
-  { text, resources }: SharedStep,
+  { text, resources, table }: SharedStep,
   { text: formatted = String, code = String }: Formats = {},
 ): string {
+  if (table !== undefined) return `${formatted(text)}:`;
   const names = resources.map(({ address }) => code(address));
-  return `${formatted(text)} ${named(names, false, { most: MOST_NAMED })}`;
+  const end = text.endsWith('.') ? '' : ':';
+  return `${formatted(text)}${end} ${named(names, false, { most: MOST_NAMED })}`;
 }
 
-/** The steps that many of the resources need, and the resources without them. Where a person must decide, steps stay with their resource. */
+export interface Steps {
+  readonly shared: readonly SharedStep[];
+  /** The resources, without the steps that are shared, and without those of which a table says all. */
+  readonly resources: readonly PlannedResource[];
+  /** The same of one of them, undefined where it is left out; any other as it is. */
+  without(resource: PlannedResource): PlannedResource | undefined;
+}
+
+/** The steps that many of the resources need, once each. Where a person must decide, steps stay with their resource. */
 export function sharedSteps(
   resources: readonly PlannedResource[],
   { full, workspaceFlag }: { readonly full: boolean; readonly workspaceFlag: WorkspaceFlag },
-): { readonly shared: readonly SharedStep[]; readonly resources: readonly PlannedResource[] } {
-  if (full) return { shared: [], resources };
-  // Whether it is the first time that a record is published makes no other step of it.
+): Steps {
+  if (full) return { shared: [], resources, without: (resource) => resource };
+  // Whether it is the first time that a record is published makes no other step of it, nor what a field is set to.
   const keyOf = ({ kind }: PlannedResource, step: NextStep) =>
-    `${kind} ${step.action === 'publish' ? step.action : stepText(step, workspaceFlag)}`;
-  const held = resources
-    .filter(isApplied)
-    .flatMap((resource) => (resource.steps ?? []).map((step) => ({ resource, step })));
-  const many = [...Map.groupBy(held, ({ resource, step }) => keyOf(resource, step))].filter(
-    ([, holders]) => holders.length >= FEWEST,
+    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, workspaceFlag)}`;
+  const held = resources.flatMap((resource) =>
+    (resource.steps ?? [])
+      .filter((step) => isApplied(resource) || (isSetting(step) && isAllSaid(resource)))
+      .map((step) => ({ resource, step })),
   );
-  const taken = new Set(many.map(([key]) => key));
+  const many = [...Map.groupBy(held, ({ resource, step }) => keyOf(resource, step))].filter(
+    ([, holders]) => new Set(holders.map(({ resource }) => resource)).size >= FEWEST,
+  );
+  const taken = Map.groupBy(
+    many.flatMap(([, holders]) => holders),
+    ({ resource }) => resource.address,
+  );
+  const without = (resource: PlannedResource): PlannedResource | undefined => {
+    const { steps = [], ...rest } = resource;
+    const own = taken.get(resource.address) ?? [];
+    const left = steps.filter((step) => !own.some((each) => each.step === step));
+    if (left.length === steps.length) return resource;
+    if (left.length > 0) return { ...rest, steps: left };
+    return isApplied(resource) ? rest : undefined;
+  };
   return {
-    shared: many.map(([, holders]) => ({
-      text: textOf(
-        holders.map(({ resource }) => resource),
-        holders[0]?.step,
-        workspaceFlag,
-      ),
-      resources: holders.map(({ resource }) => resource),
-    })),
-    resources: resources.map((resource) => {
-      const { steps = [], ...rest } = resource;
-      const left = steps.filter((step) => !isApplied(resource) || !taken.has(keyOf(resource, step)));
-      if (left.length === steps.length) return resource;
-      return left.length === 0 ? rest : { ...rest, steps: left };
-    }),
+    shared: many.map(([, holders]) => sharedStep(holders, workspaceFlag)),
+    resources: resources.flatMap((resource) => without(resource) ?? []),
+    without,
   };
 }
 
-function textOf(
-  resources: readonly PlannedResource[],
-  step: NextStep | undefined,
-  flag: WorkspaceFlag,
-): string {
-  const who = plural(resources.length, nounOf(resources[0]?.kind ?? ''));
-  if (step === undefined) return who;
-  return step.action === 'publish' ? `Publish ${who} in the dashboard:` : `${who}: ${stepText(step, flag)}`;
+interface Holder {
+  readonly resource: PlannedResource;
+  readonly step: NextStep;
 }
 
-/** `PhoneNumber` as `phone number`. */
-function nounOf(kind: string): string {
-  return kind.replace(/\B[A-Z]/g, ' $&').toLowerCase();
+function sharedStep(holders: readonly Holder[], flag: WorkspaceFlag): SharedStep {
+  const resources = [...new Set(holders.map(({ resource }) => resource))];
+  const [{ resource, step } = {}] = holders;
+  const noun = nounOf(resource?.kind ?? '');
+  const who = plural(resources.length, noun);
+  if (step === undefined) return { text: who, resources };
+  if (isSetting(step)) {
+    return { text: `Change ${who} in the dashboard`, resources, table: tableOf(resources, noun) };
+  }
+  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, flag)}`, resources };
+  const [until] = holders.flatMap(({ step: each }) =>
+    each.action === 'publish' ? (each.meanwhile ?? []) : [],
+  );
+  return { text: `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`, resources };
+}
+
+/** A column for each field; empty where it stays as it is. */
+function tableOf(resources: readonly PlannedResource[], noun: string): StepTable {
+  const settings = resources.map(({ steps = [] }) =>
+    steps.flatMap((step) => (isSetting(step) ? step.sets : [])),
+  );
+  const fields = [...new Set(settings.flatMap((all) => all.map(({ field }) => field)))];
+  const rows = resources.map(({ address }, index) => {
+    const sets = settings[index] ?? [];
+    const cells = fields.map((field) => {
+      const own = sets.find((each) => each.field === field);
+      return own === undefined ? '' : (own.value ?? '(none)');
+    });
+    return [sets[0]?.record ?? '', ...cells, address];
+  });
+  const titles = [noun, ...fields, 'address'].map((title) => title.charAt(0).toUpperCase() + title.slice(1));
+  return { titles, rows };
+}
+
+type Setting = Extract<NextStep, { readonly action: 'dashboard' }> & {
+  readonly sets: NonNullable<Extract<NextStep, { readonly action: 'dashboard' }>['sets']>;
+};
+
+function isSetting(step: NextStep): step is Setting {
+  return step.action === 'dashboard' && step.sets !== undefined;
+}
+
+/** The steps say all that is to be said of a resource that only a person changes. */
+function isAllSaid({
+  action,
+  changes,
+  steps = [],
+  notices = [],
+  previous_address: was,
+}: PlannedResource): boolean {
+  return (
+    action === 'manual' &&
+    notices.length === 0 &&
+    was === undefined &&
+    steps.every(isSetting) &&
+    changes.every((change) => change.manual && change.cause !== 'both' && change.referents === undefined)
+  );
 }
 
 function isApplied({ action }: PlannedResource): boolean {

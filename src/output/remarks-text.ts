@@ -3,6 +3,7 @@ import { type SharedStep, sharedStepText } from './grouped-steps.ts';
 import { named } from './named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
+import { renderTable } from './table.ts';
 
 interface RemarkOptions {
   /** Names every address where a remark holds for many. */
@@ -39,7 +40,18 @@ export function renderSteps(shared: readonly SharedStep[], style: Style): string
 }
 
 export function renderShared(shared: SharedStep, style: Style, indent: number): string {
-  return style.prose(sharedStepText(shared), { indent, lead: '[ ] ' });
+  const line = style.prose(sharedStepText(shared), { indent, lead: '[ ] ' });
+  if (shared.table === undefined) return line;
+  const { titles, rows } = shared.table;
+  const last = titles.length - 1;
+  const columns = titles.map((title, index) => ({
+    title: title.toUpperCase(),
+    whole: index === 0,
+    ...(index === last && { spare: 1 }),
+  }));
+  const margin = ' '.repeat(indent + 4);
+  const table = renderTable(columns, rows, { ...style, width: style.width - margin.length });
+  return `${line}\n${table.trimEnd().replace(/^(?=.)/gm, margin)}`;
 }
 
 function renderGuards({ guards }: PlanDocument, style: Style): string {

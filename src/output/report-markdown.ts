@@ -59,12 +59,23 @@ export function reportMarkdown(report: MarkdownReport): string {
     steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, wording), { share: bounds.warnings, rest: moreItems });
-  const { shared, resources } = sharedSteps(pending, wording);
+  const { shared, resources, without } = sharedSteps(pending, wording);
   const steps = [...shared.map(sharedItem), ...resources.filter((each) => !isOld(each)).flatMap(checklist)];
   page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
-  const without = new Map(resources.map((each) => [each.address, each]));
+  for (const { table } of shared) {
+    if (table === undefined) continue;
+    const { titles, rows } = table;
+    page.addList(
+      `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`,
+      rows.map((cells) => tableLine(cells.map(markdownText))),
+      { share: bounds.steps, rest: (count) => `| ${count} more |${' |'.repeat(titles.length - 1)}` },
+    );
+  }
   const blocks = blocksOf(
-    listed.map(({ resource, words }) => ({ resource: without.get(resource.address) ?? resource, words })),
+    listed.flatMap(({ resource, words }) => {
+      const left = without(resource);
+      return left === undefined ? [] : [{ resource: left, words }];
+    }),
     { towards, ...wording },
   );
   page.addList(
@@ -72,7 +83,7 @@ export function reportMarkdown(report: MarkdownReport): string {
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
     { share: bounds.table, rest: (count) => `| | ${count} more | | |` },
   );
-  page.addList('#### Earlier manual steps', pending.filter(isOld).flatMap(checklist), {
+  page.addList('#### Earlier manual steps', resources.filter(isOld).flatMap(checklist), {
     share: bounds.standing,
     rest: moreSteps,
   });
@@ -155,6 +166,10 @@ function moreItems(count: number): string {
 
 function moreSteps(count: number): string {
   return `- [ ] ${count} more`;
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
 }
 
 function sharedItem(shared: SharedStep): string {

@@ -49,31 +49,17 @@ export function renderGroup(group: ResourceGroup, { style, views, full }: Resour
   const listed = isWhole ? [] : resources.filter(isListed);
   const isList = listed.length >= FEWEST_LISTED;
   const others = isList ? resources.filter((resource) => !isListed(resource)) : resources;
-  const isLong = !isWhole && others.filter(isRepeated).length >= FEWEST_LISTED;
-  const boxed = isLong
-    ? others.map((each) => (isRepeated(each) ? { ...each, changes: [], reason: '' } : each))
-    : others;
   const rendered = (whole: boolean) =>
-    compacted(boxed, { views, full: whole }).map((said) => renderSaid(said, group, { style, views, says }));
+    compacted(others, { views, full: whole }).map((said) => renderSaid(said, group, { style, views, says }));
   const compact = rendered(isWhole);
   // No resource takes less than a line.
-  const isShort = isWhole || linesOf(compact) <= boxed.length;
+  const isShort = isWhole || linesOf(compact) <= others.length;
   const whole = isShort ? compact : rendered(true);
   const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
   const airy = isList || isAiry(blocks);
   if (isList)
     blocks.push(renderList(listed, group, { style, says, workspaceFlag: views.workspaceFlag ?? '' }));
   return [title, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
-}
-
-/** The steps say again what the fields say. */
-function isRepeated({ action, changes, steps = [] }: PlannedResource): boolean {
-  return (
-    action === 'manual' &&
-    steps.length === changes.length &&
-    steps.every((step) => step.action === 'dashboard') &&
-    changes.every((change) => change.manual && change.cause !== 'both' && change.referents === undefined)
-  );
 }
 
 /** What is more than a line is set apart. */

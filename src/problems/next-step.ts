@@ -45,10 +45,25 @@ const importing = z
 export const nextStep = z
   .discriminatedUnion('action', [
     z
-      .strictObject({ action: z.literal('dashboard'), instruction })
+      .strictObject({
+        action: z.literal('dashboard'),
+        instruction,
+        sets: z
+          .strictObject({
+            record: z.string().describe('Display name of the record, e.g. `+12025550120 (Front desk)`.'),
+            field: z.string().describe('The field, or the word for a link, e.g. `inbound`.'),
+            value: z.string().nullable().describe('The value, or the address of the record to link.'),
+          })
+          .optional()
+          .describe('Present if the instruction sets one field.'),
+      })
       .describe('Do in the dashboard what the API cannot.'),
     z
-      .strictObject({ action: z.literal('publish'), instruction })
+      .strictObject({
+        action: z.literal('publish'),
+        instruction,
+        meanwhile: z.string().optional().describe('What holds until then, a clause.'),
+      })
       .describe('Publish the draft in the dashboard.'),
     importing,
     z

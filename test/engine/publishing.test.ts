@@ -7,7 +7,8 @@ import { plainStyle } from '../output/sample-styles.ts';
 import { actionsIn, at, Bench } from './bench.ts';
 import { agent } from './resources.ts';
 
-const AGAIN = 'In the dashboard, publish it: callers may hear the published version until then.';
+const MEANWHILE = 'callers may hear the published version until then';
+const AGAIN = `In the dashboard, publish it: ${MEANWHILE}.`;
 const FIRST = 'In the dashboard, publish it when it is ready.';
 
 const desired = (prompt: string) => [agent('a', { prompt_config: { prompt } })];
@@ -63,7 +64,7 @@ describe('publishing', () => {
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
     expect(at(plan, 'Agent/a')).not.toHaveProperty('steps');
     expect(at(await w.plan(desired('two'), { publications: 'changes' }), 'Agent/a').steps).toEqual([
-      { action: 'publish', instruction: AGAIN },
+      { action: 'publish', instruction: AGAIN, meanwhile: MEANWHILE },
     ]);
   });
 
@@ -72,7 +73,7 @@ describe('publishing', () => {
     w.emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
     const plan = await w.plan(desired('two'), { publications: 'changes' });
     expect(at(plan, 'Agent/a')).toMatchObject({
-      steps: [{ action: 'publish', instruction: AGAIN }],
+      steps: [{ action: 'publish', instruction: AGAIN, meanwhile: MEANWHILE }],
       notices: ['publishing it also changes llm_config.model'],
     });
   });

@@ -5,13 +5,14 @@ import { renderApply } from '../../src/output/apply-text.ts';
 import { applyHtml, planHtml } from '../../src/output/html/reports.ts';
 import { applyMarkdown, planMarkdown } from '../../src/output/plan-markdown.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
+import type { NextStep } from '../../src/problems/next-step.ts';
 import { inDashboard } from '../step-texts.ts';
 import { agents } from './many-resources.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
 const step = { action: 'publish', instruction: 'In the dashboard, publish it when it is ready.' } as const;
-const publish = 'Publish 300 agents in the dashboard:';
+const publish = 'Publish 300 agents in the dashboard';
 const prompt = (hours: string) => `# Role\nAnswer.\n\n## Hours\n${hours}\n\n## Closing\nBye.`;
 
 /** A line of a prompt that all of them share changed, and all are to be published. */
@@ -78,6 +79,16 @@ describe('a manual step that many agents need', () => {
     expect(times(renderApply(done, plainStyle(), { full: true }), 'publish it when')).toBe(290);
   });
 
+  it('says what holds until then, if that is so for any of them', () => {
+    const meanwhile = 'callers may hear the published version until then';
+    const again = { ...step, instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile };
+    const some = published.map((each, index) => (index === 200 ? { ...each, steps: [again] } : each));
+    expect(text(some).replace(/\s+/g, ' ')).toContain(`[ ] ${publish} (${meanwhile}): Agent/branch-000,`);
+    expect(text(published)).not.toContain(meanwhile);
+    expect(planHtml(plan(some))).toContain(`${publish} (${meanwhile})<details`);
+    expect(planMarkdown(plan(some))).toContain(`${publish} (${meanwhile}): <code>`);
+  });
+
   it('is one item of Markdown, above the table of resources', () => {
     const shown = planMarkdown(plan(published));
     expect(times(shown, '- [ ]')).toBe(1);
@@ -112,20 +123,89 @@ describe('a manual step that many agents need', () => {
   });
 });
 
-describe('many numbers to be linked', () => {
-  it('are shown with their steps alone', () => {
-    const numbers = agents(20, (index) => ({
-      action: 'manual',
-      reason: 'the API cannot change this',
-      changes: [change('inbound_agent_id', { before: null, after: `id-${index}`, manual: true })],
-      steps: [inDashboard(`Link number ${index}.`)],
+describe('many numbers to be changed', () => {
+  const sets = (index: number, field: string, value: string | null): NextStep => ({
+    action: 'dashboard',
+    instruction: `Set ${field} of number ${index}.`,
+    sets: { record: `+1202555${index}`, field, value },
+  });
+  const numbers = (count: number, rest: Partial<PlannedResource>) =>
+    agents(count, (index) => ({
+      kind: 'PhoneNumber',
+      steps: [
+        sets(index, 'inbound', 'Agent/a'),
+        ...(index % 2 === 0 ? [sets(index, 'outbound', index === 0 ? null : 'Agent/b')] : []),
+      ],
+      ...rest,
     }));
-    const shown = text(numbers);
-    for (const { address } of numbers) expect(shown).toContain(address);
-    expect(times(shown, '[ ] Link number')).toBe(20);
-    expect(shown).not.toContain('inbound_agent_id');
-    expect(times(text(numbers, true), 'inbound_agent_id')).toBe(20);
-    expect(text(numbers.slice(0, 5))).toContain('inbound_agent_id');
+  const manual = numbers(100, {
+    action: 'manual',
+    reason: 'the API cannot change this',
+    changes: [change('inbound_agent_id', { before: null, after: 'id-1', manual: true })],
+  });
+  const created = numbers(100, { action: 'create', id: null });
+  const applied: ApplyReport = {
+    plan: plan(created),
+    results: new Map(created.map(({ address }) => [address, { status: 'done', id: 'N1' }])),
+    warnings: [],
+    interrupted: undefined,
+  };
+
+  it.each([
+    { reason: 'of a plan', shown: (full: boolean) => text(manual, full), most: 110 },
+    {
+      reason: 'of a first plan, besides a line for each',
+      shown: (full: boolean) => text(created, full),
+      most: 215,
+    },
+    {
+      reason: 'of an apply, besides a line for each',
+      shown: (full: boolean) => renderApply(applied, plainStyle(), { full }),
+      most: 215,
+    },
+  ])('are a table: $reason', ({ shown, most }) => {
+    const compact = shown(false);
+    expect(lines(compact)).toBeLessThan(most);
+    expect(compact).toContain('[ ] Change 100 phone numbers in the dashboard:\n      PHONE NUMBER  INBOUND');
+    expect(compact).toMatch(/^ {6}\+12025550 +Agent\/a +\(none\) +Agent\/branch-000$/m);
+    expect(compact).toMatch(/^ {6}\+12025551 +Agent\/a +Agent\/branch-001$/m);
+    expect(compact).not.toContain('Set inbound');
+    expect(widest(compact)).toBeLessThanOrEqual(80);
+    expect(times(shown(true), '[ ] Set inbound of number')).toBe(100);
+  });
+
+  it('are a table of Markdown, and no rows of the table of resources', () => {
+    for (const resources of [manual, created]) {
+      const compact = planMarkdown(plan(resources));
+      expect(compact).toContain(
+        '- [ ] Change 100 phone numbers in the dashboard:\n\n| Phone number | Inbound |',
+      );
+      expect(compact).toContain('\n| +12025552 | Agent/a | Agent/b | Agent/branch-002 |\n');
+      expect(compact).not.toContain('Set inbound');
+      expect(times(planMarkdown(plan(resources), { full: true }), 'Set inbound of')).toBe(100);
+    }
+    expect(planMarkdown(plan(manual))).not.toContain('<details>');
+  });
+
+  it('are a table of a page, whose rows are filtered like resources', () => {
+    const page = planHtml(plan(manual));
+    expect(page).toContain('Change 100 phone numbers in the dashboard');
+    expect(times(page, '<tr data-item="manual">')).toBe(100);
+    expect(page).not.toContain('Set inbound');
+    expect(page).not.toContain('<details class="resource"');
+    expect(times(planHtml(plan(manual), { full: true }), 'Set inbound of')).toBe(100);
+  });
+
+  it('stay with their number where they are few, or where there is more to be said of it', () => {
+    expect(text(manual.slice(0, 5))).toContain('Set inbound of number 4.');
+    const [first, ...others] = manual;
+    const wait = { action: 'wait_for', address: 'Agent/a', because: 'missing' } as const;
+    const shown = text([
+      { ...others[0], ...first, steps: [...(first?.steps ?? []), wait] } as PlannedResource,
+      ...others,
+    ]);
+    expect(shown).toContain('Change 99 phone numbers');
+    expect(times(shown, 'Set inbound of')).toBe(1);
   });
 });
 

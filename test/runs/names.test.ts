@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/kinds/index.ts';
 import type { Kind } from '../../src/kinds/kind.ts';
-import { kebab, namesFor, plainName, slugOf } from '../../src/runs/export/manifest-names.ts';
+import { namesFor, plainName, slugOf } from '../../src/runs/export/manifest-names.ts';
 
 function kindNamed(name: string): Kind {
   const kind = kinds.get(name);
@@ -30,16 +30,6 @@ describe('slugOf', () => {
     [`${'x'.repeat(62)} y`, 'x'.repeat(62)],
   ])('makes of %j %j', (label, slug) => {
     expect(slugOf(label)).toBe(slug);
-  });
-});
-
-describe('kebab', () => {
-  it.each([
-    ['Agent', 'agent'],
-    ['PhoneNumber', 'phone-number'],
-    ['WorkspaceUser', 'workspace-user'],
-  ])('makes of %s %s', (name, text) => {
-    expect(kebab(name)).toBe(text);
   });
 });
 

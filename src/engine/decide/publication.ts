@@ -15,7 +15,9 @@ export function publishSteps(
 ): NextStep[] {
   if (publishing === undefined) return [];
   const isFirst = isNew || (record !== undefined && publishing.standing(record) === 'never');
-  return [{ action: 'publish', instruction: isFirst ? publishing.first : publishing.again }];
+  if (isFirst) return [{ action: 'publish', instruction: publishing.first }];
+  const { meanwhile } = publishing;
+  return [{ action: 'publish', instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile }];
 }
 
 /** How the draft of a record stands to what is published of it, a clause; none where nothing is to be said. */

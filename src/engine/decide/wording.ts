@@ -40,27 +40,30 @@ export function manualSteps(
 ): NextStep[] {
   if (changes.length === 0) return [];
   const named = leavesOf(kind, binding.resource.spec);
-  const known = { ...(record as JsonObject | undefined), ...plainLeaves(leaves) };
+  const plain = plainLeaves(leaves);
+  const known = { ...(record as JsonObject | undefined), ...plain };
+  // Not as it is shown: that may be a secret of the manifest.
+  const label = (kind.routes?.label ?? kind.label)({ ...plain, id: record?.id ?? binding.resource.name });
   return changes.map(({ path, before, after }): NextStep => {
     const wanted = named.get(path);
     if (wanted instanceof Reference && gone.has(wanted.address))
       return { action: 'wait_for', address: wanted.address, because: 'missing', path };
     const { refersTo } = ruleOf(kind, path);
-    const spoken =
+    const isId = refersTo !== undefined && typeof after === 'string';
+    const owner =
       wanted instanceof Reference
-        ? spokenReference(wanted, after)
-        : refersTo !== undefined && typeof after === 'string'
-          ? namedId(after, records.owners.get(recordKey(refersTo, after)))
-          : spokenValue(after);
+        ? wanted.address
+        : isId
+          ? records.owners.get(recordKey(refersTo, after))
+          : undefined;
+    const spoken = isId ? namedId(after, owner) : (owner ?? spokenValue(after));
     const instruction =
       kind.changeByHand?.({ path, record: known, before, after: spoken }) ??
       `In the dashboard, set ${path} to ${spoken}.`;
-    return { action: 'dashboard', instruction };
+    const field = kind.routes?.ways[path] ?? path;
+    const value = after === null ? null : (owner ?? (typeof after === 'string' ? after : spoken));
+    return { action: 'dashboard', instruction, sets: { record: label, field, value } };
   });
-}
-
-function spokenReference({ address }: Reference, id: Json | undefined): string {
-  return typeof id === 'string' ? namedId(id, address) : address;
 }
 
 function spokenValue(value: Json | undefined): string {

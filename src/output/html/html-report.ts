@@ -4,7 +4,7 @@ import { type CompactOptions, compacted, FEWEST_SHARING, type Statement } from '
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
-import { sharedSteps } from '../grouped-steps.ts';
+import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
 import { mustNameAll } from '../named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
@@ -126,7 +126,7 @@ function remarks({
 }: Report): string[] {
   const { guards, refreshed } = document;
   const warnings = wordedWarnings(document.warnings, workspaceFlag, full);
-  const { shared } = sharedSteps(pending, { full, workspaceFlag });
+  const { shared, without } = sharedSteps(pending, { full, workspaceFlag });
   return [
     ...urgent.map((text) => remark(text, 'bad')),
     ...(what === 'apply'
@@ -141,18 +141,37 @@ function remarks({
       if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
       return remarkOn(addresses, message);
     }),
-    ...shared.map(({ text, resources }) =>
-      remarkOn(
-        resources.map(({ address }) => address),
-        text,
-      ),
-    ),
+    ...shared.map((step) => stepHtml(step, without)),
   ];
 }
 
 function remarkOn(addresses: readonly string[], text: string): string {
   const listed = `<details class="more"><summary>${addresses.length} resources</summary>${addressesHtml(addresses)}</details>`;
   return `<div class="remark">${escapeMarkup(text)}${listed}</div>`;
+}
+
+/** Rows that stand for their resource are found and filtered like it. */
+function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): string {
+  if (table === undefined)
+    return remarkOn(
+      resources.map(({ address }) => address),
+      text,
+    );
+  const row = (tag: 'th' | 'td', cells: readonly string[]) =>
+    cells.map((cell) => `<${tag}>${escapeMarkup(cell)}</${tag}>`).join('');
+  const rows = table.rows.map((cells, index) => {
+    const resource = resources[index];
+    const item =
+      resource !== undefined && without(resource) === undefined ? ` data-item="${resource.action}"` : '';
+    return `<tr${item}>${row('td', cells)}</tr>`;
+  });
+  const group = rows.some((each) => each.startsWith('<tr data-item')) ? ' data-group' : '';
+  return [
+    `<div class="remark">${escapeMarkup(text)}<details class="more"${group}><summary>${resources.length} resources</summary>`,
+    `<div class="listed"><table class="records"><thead><tr>${row('th', table.titles)}</tr></thead><tbody>`,
+    ...rows,
+    '</tbody></table></div></details></div>',
+  ].join('\n');
 }
 
 function remark(text: string, tone: 'bad' | ''): string {
@@ -184,11 +203,11 @@ function filled({ groups }: Report): ReportGroup[] {
 function groupsHtml(report: Report): string[] {
   const { towards, outcome, full = false, workspaceFlag = '' } = report;
   const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards, workspaceFlag };
-  const { resources: all } = sharedSteps(report.pending, { full, workspaceFlag });
-  const without = new Map(all.map((each) => [each.address, each]));
-  return filled(report).map((group) => {
+  const { without } = sharedSteps(report.pending, { full, workspaceFlag });
+  return filled(report).flatMap((group) => {
     const { heading, explanation } = group;
-    const resources = group.resources.map((each) => without.get(each.address) ?? each);
+    const resources = group.resources.flatMap((each) => without(each) ?? []);
+    if (resources.length === 0) return [];
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
     const adopted = full ? [] : listedAdoptions(resources.filter((each) => isPlain(each, outcome)));
     const rows = new Set(adopted);

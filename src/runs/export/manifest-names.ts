@@ -1,4 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { nounOf } from '../../manifests/resource.ts';
 
 /** Longest name that a manifest may have, in characters. */
 const LONGEST = 63;
@@ -42,7 +43,7 @@ export function namesFor(
 
 /** What the manifest of a record is called where nothing else is called so. */
 export function plainName(kind: Kind, record: ShownRecord): string {
-  return slugOf(kind.label(record)) || kebab(kind.name);
+  return slugOf(kind.label(record)) || slugOf(nounOf(kind.name));
 }
 
 /** `Größe & Co.` as `grosse-co`; empty where nothing is left of it. */
@@ -55,11 +56,6 @@ export function slugOf(label: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, LONGEST)
     .replace(/^-+|-+$/g, '');
-}
-
-/** `PhoneNumber` as `phone-number`. */
-export function kebab(kindName: string): string {
-  return kindName.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase();
 }
 
 function numbered(slug: string, count: number): string {

@@ -1,8 +1,9 @@
 import { stringify } from 'yaml';
 import { EXPORT_PLACEHOLDER } from '../../manifests/inputs.ts';
+import { nounOf } from '../../manifests/resource.ts';
 import type { Json } from '../../values/json.ts';
 import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';
-import { kebab } from './manifest-names.ts';
+import { slugOf } from './manifest-names.ts';
 import { type ManifestDraft, manifestText } from './manifest-text.ts';
 import { usedSecrets } from './used-secrets.ts';
 
@@ -24,7 +25,7 @@ export interface ExportedWorkspace {
 
 /** The folder that the files of a kind's manifests are in. */
 function folderOf(kind: string): string {
-  return `${kebab(kind)}s`;
+  return `${slugOf(nounOf(kind))}s`;
 }
 
 const SCHEMA_LINE = '# yaml-language-server: $schema=';
