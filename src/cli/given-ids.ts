@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kinds } from '../kinds/index.ts';
 import { reasonOf } from '../manifests/read-file.ts';
+import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { KnownId } from '../runs/mentioned-ids.ts';
 import type { Context } from './context.ts';
@@ -37,13 +38,14 @@ async function listed({ cwd }: Context, kind: string, file: string | undefined):
 
 /** The text of a file that a flag names, without its byte order mark. */
 export async function readTextOf(cwd: string, file: string): Promise<string> {
+  const named = path.resolve(cwd, file);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path.resolve(cwd, file)));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(named));
   } catch (cause) {
-    const reason = cause instanceof TypeError ? 'not UTF-8 text' : reasonOf(cause);
-    throw new UserError(`cannot read ${file}: ${reason}`, {
-      hint: 'Relative paths start at the folder that -C names.',
-      cause,
-    });
+    if (cause instanceof TypeError) {
+      throw new UserError(`cannot read ${file}: not UTF-8 text`, { hint: 'Save it as UTF-8.', cause });
+    }
+    const missing = errorCode(cause) === 'ENOENT' && { hint: `Looked for ${named}.` };
+    throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { ...missing, cause });
   }
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
@@ -76,5 +76,18 @@ describe('import --from', () => {
     const { code, stderr } = await workspace.run(...args);
     expect(stderr).toContain(message);
     expect(code).toBe(expected);
+  });
+
+  it('says where it looked for a file that is missing', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await writeFile(path.join(workspace.folder.root, 'utf-16.csv'), new Uint8Array([0xff, 0xfe]));
+    const hintOf = async (file: string) =>
+      /hint: *(.*)$/.exec(
+        (await workspace.run('import', '--from', file)).stderr.replaceAll(/\s+/g, ' '),
+      )?.[1];
+    expect(await hintOf('lists/nothing.csv')).toBe(
+      `Looked for ${path.join(workspace.folder.root, 'lists/nothing.csv')}. `,
+    );
+    expect(await hintOf('utf-16.csv')).toBe('Save it as UTF-8. ');
   });
 });
