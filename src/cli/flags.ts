@@ -99,7 +99,9 @@ export function withOlderState(command: Command): Command {
 
 export function withLock(command: Command): Command {
   return withOlderState(
-    command.option('--lock-timeout <duration>', 'How long to wait for the lock', parseSeconds, 0),
+    command.addOption(
+      duration('--lock-timeout', 'How long to wait for the lock', { seconds: 0, as: 'do not wait' }),
+    ),
   );
 }
 
@@ -126,6 +128,17 @@ export function parsePort(text: string): number {
   if (!/^\d+$/.test(text) || number > 65_535)
     throw new InvalidArgumentError('Expected a port from 0 to 65535.');
   return number;
+}
+
+/** A flag that takes a duration, and how help writes its default. */
+export function duration(
+  name: string,
+  description: string,
+  standard: { readonly seconds: number; readonly as: string },
+): Option {
+  return new Option(`${name} <duration>`, description)
+    .argParser(parseSeconds)
+    .default(standard.seconds, standard.as);
 }
 
 const SECONDS = { '': 1, s: 1, m: 60, h: 3600 } as const;

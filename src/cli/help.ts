@@ -1,4 +1,4 @@
-import type { Command, Help, HelpConfiguration, Option } from 'commander';
+import type { Argument, Command, Help, HelpConfiguration, Option } from 'commander';
 import { examplesOf } from './examples.ts';
 
 /** Help as the parser lays it out, with examples, and with the flags that all commands have at the end: in a few lines, where they are not the topic. */
@@ -7,8 +7,26 @@ export const helpLayout: HelpConfiguration = {
   minWidthToWrap: 24,
   // What a command takes is in its own help: here it would leave no room for what it does.
   subcommandTerm: (command) => command.name(),
+  optionDescription: described,
+  argumentDescription: described,
   formatHelp,
 };
+
+/** With its choices and its default, as in `Output format (text, json; default: text)`. */
+function described(each: Option | Argument): string {
+  const { description, argChoices, defaultValue, defaultValueDescription } = each;
+  const standard = defaultValueDescription ?? (isText(defaultValue) ? String(defaultValue) : undefined);
+  const facts = [
+    argChoices?.join(', '),
+    'mandatory' in each && each.mandatory ? 'required' : undefined,
+    standard === undefined ? undefined : `default: ${standard}`,
+  ].filter((fact) => fact !== undefined);
+  return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number';
+}
 
 function formatHelp(command: Command, helper: Help): string {
   const width = helper.padWidth(command, helper);
@@ -20,12 +38,12 @@ function formatHelp(command: Command, helper: Help): string {
     options.map((option) => item(helper.optionTerm(option), helper.optionDescription(option)));
 
   const description = helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80);
+  const isRoot = command.parent === null;
   const members = helper.groupItems(
     [...command.commands],
     helper.visibleCommands(command),
-    (each) => each.helpGroup() || 'Commands:',
+    (each) => (isRoot && each.helpGroup()) || 'Commands:',
   );
-  const isRoot = command.parent === null;
   return [
     `${helper.styleTitle('Usage:')} ${helper.commandUsage(command)}`,
     '',

@@ -78,10 +78,9 @@ export function createProgram(start: Start): Command {
     .option('-q, --quiet', 'Print no progress and no notes')
     .option('-v, --verbose', 'Also print unchanged resources and every request')
     .addOption(
-      new Option(
-        '--log-format <format>',
-        'Format of stderr (default: text; json for watch without a terminal)',
-      ).choices(['text', 'json']),
+      new Option('--log-format <format>', 'Format of stderr')
+        .choices(['text', 'json'])
+        .default(undefined, 'text, or json for watch without a terminal'),
     )
     .configureHelp(helpLayout)
     .exitOverride();

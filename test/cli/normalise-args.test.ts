@@ -132,6 +132,26 @@ describe('help', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
+  it.each([
+    ['status', '--timeout <duration> How long --wait-published waits (default: 10m)'],
+    ['apply', '--lock-timeout <duration> How long to wait for the lock (default: do not wait)'],
+    ['watch', '--lock-timeout <duration> How long to wait for the lock (default: 30s)'],
+    ['plan', '--output <format> Output format (text, json, markdown, html, github; default: text)'],
+    ['export', '--out <dir> Folder to write, new or empty (required)'],
+    ['migrate', '(manifests, live; default: manifests if any)'],
+    ['diff', 'workspaces The two workspaces; -w names them too'],
+    [
+      'state push',
+      'Resources missing from the file are no longer managed, and their records go on the orphan list.',
+    ],
+    ['state', 'Commands: list List addresses'],
+  ])('of %s says %s', async (name, words) => {
+    await using folder = await temporaryFolder();
+    const { stdout } = await command(['help', ...name.split(' ')], { cwd: folder.root });
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
+    expect(stdout).not.toContain('Tools:');
+  });
+
   it('lists the commands in groups, and global flags last', async () => {
     await using folder = await temporaryFolder();
     const { stdout } = await command(['--help'], { cwd: folder.root });

@@ -24,8 +24,10 @@ export function defineMigrate(program: Command, start: Start): void {
     .addOption(
       new Option(
         '--source <source>',
-        'Copy from the manifests, or from the live workspace, which writes manifests first (default: manifests if any)',
-      ).choices(['manifests', 'live']),
+        'Copy from the manifests, or from the live workspace, which writes manifests first',
+      )
+        .choices(['manifests', 'live'])
+        .default(undefined, 'manifests if any'),
     )
     .option(
       '--map <file>',

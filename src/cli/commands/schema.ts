@@ -6,11 +6,11 @@ export function defineSchema(program: Command, start: Start): void {
     .command('schema')
     .summary('Print a JSON Schema')
     .description(
-      'Print the JSON Schema of manifests, of one kind, of the project file, of the state, or of the JSON output of plan, apply, drift and diff.',
+      'Print the JSON Schema of manifests, of one kind, of the project file, of the state, or of the JSON output of commands and of their errors.',
     )
     .argument(
       '[name]',
-      'Schema: manifest, project, state, plan, apply, drift, or a kind such as Agent',
+      'Schema: manifest, project, state, plan, plans, apply, drift, diff, error, or a kind such as Agent',
       'manifest',
     )
     .action((name: string) =>

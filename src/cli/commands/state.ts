@@ -85,10 +85,13 @@ export function defineState(program: Command, start: Start): void {
   withLock(state.command('push'))
     .summary('Replace the state')
     .description(
-      'Replace the state with a file. The old state is kept as a backup, and records missing from the file go on the orphan list.',
+      'Replace the state with a file. Resources missing from the file are no longer managed, and their records go on the orphan list. The old state is kept as a backup.',
     )
     .argument('<file>', 'Output of voxform state pull')
-    .option('--force', 'Replace a newer state, or one of another lineage; drops what the file does not hold')
+    .option(
+      '--force',
+      'Replace a newer state, or one of another lineage; records missing from the file are forgotten, not listed as orphans',
+    )
     .action((file: string, options: PushFlags) =>
       start(async (context) =>
         (await import('../actions/state-edits.ts')).pushStateFile(context, file, options),

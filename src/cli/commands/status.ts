@@ -4,8 +4,8 @@ import type { StatusOptions } from '../actions/status.ts';
 import type { Start } from '../context.ts';
 import {
   collectItems,
+  duration,
   outputOption,
-  parseSeconds,
   withPlatform,
   withSelection,
   withWorkspaces,
@@ -26,7 +26,7 @@ export function defineStatus(program: Command, start: Start): void {
     )
     .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
     .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
-    .option('--timeout <duration>', 'How long to wait', parseSeconds, 600)
+    .addOption(duration('--timeout', 'How long --wait-published waits', { seconds: 600, as: '10m' }))
     .action((options: StatusOptions) =>
       start(async (context) => (await import('../actions/status.ts')).status(context, options), {
         severalWorkspaces: true,

@@ -1,14 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../actions/watch.ts';
 import type { Start } from '../context.ts';
-import {
-  collectText,
-  parseSeconds,
-  withGuards,
-  withOlderState,
-  withPlatform,
-  withReplacing,
-} from '../flags.ts';
+import { collectText, duration, withGuards, withOlderState, withPlatform, withReplacing } from '../flags.ts';
 
 export function defineWatch(program: Command, start: Start): void {
   const command = withPlatform(program.command('watch'))
@@ -58,14 +51,4 @@ export function defineWatch(program: Command, start: Start): void {
         withoutProject: flags.git !== undefined,
       }),
     );
-}
-
-function duration(
-  name: string,
-  description: string,
-  standard: { readonly seconds: number; readonly as: string },
-): Option {
-  return new Option(`${name} <duration>`, description)
-    .argParser(parseSeconds)
-    .default(standard.seconds, standard.as);
 }
