@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type {
   AgentRecord,
   AgentRequest,
@@ -51,8 +52,22 @@ export interface PlatformClient {
   };
   readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
   readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
+  /** The records below `/api/v1/<name>`. */
+  collection<T extends IdentifiedRecord>(name: string, record: z.ZodType<T>): Collection<T>;
   /** The same platform over the same connections. Once the signal aborts, no write is sent that has not been sent yet. */
   writingUntil(signal: AbortSignal): PlatformClient;
   /** Closes the connections; requests still under way fail. */
   close(): Promise<void>;
+}
+
+export interface IdentifiedRecord {
+  readonly id: string;
+}
+
+/** One method for each endpoint that the platform may have: a kind must call only those that it has. */
+export interface Collection<T extends IdentifiedRecord> {
+  list(): AsyncIterable<T>;
+  get(id: string): Promise<T>;
+  create(body: object): Promise<T>;
+  update(id: string, body: object): Promise<T>;
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
-import type { PlatformClient } from './client.ts';
+import type { Collection, IdentifiedRecord, PlatformClient } from './client.ts';
 import { type Query, queryText } from './connection.ts';
 import { heldList, PER_PAGE, pages, passingList } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
@@ -40,31 +40,33 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
   const workspaceCheck = new WorkspaceCheck(workspaceId);
   const requests = requestsOver(transport, { odd, workspaceCheck });
   const { get, named, write, list } = requests;
+  const collection = <T extends IdentifiedRecord>(name: string, record: z.ZodType<T>): Collection<T> => {
+    const path = `/api/v1/${name}`;
+    const one = (id: string) => `${path}/${segment(id)}`;
+    return {
+      list: () => list(record, path, byId),
+      get: async (id) => named(record, id, one(id)),
+      create: async (body) => write(record, { method: 'POST', path }, body),
+      update: async (id, body) => write(record, { method: 'PUT', path: one(id) }, body),
+    };
+  };
   const agent = (id: string) => `/api/v1/agents/${segment(id)}`;
   const workspace = () => `/api/v1/workspaces/${segment(workspaceId)}`;
   return {
     workspaceCheck,
     agents: {
-      get: async (id) => named(agentRecord, id, agent(id)),
-      create: async (body) => write(agentRecord, { method: 'POST', path: '/api/v1/agents' }, body),
-      update: async (id, body) => write(agentRecord, { method: 'PUT', path: agent(id) }, body),
+      ...collection('agents', agentRecord),
       versions: (id) => list(versionSummary, `${agent(id)}/versions`, ({ version }) => version),
       version: async (id, version) => get(agentRecord, `${agent(id)}/versions/${segment(String(version))}`),
       latestVersion: async (id) => get(agentRecord, `${agent(id)}/versions/latest`),
     },
-    numbers: {
-      list: () => list(numberRecord, '/api/v1/numbers', byId),
-      create: async (body) => write(numberRecord, { method: 'POST', path: '/api/v1/numbers' }, body),
-    },
-    knowledgeBases: { list: () => list(knowledgeBaseRecord, '/api/v1/knowledge-bases', byId) },
+    numbers: collection('numbers', numberRecord),
+    knowledgeBases: collection('knowledge-bases', knowledgeBaseRecord),
     calls: {
       list: (filter = {}) => requests.calls(filter),
       get: async (id) => named(callRecord, id, `/api/v1/call-histories/${segment(id)}`),
     },
-    webhooks: {
-      get: async (id) => named(webhookRecord, id, `/api/v1/webhooks/${segment(id)}`),
-      create: async (body) => write(webhookRecord, { method: 'POST', path: '/api/v1/webhooks' }, body),
-    },
+    webhooks: collection('webhooks', webhookRecord),
     users: {
       list: () => requests.users(`${workspace()}/users`),
       update: async (id, body) =>
@@ -72,6 +74,7 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
     },
     invoices: { list: () => requests.invoices(`${workspace()}/billing/history`) },
     apiKeys: { list: () => list(apiKeyRecord, '/api/v1/api-keys', byId) },
+    collection,
     writingUntil: (heldBackBy) =>
       createClient({
         workspaceId,
