@@ -1,0 +1,172 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
+import { startVoicePlatform, type VoicePlatform } from './voice-platform.ts';
+
+/** One file and one line each, and nothing else. */
+const members = [
+  {
+    file: 'state/backends/memory.ts',
+    from: 'state/backends/memory-backend.ts',
+    line: "import { memory } from './memory.ts';",
+    entry: ['backends = { local', 'backends = { local, memory'],
+  },
+  {
+    file: 'kinds/voice.ts',
+    from: 'new-members/voice.ts',
+    line: "import { voice } from './voice.ts';",
+    entry: ['phoneNumber, webhook', 'phoneNumber, voice, webhook'],
+  },
+  {
+    file: 'output/formats/titles.ts',
+    from: 'new-members/titles.ts',
+    line: '',
+    entry: ['  html:', "  titles: () => import('./titles.ts'),\n  html:"],
+  },
+] as const;
+
+const REPOSITORY = path.join(import.meta.dirname, '../..');
+
+function addTo(source: string, { file, from, line, entry }: (typeof members)[number]): void {
+  const folder = path.dirname(file);
+  const text = readFileSync(path.join(REPOSITORY, 'test', from), 'utf8');
+  const moved = text.replace(/'(?:\.\.\/)+src\/([^']*)'/g, (_, target: string) => {
+    const relative = path.posix.relative(folder, target);
+    return relative.startsWith('.') ? `'${relative}'` : `'./${relative}'`;
+  });
+  writeFileSync(path.join(source, file), moved);
+  const index = path.join(source, folder, 'index.ts');
+  const before = readFileSync(index, 'utf8');
+  const after = before.replace(entry[0], entry[1]);
+  expect(after).not.toBe(before);
+  writeFileSync(index, `${line}\n${after}`);
+}
+
+let copy: Folder;
+let platform: VoicePlatform;
+let workspaceId: string;
+/** What the compiler says. It works while the commands run. */
+let compiled: Promise<string>;
+
+beforeAll(async () => {
+  copy = await temporaryFolder();
+  symlinkSync(path.join(REPOSITORY, 'node_modules'), path.join(copy.root, 'node_modules'));
+  for (const part of ['package.json', 'src', 'scripts/schemas.ts'])
+    cpSync(path.join(REPOSITORY, part), path.join(copy.root, part), { recursive: true });
+  for (const member of members) addTo(path.join(copy.root, 'src'), member);
+  compiled = compile();
+  const emulator = await startEmulator();
+  workspaceId = emulator.workspaceId;
+  platform = await startVoicePlatform(emulator.url);
+  return async () => {
+    await platform[Symbol.asyncDispose]();
+    await emulator.close();
+    await copy[Symbol.asyncDispose]();
+  };
+});
+
+const exec = promisify(execFile);
+
+function compile(): Promise<string> {
+  const { compilerOptions } = JSON.parse(readFileSync(path.join(REPOSITORY, 'tsconfig.json'), 'utf8'));
+  writeFileSync(path.join(copy.root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
+  return exec(path.join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', copy.root]).then(
+    ({ stdout }) => stdout,
+    (error: { readonly stdout: string }) => error.stdout,
+  );
+}
+
+/** What the copy prints. */
+async function run(project: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await exec(process.execPath, [path.join(copy.root, 'src/main.ts'), ...args], {
+    cwd: project,
+    env: {
+      PATH: process.env.PATH,
+      HOME: copy.root,
+      XDG_CACHE_HOME: path.join(inject('built'), 'caches'),
+      API_KEY: 'key',
+    },
+  });
+  return stdout;
+}
+
+function projectWith(name: string, manifest: string, state = ''): string {
+  const project = path.join(copy.root, name);
+  mkdirSync(path.join(project, 'manifests'), { recursive: true });
+  const workspace = `{ base_url: "${platform.url}", workspace_id: ${workspaceId}, api_key: { $secret: API_KEY }${state} }`;
+  writeFileSync(path.join(project, 'voxform.yaml'), `version: 1\nworkspaces:\n  test: ${workspace}\n`);
+  writeFileSync(path.join(project, 'manifests/one.yaml'), `apiVersion: voxform/v1\n${manifest}\n`);
+  return project;
+}
+
+const VOICE = 'kind: Voice\nmetadata: { name: deep }\nspec: { name: Deep, pitch: -2 }';
+
+describe('a new member is one file and one line', () => {
+  it('as a kind, which every command knows', async () => {
+    const project = projectWith('kind', VOICE);
+    const voxform = (...args: readonly string[]) => run(project, ...args);
+    await exec(process.execPath, [path.join(copy.root, 'scripts/schemas.ts')]);
+    const shown = await Promise.all([
+      voxform('validate'),
+      voxform('schema', 'Voice'),
+      voxform('explain', 'Voice.pitch'),
+      voxform('completion', 'bash', '--complete', '=explain', '=Vo'),
+      voxform('completion', 'bash', '--complete', '=get', '=vo'),
+      voxform('plan', '--detailed-exitcode').catch(({ code, stdout }) => `${code} ${stdout}`),
+    ]);
+    expect(shown).toEqual([
+      expect.stringContaining('1 Voice'),
+      expect.stringContaining('Semitones above the recording.'),
+      expect.stringContaining('Semitones above the recording.'),
+      expect.stringMatching(/^Voice\t/),
+      expect.stringMatching(/^voices\t/),
+      expect.stringMatching(/^2 [\s\S]*Voice\/deep/),
+    ]);
+
+    await voxform('apply', '--auto-approve');
+    expect([...platform.voices.values()]).toEqual([{ id: 'voice-1', name: 'Deep', pitch: -2 }]);
+    const [plan, voices, status] = await Promise.all([
+      voxform('plan', '--detailed-exitcode'),
+      voxform('get', 'voices'),
+      voxform('status'),
+    ]);
+    expect(plan).toContain('No changes');
+    expect(voices).toMatch(/voice-1 +Voice\/deep +-2/);
+    expect(status).toMatch(/Voice\/deep +.*in sync/);
+
+    writeFileSync(
+      path.join(project, 'manifests/one.yaml'),
+      `apiVersion: voxform/v1\n${VOICE.replace('-2', '3')}\n`,
+    );
+    await voxform('apply', '--auto-approve');
+    expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
+  }, 60_000);
+
+  it('as a state backend, which holds the state of an apply', async () => {
+    const project = projectWith(
+      'backend',
+      VOICE.replaceAll('eep', 'ry'),
+      ', state: { backend: memory, name: shared }',
+    );
+    expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
+    expect(readdirSync(project)).not.toContain('.voxform');
+  }, 60_000);
+
+  it('as an output format, which --output takes and --help names', async () => {
+    const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
+    const [plan, help] = await Promise.all([
+      run(project, 'plan', '--output', 'titles'),
+      run(project, 'plan', '--help'),
+    ]);
+    expect(plan).toMatch(/^plan of test: /);
+    expect(help).toMatch(/--output <format>[^)]*"titles"/);
+  }, 60_000);
+
+  it('as each of them, for the compiler', async () => {
+    expect(await compiled).toBe('');
+  }, 120_000);
+});
