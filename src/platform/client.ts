@@ -53,7 +53,7 @@ export interface PlatformClient {
   readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
   readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
   /** The records below `/api/v1/<name>`. */
-  collection<T extends IdentifiedRecord>(name: string, record: z.ZodType<T>): Collection<T>;
+  collection<T extends IdentifiedRecord>(name: string, record: z.ZodType<T>): RecordCollection<T>;
   /** The same platform over the same connections. Once the signal aborts, no write is sent that has not been sent yet. */
   writingUntil(signal: AbortSignal): PlatformClient;
   /** Closes the connections; requests still under way fail. */
@@ -65,7 +65,7 @@ export interface IdentifiedRecord {
 }
 
 /** One method for each endpoint that the platform may have: a kind must call only those that it has. */
-export interface Collection<T extends IdentifiedRecord> {
+export interface RecordCollection<T extends IdentifiedRecord> {
   list(): AsyncIterable<T>;
   get(id: string): Promise<T>;
   create(body: object): Promise<T>;

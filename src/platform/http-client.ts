@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
-import type { Collection, IdentifiedRecord, PlatformClient } from './client.ts';
+import type { IdentifiedRecord, PlatformClient, RecordCollection } from './client.ts';
 import { type Query, queryText } from './connection.ts';
 import { heldList, PER_PAGE, pages, passingList } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
@@ -40,7 +40,10 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
   const workspaceCheck = new WorkspaceCheck(workspaceId);
   const requests = requestsOver(transport, { odd, workspaceCheck });
   const { get, named, write, list } = requests;
-  const collection = <T extends IdentifiedRecord>(name: string, record: z.ZodType<T>): Collection<T> => {
+  const collection = <T extends IdentifiedRecord>(
+    name: string,
+    record: z.ZodType<T>,
+  ): RecordCollection<T> => {
     const path = `/api/v1/${name}`;
     const one = (id: string) => `${path}/${segment(id)}`;
     return {
