@@ -66,6 +66,7 @@ const pure = [
   'decide/publication',
   'decide/referents',
   'decide/renames',
+  'decide/resend-message',
   'decide/scope',
   'decide/wording',
   'plan/drift',

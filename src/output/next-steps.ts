@@ -1,4 +1,4 @@
-import { resendMessage } from '../engine/decide/wording.ts';
+import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
 import { listed } from './named.ts';

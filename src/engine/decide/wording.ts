@@ -8,6 +8,7 @@ import type { PlannedChange, Remark } from '../plan/plan-document.ts';
 import { type Facts, plainLeaves } from './decision.ts';
 import type { Differences } from './differences.ts';
 import { fieldsOf, leavesOf, ruleOf, shownAt } from './field-rules.ts';
+import { resendMessage } from './resend-message.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
   if (!adopting && changes.every((change) => change.not_applied))
@@ -119,13 +120,6 @@ function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
   const isSecret = (path: LeafPath) => ruleOf(kind, path).writeOnly === true;
   const fields = [...unseen.filter(isSecret), ...unseen.filter((path) => !isSecret(path))];
   return { message: resendMessage(fields), may_erase: fields };
-}
-
-/** @param names fields of one object; the last may count those that are not named. */
-export function resendMessage(names: readonly string[]): string {
-  const [first = ''] = names;
-  const named = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
-  return `This resends all of ${rootOf(first)}: ${named} may be erased if set only in the dashboard.`;
 }
 
 export function releaseWarnings(

@@ -1,0 +1,9 @@
+/**
+ * In a file of its own, which imports nothing, because `--help` loads it.
+ * @param names fields of one object; the last may count those that are not named.
+ */
+export function resendMessage(names: readonly string[]): string {
+  const [first = ''] = names;
+  const named = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
+  return `This resends all of ${first.split('.', 1)[0]}: ${named} may be erased if set only in the dashboard.`;
+}
