@@ -12,14 +12,17 @@ export interface ExcerptOptions {
   redact(text: string): string;
 }
 
-/** The line that a diagnostic is about, with a caret under its column; empty where there is nothing to show. */
+/** The line that a diagnostic is about, with a caret under its column; empty where there is nothing to show, or the same as just before. */
 export type Excerpt = (diagnostic: Diagnostic, style: Style) => string;
 
 /** Reads each file once, as long as the diagnostics come file by file. */
 export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
   let open: { readonly file: string; readonly lines: readonly string[] } | undefined;
+  let last = '';
   return ({ file, line, column, path }, style) => {
-    if (line === undefined || column === undefined) return '';
+    const place = `${file}:${line}:${column}`;
+    if (line === undefined || column === undefined || place === last) return '';
+    last = place;
     if (open?.file !== file) open = { file, lines: sourceOf(file)?.split(/\r\n|\r|\n/) ?? [] };
     const text = open.lines[line - 1];
     if (text === undefined || text.trim() === '' || column > text.length + 1) return '';

@@ -17,12 +17,13 @@ export interface Diagnostic {
   readonly path?: string;
 }
 
-/** File order, then place in the file, then rule: the order in which diagnostics are reported. */
+/** File order, then place in the file, there errors first, then rule: the order in which diagnostics are reported. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   return (
     compareText(a.file, b.file) ||
     (a.line ?? 0) - (b.line ?? 0) ||
     (a.column ?? 0) - (b.column ?? 0) ||
+    compareText(a.severity, b.severity) ||
     compareText(a.code, b.code) ||
     compareText(a.message, b.message)
   );

@@ -35,6 +35,17 @@ a.yaml:9:1  unknown field
 `);
   });
 
+  it('stands once under several diagnostics of one place', () => {
+    const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
+    const shown = renderDiagnostics(
+      [at(1, 1), at(1, 1, { severity: 'warning' }), at(1, 8)],
+      plainStyle(),
+      excerpts,
+    );
+    expect(shown).toContain('| ^\na.yaml:1:1  warning: unknown field\na.yaml:1:8  ');
+    expect(shown.match(/1 \| voise: x/g)).toHaveLength(2);
+  });
+
   it.each([
     { text: 'name: [支持热线, ]]', column: 14, under: ']', reason: 'wide characters' },
     { text: '\tname:\t!x', column: 8, under: '!', reason: 'tabs' },

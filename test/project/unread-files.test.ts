@@ -14,8 +14,8 @@ describe('a file that cannot be read', () => {
   it('keeps references to what it may declare from being errors, and says so once', async () => {
     const files = { 'manifests/agents.yaml': broken, 'manifests/number.yaml': number('sales') };
     expect(await linesOf(files)).toEqual([
-      'manifests/agents.yaml:6:9 - warning unchecked-references references to Agent/sales were not checked, because this file may declare it',
       SYNTAX,
+      'manifests/agents.yaml:6:9 - warning unchecked-references references to Agent/sales were not checked, because this file may declare it',
     ]);
   });
 
@@ -42,8 +42,8 @@ describe('a file that cannot be read', () => {
     const settings = '    patches: { Agent/sales: { name: S } }\n    skip: [Agent/sal*]\n';
     const files = { 'voxform.yaml': PLAIN_PROJECT + settings, 'manifests/agents.yaml': broken };
     expect(await linesOf(files)).toEqual([
-      'manifests/agents.yaml:6:9 - warning unchecked-references references to Agent/sales and 1 more were not checked, because this file may declare them',
       SYNTAX,
+      'manifests/agents.yaml:6:9 - warning unchecked-references references to Agent/sales and 1 more were not checked, because this file may declare them',
     ]);
   });
 
