@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { CommanderError } from 'commander';
+import { userFolder } from '../files/user-folder.ts';
 import { diagnosticsOf, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
 import { jsonText } from '../output/json-text.ts';
@@ -8,7 +9,6 @@ import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
-import { cacheFolder } from './cache-folder.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { CommandAction, Context, Takes } from './context.ts';
 import { diagnosticsText } from './diagnostics-text.ts';
@@ -197,7 +197,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
     terminal,
     log: new Log({ terminal, format: flags.logFormat, quiet, verbose, now: host.now }),
     interrupts: host.interrupts,
-    cacheFolder: flags.cache === false ? undefined : cacheFolder(host.env),
+    cacheFolder: flags.cache === false ? undefined : userFolder('cache', host.env),
     redactor,
     now: host.now,
     failPoint: host.failPoint,

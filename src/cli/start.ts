@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import path from 'node:path';
+import { userFolder } from '../files/user-folder.ts';
 import { VERSION } from '../version.ts';
-import { cacheFolder } from './cache-folder.ts';
 
 /** Runs the command line of a process, with no more loaded than it needs. */
 export async function start(process: NodeJS.Process): Promise<void> {
@@ -20,7 +20,7 @@ export async function start(process: NodeJS.Process): Promise<void> {
  * said where it cannot be kept, and NODE_DISABLE_COMPILE_CACHE is honoured by Node itself.
  */
 function rememberCompiledCode(env: NodeJS.ProcessEnv): void {
-  const folder = cacheFolder(env);
+  const folder = userFolder('cache', env);
   if (env.NODE_COMPILE_CACHE !== undefined || folder === undefined) return;
   enableCompileCache(path.join(folder, 'compiled'));
 }

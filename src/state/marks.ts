@@ -83,12 +83,3 @@ function platformOf(baseUrl: string): string | undefined {
 function partOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }
-
-/** Where programs of this user keep what must outlast a project; undefined where the environment names no such place. */
-export function marksFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  const { XDG_STATE_HOME: state, LOCALAPPDATA: local, HOME: home } = env;
-  const base = [state, local, home && path.join(home, '.local', 'state')].find(
-    (folder) => folder !== undefined && path.isAbsolute(folder),
-  );
-  return base && path.join(base, 'voxform', 'states');
-}

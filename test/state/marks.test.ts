@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { emptyDocument } from '../../src/state/fold.ts';
-import { createMarks, marksFolder } from '../../src/state/marks.ts';
+import { createMarks } from '../../src/state/marks.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
 
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
@@ -51,15 +51,5 @@ describe('the marks of a machine', () => {
     expect(await marks.read(empty)).toBeUndefined();
     await marks.raise(at(1), '/p');
     expect(await marks.read(empty)).toMatchObject({ serial: 1 });
-  });
-
-  it.each([
-    { env: { XDG_STATE_HOME: '/s', HOME: '/h' }, folder: '/s/voxform/states' },
-    { env: { XDG_STATE_HOME: 'relative', HOME: '/h' }, folder: '/h/.local/state/voxform/states' },
-    { env: { HOME: '/h' }, folder: '/h/.local/state/voxform/states' },
-    { env: { HOME: '' }, folder: undefined },
-    { env: {}, folder: undefined },
-  ])('are kept where $env says', ({ env, folder }) => {
-    expect(marksFolder(env)).toBe(folder);
   });
 });
