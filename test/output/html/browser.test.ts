@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApplyReport, ResourceResult } from '../../../src/engine/apply/apply-report.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
@@ -186,6 +186,9 @@ interface Rectangle {
 describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
   let browser: Browser;
   let folder: string;
+  let contexts: { readonly withScripts: BrowserContext; readonly without: BrowserContext };
+  /** Open, and not in use: one more costs the browser a process. */
+  const idle: Page[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'voxform-pages-'));
@@ -193,6 +196,10 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
       Object.entries(pages).map(([name, html]) => writeFile(path.join(folder, `${name}.html`), html())),
     );
     browser = await chromium.launch({ executablePath, args });
+    contexts = {
+      withScripts: await browser.newContext(),
+      without: await browser.newContext({ javaScriptEnabled: false }),
+    };
   });
 
   afterAll(async () => {
@@ -202,7 +209,10 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
 
   /** Opens a page and collects what it should not do: complain, and ask for anything but itself. */
   async function open(name: string, width = 1280, javaScriptEnabled = true): Promise<Opened> {
-    const page = await browser.newPage({ viewport: { width, height: 800 }, javaScriptEnabled });
+    const page = javaScriptEnabled
+      ? (idle.pop() ?? (await contexts.withScripts.newPage()))
+      : await contexts.without.newPage();
+    await page.setViewportSize({ width, height: 800 });
     const complaints: string[] = [];
     const url = pathToFileURL(path.join(folder, `${name}.html`)).href;
     page.on('console', (message) => complaints.push(message.text()));
@@ -212,7 +222,17 @@ describe.skipIf(!isThere)(isThere ? 'a page in a browser' : missing, () => {
         complaints.push(`asks for ${request.url()}`);
     });
     await page.goto(url);
-    return { page, complaints, [Symbol.asyncDispose]: () => page.close() };
+    return {
+      page,
+      complaints,
+      [Symbol.asyncDispose]: async () => {
+        if (!javaScriptEnabled) return page.close();
+        await page.removeAllListeners();
+        await page.emulateMedia({ colorScheme: null });
+        await page.goto('about:blank');
+        idle.push(page);
+      },
+    };
   }
 
   it.each(Object.keys(pages))(
