@@ -9,7 +9,7 @@ import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../runs/big-wo
 import { byHand } from '../runs/by-hand.ts';
 import { stepTexts } from '../step-texts.ts';
 import { command } from '../trust/in-process.ts';
-import { start, temporaryFolder } from './voxform-process.ts';
+import { CACHES, start, temporaryFolder } from './voxform-process.ts';
 
 const GUIDE = readFileSync(path.resolve(import.meta.dirname, '../../docs/moving-a-workspace.md'), 'utf8');
 
@@ -55,7 +55,8 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
     'webhooks.txt': webhookIds.join('\n'),
   });
   const house = path.join(folder.root, 'house');
-  const keys = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one' };
+  const caches = { XDG_CACHE_HOME: CACHES };
+  const keys = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-one', ...caches };
   const people = [...old.emulator.world.users.values()];
   const [late, early] = [people.slice(-2), people.slice(0, -2)];
 
