@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 const source = path.join(import.meta.dirname, '..', 'src');
 
-/** From the ground up: a file imports from its own floor and from those below. */
-const floors = [
+/** Lowest first: a file imports from its own layer and from those below. */
+const layers = [
   'problems',
   'files',
   'values',
@@ -25,7 +25,7 @@ const floors = [
   'main.ts',
 ];
 
-/** Part of no floor: every file may import it. */
+/** Part of no layer: every file may import it. */
 const freeForAll = new Set(['version.ts']);
 
 /** All that the emulator may know of the client's side: it must not share the client's mistakes. */
@@ -104,25 +104,25 @@ function codeOf(file: string): string {
     .replace(/^\s*\/\/.*$/gm, '');
 }
 
-function floorOf(file: string): string {
+function layerOf(file: string): string {
   return file.split('/')[0] ?? file;
 }
 
 function forbidden(file: string, imported: string): string | undefined {
   if (freeForAll.has(imported)) return undefined;
   if (imported.startsWith('..')) return 'it lies outside src';
-  const [from, to] = [floorOf(file), floorOf(imported)];
+  const [from, to] = [layerOf(file), layerOf(imported)];
   if (from === to) return undefined;
   if (from === 'emulator' && !emulatorMayImport.some((start) => imported.startsWith(start))) {
     return `the emulator may import only ${emulatorMayImport.join(', ')}`;
   }
   if (freeForAll.has(file)) return 'a file that all may import must import nothing';
-  if (floors.indexOf(to) > floors.indexOf(from)) return `${to} is a floor above ${from}`;
+  if (layers.indexOf(to) > layers.indexOf(from)) return `${to} is a layer above ${from}`;
   return to === 'emulator' && from !== 'cli' ? 'only the command line starts the emulator' : undefined;
 }
 
-/** The first circle found from `start`, as a list that begins and ends with the same file. */
-function circleThrough(start: string, done: Set<string>): string[] | undefined {
+/** The first cycle found from `start`, as a list that begins and ends with the same file. */
+function cycleThrough(start: string, done: Set<string>): string[] | undefined {
   const trail: string[] = [];
   const visit = (file: string): string[] | undefined => {
     const at = trail.indexOf(file);
@@ -130,8 +130,8 @@ function circleThrough(start: string, done: Set<string>): string[] | undefined {
     if (done.has(file)) return undefined;
     trail.push(file);
     for (const next of imports.get(file) ?? []) {
-      const circle = visit(next);
-      if (circle !== undefined) return circle;
+      const cycle = visit(next);
+      if (cycle !== undefined) return cycle;
     }
     trail.pop();
     done.add(file);
@@ -140,10 +140,10 @@ function circleThrough(start: string, done: Set<string>): string[] | undefined {
   return visit(start);
 }
 
-describe('the house', () => {
-  it('has every file on a known floor', () => {
-    const strays = files.filter((file) => !floors.includes(floorOf(file)) && !freeForAll.has(file));
-    expect(strays, `known floors: ${floors.join(' < ')}`).toEqual([]);
+describe('the layers', () => {
+  it('has every file on a known layer', () => {
+    const strays = files.filter((file) => !layers.includes(layerOf(file)) && !freeForAll.has(file));
+    expect(strays, `known layers: ${layers.join(' < ')}`).toEqual([]);
     expect(files.length).toBeGreaterThan(100);
   });
 
@@ -167,10 +167,10 @@ describe('the house', () => {
     expect([...imports.values()].flat().length).toBeGreaterThan(300);
   });
 
-  it('has no circle of imports', () => {
+  it('has no cycle of imports', () => {
     const done = new Set<string>();
-    const circles = files.map((file) => circleThrough(file, done)).filter((circle) => circle !== undefined);
-    expect(circles.map((circle) => circle.join(' -> '))).toEqual([]);
+    const cycles = files.map((file) => cycleThrough(file, done)).filter((cycle) => cycle !== undefined);
+    expect(cycles.map((cycle) => cycle.join(' -> '))).toEqual([]);
   });
 
   it('names files for what they hold', () => {
@@ -212,7 +212,7 @@ describe('the house', () => {
     const names = ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser', 'KnowledgeBase'].join('|');
     const asked = new RegExp(`['"\`](?:${names})['"\`/]`);
     const generic = ['project', 'state', 'engine', 'output', 'operator'];
-    const wrong = files.filter((file) => generic.includes(floorOf(file)) && asked.test(codeOf(file)));
+    const wrong = files.filter((file) => generic.includes(layerOf(file)) && asked.test(codeOf(file)));
     expect(wrong).toEqual([]);
     expect(asked.test(codeOf('kinds/agent.ts'))).toBe(true);
   });
@@ -220,7 +220,7 @@ describe('the house', () => {
   it('lets the engine reach the platform through kinds only', () => {
     const endpoint =
       /\bclient\.(?:agents|numbers|knowledgeBases|calls|webhooks|users|invoices|apiKeys|collection)\b/;
-    const wrong = files.filter((file) => floorOf(file) === 'engine' && endpoint.test(codeOf(file)));
+    const wrong = files.filter((file) => layerOf(file) === 'engine' && endpoint.test(codeOf(file)));
     expect(wrong).toEqual([]);
     expect(endpoint.test(codeOf('kinds/agent.ts'))).toBe(true);
   });
@@ -233,10 +233,10 @@ describe('the house', () => {
     expect(impure.test(codeOf('engine/apply/write.ts'))).toBe(true);
   });
 
-  it('reads the command line and the environment, prints and exits on the floor of the command line only', () => {
+  it('reads the command line and the environment, prints and exits on the layer of the command line only', () => {
     const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b|\bconsole\./;
     const wrong = files.filter(
-      (file) => !['cli', 'main.ts'].includes(floorOf(file)) && word.test(codeOf(file)),
+      (file) => !['cli', 'main.ts'].includes(layerOf(file)) && word.test(codeOf(file)),
     );
     // Takes the environment away from the parser, and reads nothing in it.
     expect(wrong).toEqual(['manifests/parse-yaml.ts']);

@@ -6,7 +6,7 @@ export interface ReceivedRequest {
   readonly body?: unknown;
 }
 
-/** Beyond this the oldest requests are let go: an emulator may run for days. */
+/** Beyond this the oldest requests are dropped: an emulator may run for days. */
 const MOST_KEPT = 200_000;
 
 /** The requests to the API, oldest first; those to the dashboard are not among them. */

@@ -24,7 +24,7 @@ export interface RequestPipelineParts {
 
 /**
  * What a request passes on its way to the routes and back: it is written down, takes its time, and may meet a fault.
- * The dashboard has a door of its own, where nothing of that happens.
+ * Requests of the dashboard bypass all of it.
  */
 export function requestPipeline(
   parts: RequestPipelineParts,

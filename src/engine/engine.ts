@@ -1,6 +1,6 @@
 import { bindDesired } from './decide/bind-desired.ts';
 import { missingRecords } from './observe/missing-records.ts';
-import { observe, observeOptions, type Sight } from './observe/observe.ts';
+import { observe, observeOptions, type Snapshot } from './observe/observe.ts';
 import type { ObserveOptions } from './observe/observe-options.ts';
 import { makePlan, type Plan } from './plan/plan.ts';
 import { planWithPublications } from './plan/plan-publications.ts';
@@ -10,7 +10,7 @@ import type { PlanRequest } from './plan-request.ts';
 export { apply } from './apply/apply.ts';
 
 /** A plan with all that `apply` needs to carry it out. */
-export interface PlanResult extends Pick<Sight, 'observedAt' | 'fingerprints'> {
+export interface PlanResult extends Pick<Snapshot, 'observedAt' | 'fingerprints'> {
   readonly plan: Plan;
   readonly observing: ObserveOptions;
 }

@@ -8,7 +8,7 @@ import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
 import { type PlanResult, planFor } from './engine.ts';
 import { type PlanDocument, type PlannedChange, type PlannedResource, writes } from './plan/plan-document.ts';
-import { refuseOddContents } from './plan/saved-plan-contents.ts';
+import { refuseInvalidContents } from './plan/saved-plan-contents.ts';
 import type { PlanRequest } from './plan-request.ts';
 
 export interface Resuming
@@ -38,7 +38,7 @@ export async function resume(input: Resuming): Promise<PlanResult> {
   const { saved, workspace, state } = input;
   refuseOtherWorkspace(saved, workspace);
   refuseOtherState(saved, state);
-  refuseOddContents(saved, input.kinds);
+  refuseInvalidContents(saved, input.kinds);
   await refuseOtherSecrets(input);
 
   const written = saved.resources.filter(({ action }) => writes.has(action));

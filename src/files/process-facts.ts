@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { errorCode } from '../problems/error-code.ts';
 
-/** What tells a process from another of the same number, as far as the system says. */
+/** What distinguishes a process from another with the same pid, as far as the system knows. */
 export interface ProcessFacts {
   /** Changes with every start of the machine. */
   readonly boot?: string | undefined;

@@ -60,7 +60,7 @@ export const agent: Kind = {
   ],
 
   publishing: {
-    standing: (record) => (isUnpublished(record) ? 'never' : isAhead(record) ? 'edited' : 'current'),
+    draftStatus: (record) => (isUnpublished(record) ? 'never' : isAhead(record) ? 'edited' : 'current'),
     first: 'In the dashboard, publish it when it is ready.',
     meanwhile: 'callers may hear the published version until then',
   },

@@ -37,7 +37,7 @@ export interface Kind extends KindSchema {
    * needed. `since` is when the sought record was made, at the earliest; undefined: what a few requests give will do.
    */
   mentions?(client: PlatformClient, since: Date | undefined): readonly AsyncIterable<Mention>[];
-  /** Must send exactly one POST. Absent where the platform has none: `createByHand` says then what a person must do. */
+  /** Must send exactly one POST. Absent where the platform has none: `manualCreateStep` says then what a person must do. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent where the platform has none. */
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
@@ -46,9 +46,9 @@ export interface Kind extends KindSchema {
   /** What people call a shown record, as far as it says: the name of its manifest is made of it. */
   label(record: ShownRecord): string;
   /** What a person must do in the dashboard for a record that no endpoint creates. */
-  createByHand?(spec: JsonObject): string;
+  manualCreateStep?(spec: JsonObject): string;
   /** What a person must do in the dashboard so that `path` becomes `after`. */
-  changeByHand?(change: ManualChange): string;
+  manualChangeStep?(change: ManualChange): string;
   /**
    * Why no update can be sent with these values, which the manifest leaves to the platform and every update carries: a sentence,
    * or undefined.
@@ -70,7 +70,7 @@ export interface Publishing {
    * How the draft stands to the latest published version, as far as the record itself tells. `edited` may be wrong: publishing may
    * count as a change of the record too.
    */
-  standing(record: ShownRecord): 'never' | 'edited' | 'current';
+  draftStatus(record: ShownRecord): 'never' | 'edited' | 'current';
   /** What a person must do once the first draft was written, a sentence. */
   readonly first: string;
   /** What holds until a later draft is published, a clause. */
@@ -111,7 +111,7 @@ export interface VersionShown {
   readonly published_at?: string | null | undefined;
 }
 
-/** An id that was heard of. */
+/** An id that another record mentions. */
 export interface Mention {
   readonly id: string;
   /** Who mentions it, as a clause, e.g. `number +12025550120 is linked to it`. */
@@ -144,5 +144,5 @@ export interface Lookup {
     readonly workspace_id?: string | null | undefined;
   }>;
   /** What a person must do in the dashboard when there is none of that name, a sentence without its full stop. */
-  addByHand(name: string): string;
+  manualAddStep(name: string): string;
 }

@@ -15,5 +15,5 @@ export const knowledgeBase: Lookup = {
     ],
   },
   list: (client) => client.knowledgeBases.list(),
-  addByHand: (name) => `In the dashboard, add the knowledge base "${name}"`,
+  manualAddStep: (name) => `In the dashboard, add the knowledge base "${name}"`,
 };

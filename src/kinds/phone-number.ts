@@ -55,7 +55,7 @@ export const phoneNumber: Kind = {
   label: ({ nickname, number }) => String(nickname ?? number),
   create: (client, body) => client.numbers.create(body as NumberRequest),
 
-  changeByHand({ path, record, after }) {
+  manualChangeStep({ path, record, after }) {
     const which = `number ${String(record.number)}`;
     if (path === 'nickname') return `In the dashboard, rename ${which} to ${after}.`;
     const direction = path === 'inbound_agent_id' ? 'inbound' : 'outbound';

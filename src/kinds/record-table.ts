@@ -21,7 +21,7 @@ export interface RecordColumn {
 }
 
 /**
- * `address`: the address that the record has in the state. `mentions`: where the record was heard of, if nothing else leads to it.
+ * `address`: the address that the record has in the state. `mentions`: which records mention it, if nothing else leads to it.
  * `reference`: the address of the record with that id, else the id. `time` and `unix-time`: a moment. `amount`: money in the record's
  * `currency`. `count`: the length of an array. `time-or-null`: a moment, or `null`.
  */

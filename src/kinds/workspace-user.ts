@@ -42,7 +42,7 @@ export const workspaceUser: Kind = {
   list: (client) => client.users.list(),
   label: ({ email }) => String(email).split('@', 1)[0] ?? '',
   update: (client, id, body) => client.users.update(id, body as UserRequest),
-  createByHand: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
+  manualCreateStep: ({ email }) => `In the dashboard, invite ${String(email)} to the workspace.`,
   unsendable(asObserved) {
     if (!Object.hasOwn(asObserved, 'role') || userRoles.some((each) => each === asObserved.role))
       return undefined;

@@ -28,7 +28,7 @@ export interface LastGoodOptions {
 /** A change of what is to be watched leads to a further load; a link that goes back and forth must not make that endless. */
 const MOST_LOADS = 3;
 
-/** The manifests that are in force: the newest ones that could be used. */
+/** The newest manifests that were valid. */
 export class LastGoodManifests {
   readonly #options: LastGoodOptions;
   readonly #memory = new DocumentMemory();

@@ -17,12 +17,12 @@ import {
   troubleOf,
 } from './messages.ts';
 import type { DriftedResource, RunObserver, RunReport } from './run-report.ts';
-import { type LogFields, SaidBefore, type WatchLevel, type WatchLog } from './watch-log.ts';
+import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
 
-/** Says what is new about a run, and nothing where all is as it was. */
+/** Logs what is new about a run, and nothing where nothing changed. */
 export class RunLogger implements RunObserver {
   readonly #log: WatchLog;
-  readonly #said = new SaidBefore();
+  readonly #said = new RepeatFilter();
   #failures = 0;
   #wasOk = false;
   #commit: string | undefined;

@@ -1,6 +1,6 @@
 import type { LockHolder } from '../state/store.ts';
 
-/** Another run is at work on the state. */
+/** Another run holds the lock of the state. */
 export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;

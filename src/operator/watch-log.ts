@@ -5,13 +5,13 @@ export type WatchLevel = 'error' | 'warning' | 'info' | 'debug';
 /** What a program that reads the log wants to know beside the sentence. */
 export type LogFields = Readonly<Record<string, Json>>;
 
-/** Whom a watch tells what happens. */
+/** Where a watch logs what happens. */
 export interface WatchLog {
   entry(level: WatchLevel, message: string, fields?: LogFields): void;
 }
 
 /** Remembers what was said, so that nothing is said again while it stays as it is. */
-export class SaidBefore {
+export class RepeatFilter {
   readonly #topics = new Map<string, ReadonlySet<string>>();
 
   /** Those of a topic that were not there the last time, and how many are no longer there. */

@@ -50,7 +50,7 @@ export interface WatchStatus {
   readonly lastOk: RunReport | undefined;
 }
 
-/** A process that keeps a workspace as its manifests say, or tells how it differs. */
+/** A process that reconciles a workspace with its manifests, or reports drift. */
 export class Watch {
   readonly #options: WatchOptions;
   readonly #loop: Loop;
@@ -88,7 +88,7 @@ export class Watch {
     });
   }
 
-  /** Runs until it is told to stop. False where the grace period was not long enough for what was under way. */
+  /** Runs until it is stopped. False where the grace period was not long enough for what was under way. */
   async untilStopped(): Promise<boolean> {
     const { stop } = this.#shutdown;
     this.#loop.trigger('start');

@@ -32,7 +32,7 @@ export function compacted(
   { views, full = false }: CompactOptions,
 ): Statement[] {
   const known = new Map<string, FieldView>();
-  const alone = resources.map((resource) => saidOf(resource, { ...views, known }));
+  const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
   if (full || resources.length < FEWEST_SHARING) return alone;
   const kept = alone.map((said) => ({ said, parts: partsOf(said) }));
   const shared = sharedIn(kept).sort((a, b) => rankOf(b) - rankOf(a));
@@ -69,7 +69,7 @@ function withoutTold(shared: readonly Statement[]): Statement[] {
   });
 }
 
-export function saidOf(resource: PlannedResource, views: FieldViewOptions): Statement {
+export function statementOf(resource: PlannedResource, views: FieldViewOptions): Statement {
   const { reason, routes, released = [], notices = [], steps = [] } = resource;
   const fields = fieldViews(resource, views);
   return {
@@ -265,7 +265,7 @@ function together(
   };
 }
 
-/** What leads to any of them; undefined where nobody looked. */
+/** The routes to any of them; undefined where they were not read. */
 function routesOf(members: readonly Statement[]): readonly PlannedRoute[] | undefined {
   const all = members.flatMap(({ routes = [] }) => routes);
   if (members.every(({ routes }) => routes === undefined)) return undefined;

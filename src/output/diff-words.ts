@@ -57,7 +57,7 @@ export function diffGroups(diff: DiffDocument): DiffGroup[] {
   return groups.filter((group) => group.resources.length > 0);
 }
 
-/** Resources with fields of which nobody knows whether they are the same. */
+/** Resources with fields that cannot be compared. */
 export function unknownFields({ resources }: DiffDocument): { address: string; paths: string[] }[] {
   return resources.flatMap(({ address, fields }) => {
     const paths = fields.filter(({ verdict }) => verdict === 'unknown').map(({ path }) => path);

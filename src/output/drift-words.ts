@@ -2,7 +2,7 @@ import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document
 import { notAppliedIn, plural } from './action-words.ts';
 import type { ResourceGroup } from './resource-text.ts';
 
-/** What drifted, and what is missing. What an apply would do about it is not told: a drift proposes nothing. */
+/** What drifted, and what is missing. It proposes no change. */
 export function driftGroups(
   resources: readonly PlannedResource[],
 ): readonly [drifted: ResourceGroup, missing: ResourceGroup] {

@@ -3,7 +3,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import { haltOf } from './apply-words.ts';
-import { type MigrationEnd, matterText } from './migrate-text.ts';
+import { checklistText, type MigrationEnd } from './migrate-text.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
 
 export interface MigrationFacts {
@@ -31,7 +31,7 @@ export function migrateJson(facts: MigrationFacts): object {
     dry_run: dryRun,
     checklist: checklist.map(({ moment, matter, addresses }) => ({
       moment,
-      text: matterText(matter, workspaceFlag),
+      text: checklistText(matter, workspaceFlag),
       addresses,
     })),
     files,

@@ -2,7 +2,7 @@ import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { writes } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
-import type { ChecklistItem, Matter } from '../runs/migrate/checklist.ts';
+import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
 import { haltOf } from './apply-words.ts';
 import { named } from './named.ts';
@@ -176,7 +176,7 @@ function closing(report: ApplyReport, to: string, style: Style): string {
 }
 
 /** An item of the checklist. */
-export function matterText(matter: Matter, flag: WorkspaceFlag): string {
+export function checklistText(matter: ChecklistContent, flag: WorkspaceFlag): string {
   if ('text' in matter) return matter.text;
   if ('step' in matter) return stepText(matter.step, flag);
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
@@ -199,7 +199,7 @@ function section(
 ): string {
   if (items.length === 0) return '';
   const lines = items.flatMap(({ matter, addresses }) => {
-    const text = matterText(matter, workspaceFlag);
+    const text = checklistText(matter, workspaceFlag);
     const isNamed = addresses.every((address) => text.includes(address));
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });

@@ -26,7 +26,7 @@ export function listed(names: readonly string[], most: number): string {
   return more <= 0 ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${more} more`;
 }
 
-/** All of them where somebody must decide, where a record is left or where somebody else's change is overwritten. */
+/** True where no address may be left out: a decision is needed, a record is released or drift is overwritten. */
 export function mustNameAll(resources: readonly PlannedResource[]): boolean {
   return resources.some(
     ({ action, steps = [], missing, changes }) =>

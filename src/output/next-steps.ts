@@ -144,7 +144,7 @@ export function remarkText(
   return withSteps(said, next, flag);
 }
 
-/** Warnings as they are read: those that read alike can be told together. */
+/** Warnings as text, so that equal ones can be grouped. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
   flag: WorkspaceFlag,

@@ -11,7 +11,7 @@ const windowOf = 10_000;
 const between = 500;
 const enoughForRate = 1000;
 const enoughForTime = 3000;
-/** So many must be done before the time of the rest is told from theirs. */
+/** Fewest finished before the remaining time is estimated. */
 const enoughDone = 10;
 
 /** A rate over the last seconds: a run that is made to wait, or goes faster again, must not be judged by its beginning. */

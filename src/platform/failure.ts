@@ -12,7 +12,7 @@ import {
   type RequestOutcome,
 } from './platform-error.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
-import { isGatewaysMissing, isNobodyHere, type Method } from './retry.ts';
+import { isClosedLocalPort, isGatewaysMissing, type Method } from './retry.ts';
 
 /** The request that failed, and what is known of all tries at it. */
 export interface FailedCall {
@@ -34,7 +34,7 @@ export function failureOf(call: FailedCall, result: AttemptResult): PlatformErro
   if (result.type === 'answer') return answered(call, result);
   const facts = {
     status: result.status,
-    nobodyAt: isNobodyHere(call.host, result) ? call.host : undefined,
+    nobodyAt: isClosedLocalPort(call.host, result) ? call.host : undefined,
     undecodable: errorCode(result.error) === DAMAGED,
     atProxy: result.error instanceof ProxyFailure,
   };
@@ -73,7 +73,7 @@ export function aborted(call: FailedCall): PlatformError {
   return errorOf(call, 'aborted', { said: 'stopped' });
 }
 
-/** The error for a request that nobody wants sent any more, and that was not carried out. */
+/** The error for a request that was aborted before the platform carried it out. */
 export function heldBack(call: FailedCall): PlatformError {
   return errorOf(call, 'held-back', { said: 'not sent' });
 }

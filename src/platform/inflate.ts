@@ -4,7 +4,7 @@ import { isSuccess, REFUSAL_BYTES } from './exchange.ts';
 
 type Answer = AttemptResult & { readonly type: 'answer' };
 
-/** More than one encoding over the other is nobody's honest answer; a few are allowed, each within the same bound. */
+/** A server rarely nests encodings; a few are allowed, each within the same limit. */
 const MOST_ENCODINGS = 3;
 
 /**

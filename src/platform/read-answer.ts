@@ -12,7 +12,7 @@ export interface RequestLine {
   readonly path: string;
 }
 
-/** What becomes of a field whose form nobody expects: it counts as not shown, or is kept as it came, for showing it to a person. */
+/** How to read a field of an unexpected type: `hidden` drops it, `kept` passes it on unchanged for display. */
 export type OddFields = 'hidden' | 'kept';
 
 interface AnswerReading {

@@ -14,7 +14,7 @@ const FIRST_BACKOFF = 500;
 const LONGEST_BACKOFF = 30_000;
 
 /** Whether the platform may have carried out what this attempt asked for. A read changes nothing. */
-export function mayHaveHappened(method: Method, result: AttemptResult): boolean {
+export function mayHaveTakenEffect(method: Method, result: AttemptResult): boolean {
   if (method === 'GET') return false;
   if (result.type === 'failure') return result.sent;
   // It may conflict with what an earlier copy of itself did, which somebody on the way sent twice.
@@ -110,6 +110,6 @@ export function isLasting(error: Error | undefined): boolean {
  * True where nothing listens at an address of this machine: it will not begin to by itself. An elsewhere that refuses may be a load
  * balancer between two servers.
  */
-export function isNobodyHere(host: string, result: AttemptResult): boolean {
+export function isClosedLocalPort(host: string, result: AttemptResult): boolean {
   return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);
 }

@@ -22,11 +22,11 @@ import type { PlatformError, RequestOutcome } from './platform-error.ts';
 import { secretsOf } from './proxy.ts';
 import {
   backoff,
-  isNobodyHere,
+  isClosedLocalPort,
   isRefusal,
   isRetried,
   type Method,
-  mayHaveHappened,
+  mayHaveTakenEffect,
   retryAfter,
 } from './retry.ts';
 import { PauseTooLong, Throttle, type Wait } from './throttle.ts';
@@ -154,10 +154,10 @@ class PoolTransport implements Transport {
       const before = (): FailedCall => this.#failed(call, outcome, tries - 1);
       const burst = await this.#turn(before, tries > 1, outcome === 'lost' ? undefined : request.heldBackBy);
       const result = await this.#attempt(call, tries, burst);
-      if (mayHaveHappened(call.method, result)) outcome = 'lost';
+      if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
       if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(result, failed);
-      const isPointless = !this.#hasAnswered && isNobodyHere(this.#host, result);
+      const isPointless = !this.#hasAnswered && isClosedLocalPort(this.#host, result);
       if (isPointless || !isRetried(call.method, result, tries)) throw failureOf(failed(), result);
       const status = result.type === 'answer' && isRefusal(result.status) ? result.status : undefined;
       const pause =

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../values/json.ts';
 
 export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 
-/** What a webhook can be told of. */
+/** The events that a webhook can receive. */
 export type NotifyEvent = (typeof notifyEvents)[number];
 
 /** What a template may have between `{{` and `}}`. */

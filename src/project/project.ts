@@ -24,7 +24,7 @@ export interface ProjectConfig {
   readonly guards: Guards;
   /** When watch may apply; at any time where there are none. */
   readonly windows: readonly ApplyWindow[];
-  /** Whom watch tells of what happens. */
+  /** The webhooks that watch notifies. */
   readonly webhooks: readonly Webhook[];
   /** Asked before a manifest is parsed. */
   readonly documents?: DocumentCache | undefined;

@@ -1,7 +1,7 @@
 import type { Finding } from '../manifests/finding.ts';
 import type { Address } from '../manifests/resource.ts';
 
-/** A file of which nobody can tell all that it declares. */
+/** A file whose declarations are not all known. */
 export interface UnreadFile {
   readonly file: string;
   /** Of its first problem. */

@@ -27,7 +27,7 @@ import { openProject } from './open-project.ts';
 import { refuseSecondState } from './refuse-second-state.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions, PlatformOptions } from './run-options.ts';
-import { tellingSkipped } from './skipped-records.ts';
+import { warningOfSkipped } from './skipped-records.ts';
 
 interface Opening {
   readonly project: ProjectConfig;
@@ -174,7 +174,7 @@ export class OpenWorkspace {
       },
     });
     const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
-    return tellingSkipped(client, (text) => log.debug(text));
+    return warningOfSkipped(client, (text) => log.debug(text));
   }
 
   /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */

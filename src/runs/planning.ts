@@ -29,7 +29,7 @@ function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
 }
 
 /** What is begun before the manifests are read. */
-export interface Early {
+export interface Prefetch {
   readonly holder: LockInfo | undefined;
   /** As it was then. */
   readonly state: State;
@@ -46,7 +46,7 @@ export interface Loading {
 export interface LoadedManifests {
   readonly desired: readonly Resource[];
   /** Undefined where nothing could or should be begun. Its client is closed when the work is done. */
-  readonly early: Early | undefined;
+  readonly early: Prefetch | undefined;
 }
 
 /**
@@ -98,7 +98,7 @@ export function preparedToPlan<T>(
 }
 
 /** Never rejects: what is wrong has its turn when the manifests are read, and is then met again. */
-async function begin({ opened, options, now }: Loading): Promise<Early | undefined> {
+async function begin({ opened, options, now }: Loading): Promise<Prefetch | undefined> {
   const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
   if (!isWhole || options.refresh === false) return undefined;
   let client: PlatformClient | undefined;
@@ -118,7 +118,7 @@ async function begin({ opened, options, now }: Loading): Promise<Early | undefin
 }
 
 /** What was read ahead, where it holds for this state: nothing was written since that it would not know of. */
-export function aheadFor(early: Early | undefined, { lineage, serial }: State): ReadAhead | undefined {
+export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State): ReadAhead | undefined {
   const isSame = early?.state.lineage === lineage && early.state.serial === serial;
   return isSame ? early.ahead : undefined;
 }

@@ -1,7 +1,7 @@
 import type { PlatformClient } from '../platform/client.ts';
 
 /** The client, which says when it is closed how many records of other workspaces it skipped. */
-export function tellingSkipped(client: PlatformClient, say: (message: string) => void): PlatformClient {
+export function warningOfSkipped(client: PlatformClient, say: (message: string) => void): PlatformClient {
   return {
     ...client,
     async close() {

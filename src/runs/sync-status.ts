@@ -1,7 +1,7 @@
 /** How a resource can stand. Only the first two need nobody. */
 export const syncStatuses = [
   'in sync',
-  /** In sync as far as memory tells: the platform does not show some of it. */
+  /** In sync according to the state: the platform does not show all of it. */
   'unverified',
   /** Applied, and what callers hear is older: somebody must publish it. */
   'unpublished',

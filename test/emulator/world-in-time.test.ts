@@ -108,7 +108,7 @@ describe('a data file', () => {
     await expect.poll(kept, { timeout: 30_000 }).toEqual([id]);
   });
 
-  it('that cannot be written is told at the start', async () => {
+  it('that cannot be written is reported at the start', async () => {
     const dataFile = join(folder, 'nowhere', 'world.json');
     await expect(startEmulator({ dataFile })).rejects.toMatchObject({
       message: expect.stringMatching(/nowhere\/world\.json: there is no such folder$/),
@@ -116,7 +116,7 @@ describe('a data file', () => {
     });
   });
 
-  it('that can no longer be written is told at the end', async () => {
+  it('that can no longer be written is reported at the end', async () => {
     const inner = join(folder, 'inner');
     await mkdir(inner);
     const emulator = await startEmulator({ dataFile: join(inner, 'world.json') });

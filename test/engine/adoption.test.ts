@@ -125,7 +125,7 @@ describe('a rename', () => {
     user('ada', { role: 'member', agent_ids: [ref('Agent/b')] }),
   ];
 
-  it('keeps the record, its memory and what refers to it', async () => {
+  it('keeps the record, its state entry and its references', async () => {
     const w = await Bench.open({ shows: { read: [], update: [] } });
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     await w.apply(declared());

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { takeTextsOf } from '../../src/engine/observe/intern-strings.ts';
+import { internStringsOf } from '../../src/engine/observe/intern-strings.ts';
 import type { ResourceEntry } from '../../src/state/state-document.ts';
 import type { Json } from '../../src/values/json.ts';
 
@@ -21,7 +21,7 @@ it('leaves every spec saying what it said, whatever the state has', () => {
     fc.property(spec, fc.dictionary(path, fc.oneof(text, spec), { maxKeys: 5 }), (value, recorded) => {
       const entry: ResourceEntry = { id: '1', recorded, observed: {}, unobserved: [] };
       const before = structuredClone(value);
-      takeTextsOf(entry, value);
+      internStringsOf(entry, value);
       expect(value).toEqual(before);
     }),
   );

@@ -68,7 +68,7 @@ describe('a saved plan', () => {
     expect(actionsIn(await w.plan(only))).toEqual([]);
   });
 
-  it('leaves the memory of what it does not write as it was', async () => {
+  it('leaves the state entries of what it does not write unchanged', async () => {
     const w = await prepared();
     await w.apply(desired());
     const before = (await w.state()).resources;

@@ -252,13 +252,13 @@ describe('keys with a dollar', () => {
     manifest('Agent/a', { llm_config: { model, tools: { $literal: tools } } }, { ignoreDrift }),
   ];
 
-  it('are taken from memory as they are, where the platform is not read', async () => {
+  it('are taken from the state where the platform is not read', async () => {
     const w = await Bench.open();
     await w.apply(desired('m'));
     expect(actionsIn(await w.plan(desired('m'), { refresh: false }))).toEqual([]);
   });
 
-  it('are sent from memory as they are, where others may move a hidden field', async () => {
+  it('are sent from the state where others may change a hidden field', async () => {
     const w = await Bench.open({ shows: { read: [], update: [] }, put: 'replace' });
     await w.apply(desired('m', ['llm_config.tools']));
     await w.apply(desired('n', ['llm_config.tools']));

@@ -189,7 +189,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     }
   });
 
-  it('tells an unknown key with its place, and the key that was meant', async () => {
+  it('reports an unknown key with its position, and suggests the key that was meant', async () => {
     const [field = ''] = Object.keys(kind.spec.shape);
     const misspelt = `${field}x`;
     using project = new TemporaryProject({ 'manifests/x.yaml': manifest(kind.name, 'x', `${misspelt}: 1`) });
@@ -219,6 +219,6 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
       kind.get !== undefined,
       kind.naturalKey === undefined,
     ]);
-    expect(kind.create !== undefined || kind.createByHand !== undefined).toBe(true);
+    expect(kind.create !== undefined || kind.manualCreateStep !== undefined).toBe(true);
   });
 });

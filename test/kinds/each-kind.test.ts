@@ -54,7 +54,7 @@ describe('phone numbers', () => {
   it('say which link is to be made, and to what', () => {
     const record = { number: '+49301234', nickname: 'Desk' };
     const step = (path: string, after: string) =>
-      number.changeByHand?.({ path, record, before: undefined, after });
+      number.manualChangeStep?.({ path, record, before: undefined, after });
     expect(step('inbound_agent_id', 'Agent/a (A1)')).toBe(
       'In the dashboard, set the inbound agent of number +49301234 to Agent/a (A1).',
     );
@@ -124,12 +124,12 @@ describe('agents', () => {
       standing: 'current',
     },
   ])('$reason', ({ record, standing }) => {
-    expect(agent.publishing?.standing(record)).toBe(standing);
+    expect(agent.publishing?.draftStatus(record)).toBe(standing);
   });
 });
 
 it('says how to add a knowledge base', () => {
-  expect(lookups.get('KnowledgeBase')?.addByHand('FAQ')).toBe(
+  expect(lookups.get('KnowledgeBase')?.manualAddStep('FAQ')).toBe(
     'In the dashboard, add the knowledge base "FAQ"',
   );
 });

@@ -69,7 +69,7 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a program that uses voxform', () => {
-  it('is told in the plan that the state is an older one, and writes nothing with it', async () => {
+  it('warns in the plan that the state is older, and refuses to write', async () => {
     await using given = await setting();
     const { project, folder, emulator } = given;
     await apply(await plan(project));
@@ -137,7 +137,7 @@ describe('a program that uses voxform', () => {
     expect(given.writes()).toBe(2);
   });
 
-  it('sends what the platform did not apply again only where it is told to', async () => {
+  it('resends fields that the platform ignored only with --retry-ignored', async () => {
     await using given = await setting();
     const { project, emulator, folder } = given;
     await apply(await plan(project));

@@ -103,7 +103,7 @@ describe('the loop', () => {
     expect(runs).toEqual([[2000, 'files']]);
   });
 
-  it('takes up after a run what changed during it, once', async () => {
+  it('runs once more after a run for all that changed during it', async () => {
     const { loop, clock, runs, finish } = bench();
     loop.trigger('start');
     loop.filesChanged();

@@ -203,7 +203,7 @@ it('converges after edits and drift, also while the manifests are invalid', asyn
   expect(told.filter(({ text }) => text.includes('drift\nAgent/reception'))).toHaveLength(2);
 });
 
-it('takes in hundreds of files at once, as a checkout brings them, in few runs', async () => {
+it('applies hundreds of files that a checkout writes at once in a few runs', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch, url } = begun;
   const before = await figure(url, 'voxform_run_duration_seconds_count');
@@ -265,7 +265,7 @@ it('creates nothing twice after a kill in the middle of an apply', async () => {
   await expectConverged(folder.root);
 });
 
-it('releases what leaves the manifests once it stays so, and goes on after a restart', async () => {
+it('releases a removed resource after the debounce, and continues after a restart', async () => {
   await using begun = await begunDay();
   const { folder, watch, told } = begun;
   await rm(path.join(folder.root, 'manifests/b.yaml'));

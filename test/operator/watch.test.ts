@@ -159,7 +159,7 @@ describe('a watch', () => {
     expect(writes()).toBe(1);
   });
 
-  it('lifts no guard and replaces nothing unless it is told to', async () => {
+  it('lifts no guard and replaces nothing without the flag for it', async () => {
     const files = { ...agents(12, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
     await using made = await bench(files);
     const { watch, next, folder, writes, emulator, said } = made;
@@ -255,7 +255,7 @@ describe('a watch', () => {
     );
   });
 
-  it('releases what left the manifests only when it stays so', async () => {
+  it('releases removed resources only after the debounce', async () => {
     const files = { ...agents(2, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
     await using made = await bench(files);
     const { watch, next, folder, clock } = made;
@@ -427,7 +427,7 @@ describe('a watch', () => {
     expect(writes()).toBe(3);
   });
 
-  it('that only reports keeps since when in its own memory', async () => {
+  it('that only reports remembers since when a record is missing while its process lives', async () => {
     await using applied = await bench(three);
     void applied.watch.untilStopped();
     await applied.next();
@@ -449,7 +449,7 @@ describe('a watch', () => {
     expect(made.said.filter((line) => line.includes('is missing'))).toHaveLength(1);
   });
 
-  it('gives up at once what only reads when it is told to end', async () => {
+  it('aborts reads at once when it is stopped', async () => {
     await using made = await bench(agents(1, 'One.'));
     const { watch, next, emulator, stop, said } = made;
     emulator.faults.add({ match: { method: 'GET' }, times: 99, fault: { delayMs: 3_600_000 } });

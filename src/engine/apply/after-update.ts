@@ -10,7 +10,7 @@ import { getRecord } from '../observe/read-record.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import type { ResourceWrite } from './writing.ts';
 
-/** One update that was answered. */
+/** An update with its response. */
 export interface Updated {
   /** What the platform showed before. */
   readonly before: ShownRecord;
@@ -23,8 +23,8 @@ export interface Updated {
 }
 
 /** What the platform shows right after an update. */
-export interface Aftermath {
-  /** Everything that was shown, for whoever must know every text of it. */
+export interface AfterWrite {
+  /** Everything that the platform returned, for the redactor. */
   readonly records: readonly ShownRecord[];
   /** Of the leaves, those of which the platform kept its own value. */
   readonly notApplied: ReadonlySet<LeafPath>;
@@ -37,7 +37,7 @@ export interface Aftermath {
  * Finds out what became of an update: by its answer and, where that hides what reads show or repairs what had moved, by one more
  * read. A read that fails leaves things unseen, and never makes the update a failure.
  */
-export async function lookAfter(facts: ResourceWrite, updated: Updated): Promise<Aftermath> {
+export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterWrite> {
   const { kind, planned } = facts;
   const { before, answer, leaves, sent, entry } = updated;
   const again = readsAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;

@@ -180,7 +180,7 @@ const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
 /** Those that go to the platform: the others only put something down in the state. */
 const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
 
-/** A create that was never sent tells nothing of the platform. */
+/** A create that was never sent says nothing about the platform. */
 function count(lost: LostCreates, error: unknown, isUnknown: boolean): void {
   if (isUnknown) lost.inARow += 1;
   else if (error instanceof PlatformError && error.reason === 'status') lost.inARow = 0;

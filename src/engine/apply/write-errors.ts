@@ -14,7 +14,7 @@ export class MissingReference extends Error {
   }
 }
 
-/** The platform has a record whose id the state could not take in: the one thing that a person must write down. */
+/** The platform has a record whose id could not be saved in the state: the user must write it down. */
 export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
@@ -28,8 +28,8 @@ export class UnsavedRecord extends UserError {
 }
 
 /** The answer to a write names a record that it cannot be about, so that nothing in it is believed. */
-export class OddAnswer extends UserError {
-  override readonly name = 'OddAnswer';
+export class UnexpectedAnswer extends UserError {
+  override readonly name = 'UnexpectedAnswer';
 
   constructor(address: Address, problem: string, help: Pick<UserErrorOptions, 'hint' | 'next'>) {
     super(`invalid response for ${address}: ${problem}`, help);

@@ -12,16 +12,16 @@ import { isComplete } from '../decide/compare.ts';
 import { digestOf } from '../decide/digest.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import type { Observation } from '../observe/observation.ts';
-import { lookAfter } from './after-update.ts';
-import { displacedBy, keepRecord, orphanOf } from './keep-record.ts';
-import { MissingReference, OddAnswer } from './write-errors.ts';
+import { readAfterUpdate } from './after-update.ts';
+import { displacedBy, orphanOf, saveRecord } from './save-record.ts';
+import { MissingReference, UnexpectedAnswer } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
 
 /**
  * Carries out one planned resource: intent, request, outcome. Returns the record's id.
  * @throws PlatformError, with the state telling whether the write may have happened.
  * @throws MissingReference where something it refers to has no record.
- * @throws UnsavedRecord where the platform has a record that the state could not take in.
+ * @throws UnsavedRecord where the platform has a record that could not be saved in the state.
  */
 export async function write(facts: ResourceWrite): Promise<string | null> {
   const { planned, session } = facts;
@@ -89,7 +89,7 @@ async function create(facts: ResourceWrite): Promise<string> {
   });
   refuseOddId(facts, record.id);
   facts.holders.set(recordKey(planned.kind, record.id), planned.address);
-  return keepRecord(facts, {
+  return saveRecord(facts, {
     record,
     leaves,
     sent: leaves,
@@ -128,15 +128,21 @@ async function update(facts: ResourceWrite): Promise<string> {
   const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
     const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
-    throw new OddAnswer(planned.address, problem, { hint: 'Plan again to see the record.' });
+    throw new UnexpectedAnswer(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
-  const byHand = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
-  const kept = new Map([...leaves].filter(([path]) => !byHand.has(path)));
+  const manual = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
+  const kept = new Map([...leaves].filter(([path]) => !manual.has(path)));
   const sent = new Map(
     [...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path)),
   );
-  const after = await lookAfter(facts, { before: seen.record, answer: record, leaves: kept, sent, entry });
-  return keepRecord(facts, {
+  const after = await readAfterUpdate(facts, {
+    before: seen.record,
+    answer: record,
+    leaves: kept,
+    sent,
+    entry,
+  });
+  return saveRecord(facts, {
     record,
     leaves: kept,
     sent,
@@ -212,7 +218,7 @@ function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, 
         : stoodBefore(id) && `${id} was on the platform before`;
   if (problem === false) return;
   const { address } = planned;
-  throw new OddAnswer(address, problem, {
+  throw new UnexpectedAnswer(address, problem, {
     next: [{ action: 'import', address, id: null, reason: 'odd_answer' }],
   });
 }

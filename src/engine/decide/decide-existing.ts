@@ -69,15 +69,15 @@ export function decideExisting(facts: Facts, { record, published, found }: Shown
   };
 }
 
-function compared(given: Omit<ComparedFacts, 'byHand'>): Decision {
+function compared(given: Omit<ComparedFacts, 'manual'>): Decision {
   const { facts, differences } = given;
   if (facts.missing.length > 0 && differences.changes.length > 0)
     return waiting(facts, facts.missing, differences.changes);
 
-  const byHand = differences.changes.filter((change) => change.manual);
+  const manual = differences.changes.filter((change) => change.manual);
   const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
-  const writable = differences.changes.length - byHand.length - fixed.length;
-  const outcome: ComparedFacts = { ...given, byHand };
+  const writable = differences.changes.length - manual.length - fixed.length;
+  const outcome: ComparedFacts = { ...given, manual };
   if (fixed.length > 0) return replaced(outcome, fixed);
   if (writable > 0) return updated(outcome);
   return settledAs(outcome);
@@ -90,7 +90,7 @@ interface ComparedFacts {
   readonly differences: Differences;
   readonly adopting: boolean;
   readonly found: FoundBy | undefined;
-  readonly byHand: readonly PlannedChange[];
+  readonly manual: readonly PlannedChange[];
 }
 
 /** Fields that no update reaches differ: another record is needed, or nothing can be done. */
@@ -161,7 +161,7 @@ function updated({
   differences,
   adopting,
   found,
-  byHand,
+  manual,
 }: ComparedFacts): Decision {
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
@@ -175,7 +175,7 @@ function updated({
       planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
     };
   }
-  const steps = [...manualSteps(facts, byHand, record), ...publishSteps(kind, record)];
+  const steps = [...manualSteps(facts, manual, record), ...publishSteps(kind, record)];
   const leftOut = omittedIdsOf(kind, sending, facts.records);
   const roots = new Set(changed.map(rootOf));
   return {
@@ -201,11 +201,11 @@ function updated({
 }
 
 function settledAs(outcome: ComparedFacts): Decision {
-  const { facts, record, published, differences, adopting, found, byHand } = outcome;
+  const { facts, record, published, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
   const fresh = binding.entry === undefined || found !== undefined;
-  const steps = manualSteps(facts, byHand, record);
+  const steps = manualSteps(facts, manual, record);
   const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   const reason = fresh
     ? (found?.how ?? takenUnder(binding, record))
@@ -242,7 +242,7 @@ function takenUnder({ released }: Binding, record: ShownRecord | undefined): str
 
 /** What the state is to hold of a record that needs no write. */
 function settledEntry(
-  { facts, differences, found, byHand }: ComparedFacts,
+  { facts, differences, found, manual }: ComparedFacts,
   record: ShownRecord,
   fresh: boolean,
 ): ResourceEntry | undefined {
@@ -257,7 +257,7 @@ function settledEntry(
     settled: differences.settled,
     foreign: differences.foreign,
     notApplied: differences.notApplied.keys(),
-    kept: byHand.map((change) => change.path),
+    kept: manual.map((change) => change.path),
     previous: found === undefined ? entry : undefined,
     adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
     fingerprints: facts.fingerprints,

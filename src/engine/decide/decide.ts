@@ -161,8 +161,8 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     };
   }
   if (facts.missing.length > 0) return waiting(facts, facts.missing);
-  const byHand = changes.filter((change) => change.manual);
-  const steps = [...manualSteps(facts, byHand, undefined), ...publishSteps(kind, undefined, true)];
+  const manual = changes.filter((change) => change.manual);
+  const steps = [...manualSteps(facts, manual, undefined), ...publishSteps(kind, undefined, true)];
   return {
     planned: plannedAs(facts, 'create', {
       reason,

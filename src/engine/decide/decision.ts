@@ -57,7 +57,7 @@ export interface Decision {
   /** The state's entry if nothing is written: what an adoption, or mere bookkeeping, puts down. */
   readonly settled: ResourceEntry | undefined;
   readonly warnings: readonly Remark[];
-  /** Records that an update would name and that nobody looked at. */
+  /** Records that an update would reference and that this run did not read. */
   readonly unchecked?: readonly NamedRecord[];
 }
 
@@ -108,7 +108,7 @@ export function formsOf(leaves: Leaves): Record<string, Json> {
 
 /** How a person makes a record of a kind that the API does not create. */
 export function creationStep({ kind, leaves }: Facts): NextStep {
-  const instruction = kind.createByHand?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
+  const instruction = kind.manualCreateStep?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
   return { action: 'dashboard', instruction };
 }
 

@@ -32,7 +32,7 @@ export interface Differences {
   readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
   /** In sync, and nobody can tell whether the platform made that value of what was sent or somebody changed it since. */
   readonly unclear: readonly LeafPath[];
-  /** In sync as far as memory tells: the platform does not show them. */
+  /** In sync according to the state: the platform does not show them. */
   readonly unverified: readonly LeafPath[];
   /** In sync, so that they now count as sent. */
   readonly settled: Leaves;

@@ -36,5 +36,5 @@ export function additionStep(
   lookups: Observed['lookups'],
 ): Extract<NextStep, { action: 'dashboard' }> {
   const end = didYouMean(target, lookups.get(kind)?.keys() ?? []) || '.';
-  return { action: 'dashboard', instruction: lookup.addByHand(target) + end };
+  return { action: 'dashboard', instruction: lookup.manualAddStep(target) + end };
 }

@@ -9,7 +9,7 @@ export interface OmittedIds {
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
   /** A sentence for each field. */
   readonly warnings: readonly string[];
-  /** Records that it would name and that this run did not look at. */
+  /** Records that it would reference and that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 

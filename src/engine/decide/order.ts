@@ -11,7 +11,7 @@ export function dependenciesOf(resource: Resource, declared: ReadonlySet<Address
   return [...found].sort();
 }
 
-/** The resources, each after everything that it refers to; among equals by address. Manifests hold no circle. */
+/** The resources, each after everything that it refers to; among equals by address. Manifests hold no cycle. */
 export function inDependencyOrder(
   resources: readonly Resource[],
   dependencies: ReadonlyMap<Address, readonly Address[]>,

@@ -14,7 +14,7 @@ export function publishSteps(
   isNew = false,
 ): NextStep[] {
   if (publishing === undefined) return [];
-  const isFirst = isNew || (record !== undefined && publishing.standing(record) === 'never');
+  const isFirst = isNew || (record !== undefined && publishing.draftStatus(record) === 'never');
   if (isFirst) return [{ action: 'publish', instruction: publishing.first }];
   const { meanwhile } = publishing;
   return [{ action: 'publish', instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile }];
@@ -26,10 +26,10 @@ export function publicationNotices(
   record: ShownRecord | undefined,
   { hasStep }: { readonly hasStep: boolean },
 ): string[] {
-  const standing = record === undefined ? undefined : publishing?.standing(record);
-  if (standing === 'never')
+  const draftStatus = record === undefined ? undefined : publishing?.draftStatus(record);
+  if (draftStatus === 'never')
     return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
-  if (standing === 'edited')
+  if (draftStatus === 'edited')
     return [
       hasStep
         ? 'edited since it was published'

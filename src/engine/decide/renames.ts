@@ -6,7 +6,7 @@ import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
 import type { Bound } from './bind-desired.ts';
 
-/** A value that so many of the records to be forgotten have tells nothing. */
+/** A value that so many of the released records share identifies none of them. */
 const MOST_SHARING = 8;
 /** Characters of a text that are compared word by word. */
 const MOST_READ = 10_000;
@@ -72,7 +72,7 @@ function indexOf(forgotten: readonly Forgotten[]): ReadonlyMap<string, readonly 
   return byValue;
 }
 
-/** The record that the new one is most like; none where two are so alike that nobody could tell. */
+/** The record most similar to the new one; none where two are equally similar. */
 function likeliest(
   { address, kind, desired = {} }: PlannedResource,
   byValue: ReadonlyMap<string, readonly Forgotten[]>,

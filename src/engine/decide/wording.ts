@@ -59,7 +59,7 @@ export function manualSteps(
           : undefined;
     const spoken = isId ? namedId(after, owner) : (owner ?? spokenValue(after));
     const instruction =
-      kind.changeByHand?.({ path, record: known, before, after: spoken }) ??
+      kind.manualChangeStep?.({ path, record: known, before, after: spoken }) ??
       `In the dashboard, set ${path} to ${spoken}.`;
     const field = kind.routes?.ways[path] ?? path;
     const value = after === null ? null : (owner ?? (typeof after === 'string' ? after : spoken));
@@ -71,7 +71,7 @@ function spokenValue(value: Json | undefined): string {
   return value === undefined ? '(secret)' : JSON.stringify(value);
 }
 
-/** What nobody saw right after it was sent, and is another value by now. */
+/** Fields that were not read right after they were sent, and have another value now. */
 export function unclearWarnings(paths: readonly LeafPath[]): string[] {
   return paths.map(
     (path) =>

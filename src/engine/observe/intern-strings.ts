@@ -22,7 +22,7 @@ export function interningStrings(seen: Observation, entry: ResourceEntry | undef
  * Puts the state's texts in the place of the same ones in a spec: in the object itself, as soon as it was read, so that they need not be
  * moved about first. That cannot be seen from anywhere, for a text has no identity.
  */
-export function takeTextsOf(entry: ResourceEntry, spec: unknown): void {
+export function internStringsOf(entry: ResourceEntry, spec: unknown): void {
   for (const [path, text] of Object.entries(entry.recorded)) {
     if (typeof text !== 'string' || text.length < LONG || valueAt(spec, path) !== text) continue;
     const dot = path.lastIndexOf('.');

@@ -1,7 +1,7 @@
 import type { Mention } from '../../kinds/kind.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 
-/** By id: clauses that say where it was heard of. */
+/** By id: clauses that say which records mention it. */
 export type MentionsById = ReadonlyMap<string, readonly string[]>;
 
 /** Clauses that are kept of one record: enough to recognise it by, however many calls it had. */

@@ -15,7 +15,7 @@ import type { Observed } from './observed.ts';
 import { readAll } from './read-all.ts';
 
 /** What a plan is made of beside the manifests and the state. */
-export interface Sight {
+export interface Snapshot {
   readonly observed: Observed;
   readonly observedAt: Date;
   /** Prepared for every secret of the resources, and for what the platform shows in its place. */
@@ -29,7 +29,7 @@ export interface Sight {
  * @throws PlatformError when a read fails for another reason than that the record is missing.
  * @throws UserError when everything that was read belongs to other workspaces, or everything that was recorded is missing.
  */
-export async function observe(bound: Bound, request: PlanRequest): Promise<Sight> {
+export async function observe(bound: Bound, request: PlanRequest): Promise<Snapshot> {
   const observedAt = request.ahead?.since ?? request.now();
   const bindings = [...bound.bindings.values()];
   const fingerprints = createFingerprints(request.state.salt);

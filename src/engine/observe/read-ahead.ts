@@ -1,7 +1,7 @@
 import type { Kind, Lookup, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { interningStrings, takeTextsOf } from './intern-strings.ts';
+import { interningStrings, internStringsOf } from './intern-strings.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { ReadCounter } from './read-counter.ts';
@@ -51,7 +51,7 @@ export class ReadAhead {
   /** A manifest declares it with this spec, whose long texts become those of the state. */
   declared(address: Address, spec?: unknown): void {
     const known = this.#options.state.resources.get(address);
-    if (known !== undefined) takeTextsOf(known, spec);
+    if (known !== undefined) internStringsOf(known, spec);
     if (this.#abandoned) return;
     const kind = this.#options.kinds.get(kindOf(address));
     if (kind === undefined) return;

@@ -9,7 +9,7 @@ export interface ReadProgress {
   readonly growing: boolean;
 }
 
-/** Counts reads for whoever shows the progress. */
+/** Counts reads for the progress display. */
 export class ReadCounter {
   #done = 0;
   #total = 0;

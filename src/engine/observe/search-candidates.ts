@@ -14,7 +14,7 @@ import { getRecord } from './read-record.ts';
 /** A record that may be the one that an unknown create made, with what speaks for it. */
 export interface Candidate extends Evidence {
   readonly id: string;
-  /** Clauses that say where the record was heard of. */
+  /** Clauses that say which records mention it. */
   readonly mentions: readonly string[];
 }
 

@@ -42,7 +42,7 @@ export function hasDrift(drift: PlanDocument): boolean {
   return drift.resources.some(({ action }) => action !== 'noop');
 }
 
-/** True where the platform has another value than was applied: somebody moved it, or it was never taken. */
+/** True where the platform has another value than was applied: it drifted, or was never accepted. */
 export function isDrift({ cause, not_applied: isKept }: PlannedChange): boolean {
   return cause !== 'manifest' || isKept === true;
 }

@@ -23,7 +23,7 @@ export async function planWithPublications(
   await eachConcurrently(wanted, options.concurrency, async (planned) => {
     const kind = kindNamed(options.kinds, planned.kind);
     const seen = plan.observed.records.get(planned.address);
-    if (seen?.status !== 'shown' || kind.publishing?.standing(seen.record) !== 'edited') return;
+    if (seen?.status !== 'shown' || kind.publishing?.draftStatus(seen.record) !== 'edited') return;
     const { record } = seen;
     const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
     if (version === undefined) return;

@@ -35,7 +35,7 @@ export interface Plan {
   /** State entries of resources that need no write: adoptions and bookkeeping. */
   readonly settled: ReadonlyMap<Address, ResourceEntry>;
   readonly observed: Observed;
-  /** Records that its updates would name and that nobody looked at. */
+  /** Records that its updates would reference and that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 

@@ -11,7 +11,7 @@ import type { PlanDocument, PlannedResource } from './plan-document.ts';
  * A digest tells that a plan was damaged, not who made it: this tells what `voxform plan` never writes. No secret is read.
  * @throws UserError for the first of it.
  */
-export function refuseOddContents(plan: PlanDocument, kinds: ReadonlyMap<string, Kind>): void {
+export function refuseInvalidContents(plan: PlanDocument, kinds: ReadonlyMap<string, Kind>): void {
   const seen = new Set<Address>();
   for (const planned of plan.resources) {
     const kind = kindNamed(kinds, planned.kind);

@@ -9,7 +9,7 @@ const DEEPEST = 250;
 
 const NEWER = 'Apply it with that version, or plan again with this one.';
 
-/** The plan with a digest of itself, by which a file that was edited or cut short is told. */
+/** The plan with a digest of itself, which detects a file that was edited or truncated. */
 export function sealed(document: PlanDocument): PlanDocument {
   const { digest: _, ...rest } = document;
   return { ...rest, digest: digestOfPlan(rest) };

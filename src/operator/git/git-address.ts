@@ -3,7 +3,7 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 
 /** A repository to fetch from. */
 export interface GitAddress {
-  /** What git is told; holds no password. */
+  /** The URL passed to git, without a password. */
   readonly url: string;
   /** For messages. */
   readonly shown: string;

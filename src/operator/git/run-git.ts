@@ -17,7 +17,7 @@ export interface GitOptions {
 const OTHERS =
   /^GIT_(?!SSH|SSL|HTTP|TRACE|CURL|PROXY|ALLOW_PROTOCOL|EXEC_PATH|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM)/;
 
-/** Longest part of what git complains of that is told. */
+/** Longest part of git's stderr that a message quotes. */
 const MOST_TOLD = 500;
 
 /** Runs git, and gives what it prints. Throws `UserError` with its complaint. */

@@ -34,7 +34,7 @@ const MOST_TRIES = 5;
 const TIMEOUT = 10_000;
 const FIRST_PAUSE = 1000;
 
-/** Brings notifications to their receivers, for each in order, and keeps nobody waiting. */
+/** Delivers notifications, in order for each receiver, without blocking the watch. */
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #waiting = new Map<string, Delivery[]>();

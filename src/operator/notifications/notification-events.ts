@@ -15,32 +15,32 @@ import {
   troubleOf,
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
-import { SaidBefore } from '../watch-log.ts';
+import { RepeatFilter } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
-/** Something that a webhook may be told of. */
+/** An event that a webhook may be notified of. */
 export interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
-  /** Present for drift: all of it that is told then. */
+  /** Present for drift: all of it that was notified by then. */
   readonly told?: NotifiedDrift;
 }
 
-/** By address, the digest of the drift that was told. */
+/** By address, the digest of the drift that was notified. */
 export type NotifiedDrift = Readonly<Record<string, string>>;
 
 export interface NotificationEventsOptions {
-  /** True: corrections of drift are told as its end, and in no message of their own. */
+  /** True: a correction is reported as the end of the drift, without a message of its own. */
   readonly drift: boolean;
-  /** False: a change that overwrites drift is told as drift, for the receiver hears of no changes. */
+  /** False: a change that overwrites drift is reported as drift, because the receiver gets no changes. */
   readonly changes?: boolean;
-  /** The drift of a workspace that an earlier watch told. */
+  /** The drift of a workspace that an earlier watch reported. */
   readonly told?: ((workspaceId: string) => NotifiedDrift) | undefined;
 }
 
-/** Finds in reports what is worth telling; what stays as it is is told once. */
+/** Turns run reports into notification events; an unchanged condition gives one event. */
 export class NotificationEvents {
-  readonly #said = new SaidBefore();
+  readonly #said = new RepeatFilter();
   readonly #hearsDrift: boolean;
   readonly #hearsChanges: boolean;
   readonly #told: (workspaceId: string) => NotifiedDrift;
@@ -157,7 +157,7 @@ export class NotificationEvents {
   }
 }
 
-/** Begins what stands for a missing record among the digests. */
+/** Prefix of the digest of a missing record. */
 const MISSING = 'missing ';
 
 /** True where all that is written of a record restores what somebody moved. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { NotifiedDrift } from './notification-events.ts';
 
-/** What outlasts a watch, so that a restart tells nothing twice. It may forget anything at any time. */
+/** Survives a restart of watch, so that no drift is notified twice. Losing it only repeats a message. */
 export interface NotifiedDriftStore {
   read(workspaceId: string): NotifiedDrift;
   write(workspaceId: string, told: NotifiedDrift): void;

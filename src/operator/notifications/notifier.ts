@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 import type { RunObserver, RunReport } from '../run-report.ts';
-import { SaidBefore, type WatchLog } from '../watch-log.ts';
+import { RepeatFilter, type WatchLog } from '../watch-log.ts';
 import { Deliveries } from './deliveries.ts';
 import { bodyOf, NotificationEvents } from './notification-events.ts';
 import type { NotifiedDriftStore } from './notified-drift.ts';
@@ -25,7 +25,7 @@ export class Notifier implements RunObserver {
     readonly drift: NotificationEvents;
     readonly changes: NotificationEvents;
   };
-  readonly #said = new SaidBefore();
+  readonly #said = new RepeatFilter();
   readonly #deliveries: Deliveries;
 
   constructor(options: NotifierOptions) {

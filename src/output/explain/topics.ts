@@ -20,7 +20,7 @@ export interface Topic {
   readonly kind?: Kind;
 }
 
-/** What stands for any key of an object whose keys people choose. */
+/** Placeholder for any key of an object with free keys. */
 export const ANY_KEY = '<name>';
 
 /** Everything that can be asked about, in the order of the schemas: a topic before what is in it. */

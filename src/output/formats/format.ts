@@ -8,7 +8,7 @@ import type { Style } from '../style.ts';
 export interface Presentation {
   readonly style: Style;
   readonly verbose: boolean;
-  /** Nothing that is alike is told once for all. */
+  /** Repeats what several resources share for each of them. */
   readonly full?: boolean | undefined;
   readonly made: Date;
   /** Of the one workspace that is reported. */

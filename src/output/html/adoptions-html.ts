@@ -1,5 +1,5 @@
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
-import { type Statement, saidOf } from '../compact.ts';
+import { type Statement, statementOf } from '../compact.ts';
 import type { FieldViewOptions } from '../field-view.ts';
 import { escapeMarkup } from '../markup.ts';
 import { addressHtml } from './address-html.ts';
@@ -25,7 +25,7 @@ export function adoptionsHtml(
     return [
       addressHtml(address),
       `<code>${escapeMarkup(id ?? '')}</code>`,
-      differences(saidOf(resource, views)),
+      differences(statementOf(resource, views)),
       `<code class="faint">${escapeMarkup(place)}</code>`,
     ];
   });

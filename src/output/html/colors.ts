@@ -51,7 +51,7 @@ export const kindColors: ReadonlyMap<string, Color> = new Map(
     .flatMap((kind, index) => kindPalette.slice(index, index + 1).map((color) => [kind, color] as const)),
 );
 
-/** The class of what is of a kind; empty for a kind that nobody knows. */
+/** The CSS class of a kind; empty for an unknown kind. */
 export function kindClass(kind: string): string {
   return kindColors.has(kind) ? `kind-${kind}` : '';
 }

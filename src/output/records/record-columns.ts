@@ -7,7 +7,7 @@ export interface RecordContext {
   readonly zone: TimeZone;
   /** By id: the addresses of known records. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** By id: where records that have no address were heard of, as clauses. */
+  /** By id: which records mention those without an address, as clauses. */
   readonly mentioned: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -121,7 +121,7 @@ function sameForRule(rule: FieldRule, a: unknown, b: unknown): boolean {
   return jsonEqual(sorted(a), sorted(b));
 }
 
-/** A value as plain data in which stand-ins are told from texts. */
+/** A value as plain data in which placeholders differ from texts. */
 function shape(value: Value | undefined): unknown {
   if (value === undefined) return undefined;
   return mapSpecials(value, (special) => {

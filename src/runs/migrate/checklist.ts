@@ -13,10 +13,10 @@ import { isTainted, toForms } from '../../values/value.ts';
  * When something on the list matters: nothing is written before it is done; some resources wait for it; nobody can do anything
  * about it, but should know; it is left to do afterwards.
  */
-export type Moment = 'must' | 'waits' | 'know' | 'after';
+export type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
 
 /** What to do, or what to know. */
-export type Matter =
+export type ChecklistContent =
   | { readonly text: string }
   | { readonly step: NextStep }
   /** A clause on a record. */
@@ -25,17 +25,20 @@ export type Matter =
   | { readonly address: Address; readonly reason: string; readonly steps: readonly NextStep[] };
 
 export interface ChecklistItem {
-  readonly moment: Moment;
-  readonly matter: Matter;
+  readonly moment: ChecklistMoment;
+  readonly matter: ChecklistContent;
   /** What it is about. */
   readonly addresses: readonly Address[];
 }
 
 /** Collects items; what is the same is one item, whatever number of resources it is about. */
 export class Checklist {
-  readonly #items = new Map<string, { moment: Moment; matter: Matter; addresses: Set<Address> }>();
+  readonly #items = new Map<
+    string,
+    { moment: ChecklistMoment; matter: ChecklistContent; addresses: Set<Address> }
+  >();
 
-  add(moment: Moment, what: Matter | string, ...addresses: readonly Address[]): void {
+  add(moment: ChecklistMoment, what: ChecklistContent | string, ...addresses: readonly Address[]): void {
     const matter = typeof what === 'string' ? { text: what } : what;
     const key = JSON.stringify([moment, matter]);
     const item = this.#items.get(key) ?? { moment, matter, addresses: new Set<Address>() };
@@ -43,7 +46,7 @@ export class Checklist {
     this.#items.set(key, item);
   }
 
-  of(...moments: readonly Moment[]): ChecklistItem[] {
+  of(...moments: readonly ChecklistMoment[]): ChecklistItem[] {
     return [...this.#items.values()]
       .filter(({ moment }) => moments.includes(moment))
       .map(({ addresses, ...item }) => ({ ...item, addresses: [...addresses].sort() }));

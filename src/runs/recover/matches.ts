@@ -49,92 +49,96 @@ export function matchesFor(input: Matching): Match[] {
   const matches = new Map<Address, Match>();
   for (const [name, wanted] of Map.groupBy(input.wanted, ({ kind }) => kind)) {
     const held = input.held.get(name);
-    const seekers = new UnmatchedManifests({
+    const manifests = new UnmatchedManifests({
       kind: kindNamed(input.kinds, name),
       pool: (input.discovery.records.get(name) ?? []).filter(({ record }) => !held?.has(record.id)),
       wanted,
       remembered: input.remembered,
       idOf,
     });
-    for (const match of matchesOfKind(seekers, input.remembered)) matches.set(match.resource.address, match);
+    for (const match of matchesOfKind(manifests, input.remembered))
+      matches.set(match.resource.address, match);
   }
   return input.wanted.flatMap(({ address }) => matches.get(address) ?? []);
 }
 
-function matchesOfKind(seekers: UnmatchedManifests, remembered: Matching['remembered']): Match[] {
-  const certain = certainOf(seekers);
-  const settled = new Map([...certain].map(([seeker, index]) => [index, seeker]));
-  return seekers.all.map((seeker) => {
+function matchesOfKind(manifests: UnmatchedManifests, remembered: Matching['remembered']): Match[] {
+  const certain = certainOf(manifests);
+  const settled = new Map([...certain].map(([manifest, index]) => [index, manifest]));
+  return manifests.all.map((manifest) => {
     const likeliest: CandidateScore[] = [];
-    seekers.visit(seeker, (standing) => {
-      const holder = settled.get(standing.index);
-      if (holder === undefined || holder === seeker) keepLikeliest(likeliest, standing, seekers);
+    manifests.visit(manifest, (score) => {
+      const holder = settled.get(score.index);
+      if (holder === undefined || holder === manifest) keepLikeliest(likeliest, score, manifests);
     });
-    const candidates = likeliest.flatMap((standing) => {
-      const found = seekers.pool[standing.index];
-      return found === undefined ? [] : [candidateOf(seeker, { standing, found, seekers, remembered })];
+    const candidates = likeliest.flatMap((score) => {
+      const found = manifests.pool[score.index];
+      return found === undefined ? [] : [candidateOf(manifest, { score, found, manifests, remembered })];
     });
     // What is certain is the likeliest: it is remembered, or nothing else is exact.
     return {
-      resource: seeker.resource,
+      resource: manifest.resource,
       candidates,
-      certain: certain.has(seeker) ? candidates[0] : undefined,
+      certain: certain.has(manifest) ? candidates[0] : undefined,
     };
   });
 }
 
 /** By manifest, the place of its record: first what a state remembers and the record bears out; then, among the rest, what is the only one to fit. */
-function certainOf(seekers: UnmatchedManifests): Map<UnmatchedManifest, number> {
+function certainOf(manifests: UnmatchedManifests): Map<UnmatchedManifest, number> {
   const certain = new Map<UnmatchedManifest, number>();
   const taken = new Set<number>();
-  for (const seeker of seekers.all) {
-    if (seeker.remembered === undefined || taken.has(seeker.remembered)) continue;
-    seekers.visit(seeker, ({ index, isRemembered, isExact }) => {
+  for (const manifest of manifests.all) {
+    if (manifest.remembered === undefined || taken.has(manifest.remembered)) continue;
+    manifests.visit(manifest, ({ index, isRemembered, isExact }) => {
       if (!isRemembered || !isExact) return;
-      certain.set(seeker, index);
+      certain.set(manifest, index);
       taken.add(index);
     });
   }
   const fits = soleFits(
-    seekers,
-    seekers.all.filter((seeker) => !certain.has(seeker)),
+    manifests,
+    manifests.all.filter((manifest) => !certain.has(manifest)),
     taken,
   );
-  const rest = seekers.all.filter((seeker) => !certain.has(seeker) && !fits.has(seeker));
-  const best = bestAgreement(seekers, rest);
-  for (const [seeker, { index, agrees }] of fits) {
+  const rest = manifests.all.filter((manifest) => !certain.has(manifest) && !fits.has(manifest));
+  const best = bestAgreement(manifests, rest);
+  for (const [manifest, { index, agrees }] of fits) {
     // It may rather be the record of a manifest that says more of it, and from which it has drifted.
-    if (seeker.named !== undefined || agrees >= (best.get(index) ?? 0)) certain.set(seeker, index);
+    if (manifest.named !== undefined || agrees >= (best.get(index) ?? 0)) certain.set(manifest, index);
   }
   return certain;
 }
 
 /** Where one record alone is exact for a manifest, and for no other manifest of these. */
 function soleFits(
-  seekers: UnmatchedManifests,
+  manifests: UnmatchedManifests,
   open: readonly UnmatchedManifest[],
   taken: ReadonlySet<number>,
 ): Map<UnmatchedManifest, CandidateScore> {
   const fits = new Map<UnmatchedManifest, CandidateScore>();
   const claims = new Map<number, number>();
-  for (const seeker of open) {
+  for (const manifest of open) {
     let exact = 0;
-    seekers.visit(seeker, (standing) => {
-      if (!standing.isExact || taken.has(standing.index)) return;
+    manifests.visit(manifest, (score) => {
+      if (!score.isExact || taken.has(score.index)) return;
       exact++;
-      claims.set(standing.index, (claims.get(standing.index) ?? 0) + 1);
-      fits.set(seeker, standing);
+      claims.set(score.index, (claims.get(score.index) ?? 0) + 1);
+      fits.set(manifest, score);
     });
-    if (exact !== 1) fits.delete(seeker);
+    if (exact !== 1) fits.delete(manifest);
   }
   return new Map([...fits].filter(([, { index }]) => claims.get(index) === 1));
 }
 
 /** By the place of a record: in how many fields the manifest that fits it best agrees. */
-function bestAgreement(seekers: UnmatchedManifests, rest: readonly UnmatchedManifest[]): Map<number, number> {
+function bestAgreement(
+  manifests: UnmatchedManifests,
+  rest: readonly UnmatchedManifest[],
+): Map<number, number> {
   const best = new Map<number, number>();
-  for (const seeker of rest) {
-    seekers.visit(seeker, ({ index, agrees }) => {
+  for (const manifest of rest) {
+    manifests.visit(manifest, ({ index, agrees }) => {
       best.set(index, Math.max(agrees, best.get(index) ?? 0));
     });
   }
@@ -143,12 +147,12 @@ function bestAgreement(seekers: UnmatchedManifests, rest: readonly UnmatchedMani
 
 function keepLikeliest(
   likeliest: CandidateScore[],
-  standing: CandidateScore,
+  score: CandidateScore,
   { pool }: UnmatchedManifests,
 ): void {
   const last = likeliest.at(MOST_OFFERED - 1);
-  if (last !== undefined && likelierFirst(last, standing, pool) < 0) return;
-  likeliest.push(standing);
+  if (last !== undefined && likelierFirst(last, score, pool) < 0) return;
+  likeliest.push(score);
   likeliest.sort((a, b) => likelierFirst(a, b, pool));
   likeliest.splice(MOST_OFFERED);
 }
@@ -167,22 +171,22 @@ function score({ agrees, differs }: CandidateScore): number {
 }
 
 interface Offered {
-  readonly standing: CandidateScore;
+  readonly score: CandidateScore;
   readonly found: FoundRecord;
-  readonly seekers: UnmatchedManifests;
+  readonly manifests: UnmatchedManifests;
   readonly remembered: Matching['remembered'];
 }
 
 function candidateOf(
   { resource, leaves, named }: UnmatchedManifest,
-  { standing, found, seekers: { kind }, remembered }: Offered,
+  { score, found, manifests: { kind }, remembered }: Offered,
 ): MatchCandidate {
   const hasKey = named !== undefined && resource.id === undefined;
-  const source = standing.isRemembered ? remembered.get(resource.address)?.source : undefined;
+  const source = score.isRemembered ? remembered.get(resource.address)?.source : undefined;
   return {
     id: found.record.id,
     ...evidenceFor(kind, leaves, found),
-    isExact: standing.isExact,
+    isExact: score.isExact,
     clauses: [
       ...(resource.id !== undefined ? ['metadata.id names it'] : []),
       ...(hasKey ? [`it has the ${kind.naturalKey?.(resource.spec)?.field} of the manifest`] : []),

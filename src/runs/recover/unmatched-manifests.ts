@@ -75,16 +75,16 @@ export class UnmatchedManifests {
   }
 
   /** Calls `see` for every record that more speaks for than against, in the order of the pool. */
-  visit(seeker: UnmatchedManifest, see: (standing: CandidateScore) => void): void {
-    if (seeker.named !== undefined) {
-      for (const index of seeker.named) see(this.#named(seeker, index));
+  visit(manifest: UnmatchedManifest, see: (score: CandidateScore) => void): void {
+    if (manifest.named !== undefined) {
+      for (const index of manifest.named) see(this.#named(manifest, index));
       return;
     }
-    const { shown, agrees: agreeing } = this.#agreement.with(seeker.leaves);
+    const { shown, agrees: agreeing } = this.#agreement.with(manifest.leaves);
     for (let index = 0; index < shown.length; index++) {
       const agrees = agreeing[index] ?? 0;
       const differs = (shown[index] ?? 0) - agrees;
-      const isRemembered = index === seeker.remembered;
+      const isRemembered = index === manifest.remembered;
       if ((agrees > differs || isRemembered) && !this.#claimed.has(index))
         see({ index, agrees, differs, isRemembered, isExact: agrees > 0 && differs === 0 });
     }

@@ -171,7 +171,7 @@ describe('the differences of a record', () => {
     ]);
   });
 
-  it('list what is in sync only as far as memory tells', () => {
+  it('list what is in sync only according to the state', () => {
     const { unverified, settled, changes } = differences(
       { name: 'Ada', stt_config: { model: 'm' }, knowledge_base_config: { chunks_to_retrieve: 3 } },
       {
@@ -224,7 +224,7 @@ describe('the differences of a record', () => {
     expect([...settled.keys()]).toEqual(['email']);
   });
 
-  it('take memory for the record where nobody looked, and say so', () => {
+  it('compare with the state where the record was not read, and say so', () => {
     const entry = entryOf(
       { name: ' Ada ', 'stt_config.model': 'm', 'llm_config.api_key': fingerprint('sk-secret') },
       { observed: { name: 'Ada' }, unobserved: ['stt_config.model'] },
@@ -289,7 +289,7 @@ const shown: fc.Arbitrary<object> = fc.record(
   { requiredKeys: [] },
 );
 
-describe('memory and comparison together', () => {
+describe('state entry and comparison together', () => {
   const json = (record: object): object => JSON.parse(JSON.stringify(record)) as object;
 
   it('find no change in what was just sent, whatever the answer showed', () => {
@@ -316,7 +316,7 @@ describe('memory and comparison together', () => {
     );
   });
 
-  it('come to rest: what is remembered after a look is remembered after the next', () => {
+  it('are stable: a second refresh leaves the state entry as it is', () => {
     fc.assert(
       fc.property(spec, shown, shown, (sent, answer, look) => {
         const facts = { kind: agentKind, kept: [], adopted: false, fingerprints, foreign: new Set<string>() };

@@ -645,7 +645,7 @@ describe('any workspace', () => {
     );
   });
 
-  it('has a plan of plain data that tells no secret and counts right', () => {
+  it('has a plan of plain data without secrets and with correct counts', () => {
     fc.assert(
       fc.property(world, (one) => {
         const { document } = planOf(one);

@@ -33,7 +33,7 @@ function remembered(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) 
   });
 }
 
-describe('what is remembered of a record', () => {
+describe('the state entry of a record', () => {
   it('is what was sent, and what was shown only where that is something else', () => {
     const spec = { name: ' Ada ', tts_config: { speed: 'fast' }, stt_config: { model: 'm' } };
     expect(remembered(spec, { name: 'Ada', tts_config: { speed: 'fast' } })).toEqual({

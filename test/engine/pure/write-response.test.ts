@@ -50,7 +50,7 @@ describe('the answer to a write', () => {
     expect(warnings(agentKind, spec, answer)).toEqual([]);
   });
 
-  it('is no surprise with a number in another rendering, nor with links that nobody sent', () => {
+  it('does not warn of a number in another rendering, nor of links that were not sent', () => {
     const spec = { number: '+49 301', inbound_agent_id: 'A1' };
     expect(warnings(numberKind, spec, { number: '49301', inbound_agent_id: null })).toEqual([]);
   });

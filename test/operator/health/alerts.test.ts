@@ -22,7 +22,7 @@ describe('the example alert rules', () => {
     expect(rules.every(({ annotations }) => annotations.summary !== '')).toBe(true);
   });
 
-  it('are all told of in the docs as figures', async () => {
+  it('are all listed in the docs as metrics', async () => {
     const docs = readFileSync(path.resolve(import.meta.dirname, '../../../docs/watching.md'), 'utf8');
     const text = await createMetrics('1.0.0').text();
     const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);

@@ -52,7 +52,7 @@ function told(...reports: readonly Partial<RunReport>[]): string[] {
   );
 }
 
-describe('what is worth telling', () => {
+describe('notification events', () => {
   it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
     ['nothing, where nothing happened', [{}, {}], ['', '']],
     ['a drift, once, and its end', [drift, drift, {}, {}, drift], ['drift', '', 'drift', '', 'drift']],
@@ -129,7 +129,7 @@ it('says drift, its correction and its end in a line each, and names voxform and
   ]);
 });
 
-it('tells of a correction as a change where drift is not listened to', () => {
+it('reports a correction as a change where the receiver gets no drift', () => {
   const [event, ...more] = new NotificationEvents({ drift: false }).in(sampleReport(corrected));
   expect([event?.event, event?.values.text]).toEqual([
     'changes',

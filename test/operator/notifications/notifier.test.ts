@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
 
 describe('webhooks over real sockets', () => {
-  it('are told again until they hear, in order, with their header', async () => {
+  it('are retried until delivered, in order, with their header', async () => {
     using hook = await receiver(503, 429, 200);
     const { notifier, results, tell } = notifierTo(hook.url);
     tell(drift);
@@ -19,7 +19,7 @@ describe('webhooks over real sockets', () => {
     expect(JSON.parse(fourth?.text ?? '')).toMatchObject({ event: 'failure', error: '(secret)' });
   });
 
-  it('tell of a drift once over restarts, and again where the message was lost', async () => {
+  it('notify a drift once across restarts, and again where the delivery failed', async () => {
     await using folder = await temporaryFolder();
     using hook = await receiver(400, 200);
     for (const report of [drift, drift, drift, {}, {}]) {

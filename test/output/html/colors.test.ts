@@ -55,7 +55,7 @@ describe('the colours of the pages', () => {
     expect(pairs({ wire: lines.wire }, papers).filter(({ ratio }) => ratio < 3)).toEqual([]);
   });
 
-  it('tell all kinds apart, and from the tones of what happens', () => {
+  it('differ between kinds, and from the colours of actions', () => {
     const names = [...kinds.keys(), ...lookups.keys()].sort();
     expect([...kindColors.keys()]).toEqual(names);
     for (const scheme of [0, 1] as const) {

@@ -5,11 +5,11 @@ import type { LeafPath, Leaves } from '../../values/path.ts';
 import { keyKept } from '../decide/natural-key.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
-import type { Aftermath } from './after-update.ts';
+import type { AfterWrite } from './after-update.ts';
 import { UnsavedRecord } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
 
-export interface KeptRecord {
+export interface SavedRecord {
   readonly record: ShownRecord;
   /** What the state takes to be as desired from now on. */
   readonly leaves: Leaves;
@@ -18,7 +18,7 @@ export interface KeptRecord {
   /** Those of them that others may have set. */
   readonly foreign: ReadonlySet<LeafPath>;
   /** What is shown after an update; the record alone where absent. */
-  readonly after?: Aftermath;
+  readonly after?: AfterWrite;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
 }
@@ -28,9 +28,9 @@ export interface KeptRecord {
  * @throws UnsavedRecord where that fails.
  * @throws ForeignRecord where the record is of another workspace.
  */
-export async function keepRecord(
+export async function saveRecord(
   facts: ResourceWrite,
-  { record, leaves, sent, foreign, after, previous, adopted }: KeptRecord,
+  { record, leaves, sent, foreign, after, previous, adopted }: SavedRecord,
 ): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   try {
