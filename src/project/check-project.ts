@@ -3,7 +3,13 @@ import type { Finding, Problem } from '../manifests/finding.ts';
 import type { Environment } from '../manifests/inputs.ts';
 import { problemsOfIssue } from '../manifests/issue-messages.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { backendOf, placeOf, type StatePlace, type StateSettings } from '../state/state-place.ts';
+import {
+  backendOf,
+  placeOf,
+  type StatePlace,
+  type StateSettings,
+  stateSchema,
+} from '../state/state-place.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPlaces, placeProblem } from './local-places.ts';
@@ -12,7 +18,7 @@ import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.t
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
 import { windowsFrom } from './watch-schema.ts';
-import { readSettings, type WorkspaceSettings } from './workspace-settings.ts';
+import { INHERITED, readSettings, type WorkspaceSettings } from './workspace-settings.ts';
 
 export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,json}'];
 const defaultLimits: Limits = { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 };
@@ -38,7 +44,7 @@ export interface CheckedProject {
 export function checkProject(raw: Json, context: ProjectContext): CheckedProject {
   const settings = settingsOf(raw, context);
   const inForms = [...settings].flatMap(([name, read]): Problem[] =>
-    read.problems.map((problem) => ({ ...problem, path: ['workspaces', name, ...problem.path] })),
+    read.problems.map((problem) => ({ ...problem, path: placeIn(name, problem.path) })),
   );
   const plain = withSettings(raw, settings);
   const parsed = projectSchema.safeParse(plain);
@@ -46,9 +52,9 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   const issues = parsed.success ? [] : parsed.error.issues;
   const document = parsed.success ? parsed.data : usableDocument(plain);
   const problems = [
-    ...inForms,
+    ...distinct(inForms),
     ...issues.flatMap((issue) => problemsOfIssue(issue, checked)),
-    ...(document === undefined ? [] : crossChecks(document, raw, context)),
+    ...(document === undefined ? [] : crossChecks(document, raw, settings, context)),
   ];
   const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
     return {
@@ -62,24 +68,37 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   return { project: document && projectFrom(document, settings, context), findings };
 }
 
+/** What is wrong with the state of the whole project is met in every workspace, and stands there once. */
+function placeIn(workspace: string, [first, ...rest]: Problem['path']): Problem['path'] {
+  return first === INHERITED ? ['state', ...rest] : ['workspaces', workspace, first ?? '', ...rest];
+}
+
 type Settings = ReadonlyMap<string, WorkspaceSettings>;
 
 function settingsOf(raw: Json, context: ProjectContext): Settings {
   const settings = new Map<string, WorkspaceSettings>();
   if (!isObject(raw) || !isObject(raw.workspaces)) return settings;
+  const state = isObject(raw.state) ? (raw.state as JsonObject) : undefined;
   for (const [name, workspace] of Object.entries(raw.workspaces)) {
-    if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, context));
+    if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, context, state));
   }
   return settings;
 }
 
+/** Each once. */
+function distinct(problems: readonly Problem[]): Problem[] {
+  return [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()];
+}
+
 function withSettings(raw: Json, settings: Settings): unknown {
-  if (settings.size === 0 || !isObject(raw) || !isObject(raw.workspaces)) return raw;
+  const [first] = settings.values();
+  if (first === undefined || !isObject(raw) || !isObject(raw.workspaces)) return raw;
   const workspaces = Object.entries(raw.workspaces).map(([name, workspace]) => [
     name,
     settings.get(name)?.plain ?? workspace,
   ]);
-  return { ...raw, workspaces: Object.fromEntries(workspaces) };
+  const inherited = first.inherited && { state: first.inherited };
+  return { ...raw, ...inherited, workspaces: Object.fromEntries(workspaces) };
 }
 
 /** In a version from Git, the file is one of that version. */
@@ -92,8 +111,9 @@ function certificatesOf(
 
 /** @param raw names the workspaces that the document may be without. */
 function crossChecks(
-  { workspaces, default_workspace }: ProjectDocument,
+  { workspaces, default_workspace, state: everyState }: ProjectDocument,
   raw: Json,
+  settings: Settings,
   context: ProjectContext,
 ): Problem[] {
   const problems: Problem[] = [];
@@ -110,21 +130,34 @@ function crossChecks(
       const message = `${JSON.stringify(ca_file)} cannot be used: ${read.problem}`;
       problems.push({ code: 'bad-certificate', message, path: ['workspaces', name, 'ca_file'], at: 'value' });
     }
-    const place = statePlace(name, state, context);
+    const chosen = state ?? (everyState && inheritedState(settings.get(name)));
+    const place = statePlace(name, chosen, context);
     const { placeSetting, placeWord, fileOf, keyOf } = backendOf(place);
-    const at = ['workspaces', name, 'state', placeSetting];
-    const file = state?.[placeSetting] === undefined ? undefined : fileOf(place);
+    const at =
+      state === undefined && everyState !== undefined
+        ? ['state', placeSetting]
+        : ['workspaces', name, 'state', placeSetting];
+    const file = chosen?.[placeSetting] === undefined ? undefined : fileOf(place);
     const misplaced = file && context.local && placeProblem(`state.${placeSetting}`, file, context.local);
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
     const key = `${place.backend} ${keyOf(place)}`;
     const owner = owners.get(key);
     if (owner === undefined) owners.set(key, name);
     else {
-      const message = `the workspace ${owner} has the same state ${placeWord}; each needs its own`;
+      const own =
+        state === undefined && everyState !== undefined
+          ? '; write {workspace} into it'
+          : '; each needs its own';
+      const message = `the workspaces ${owner} and ${name} have the same state ${placeWord}${own}`;
       problems.push({ code: 'shared-state', message, path: at, at: 'value' });
     }
   }
   return problems;
+}
+
+/** What the schema has made of `state` of the whole project, with the secrets of this workspace. */
+function inheritedState(settings: WorkspaceSettings | undefined): StateSettings | undefined {
+  return stateSchema.safeParse(settings?.inherited).data;
 }
 
 function statePlace(
@@ -155,7 +188,7 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       skip: skip ?? [],
       secretsDir,
       ca: certificates && 'pem' in certificates ? certificates.pem : undefined,
-      state: statePlace(name, state, context),
+      state: statePlace(name, state ?? (document.state && inheritedState(read)), context),
       unset,
     };
   }

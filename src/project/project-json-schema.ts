@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { DRAFT, formDefinitions, formRef } from '../manifests/form-json-schema.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
 import { plainSchema, specJsonSchema } from '../manifests/manifest-json-schema.ts';
+import { settingForms } from '../manifests/setting-forms.ts';
 import type { JsonObject } from '../values/json.ts';
-import { projectSchema, settingForms } from './project-schema.ts';
+import { projectSchema } from './project-schema.ts';
 
 /** JSON Schema (draft 2020-12) of the project file. The defaults of the given kinds are described field by field. */
 export function projectJsonSchema(kinds: Iterable<KindSchema> = []): JsonObject {
@@ -43,6 +44,9 @@ function allowForms(schema: Record<string, unknown>, forms: Forms): void {
     if (plain.type === 'object') schema.type = 'object';
     return;
   }
-  const references = forms.map((form) => formRef(form === '$env' ? 'env' : 'secret'));
-  schema.anyOf = forms.includes('$secret') ? references : [plain, ...references];
+  const named = forms.filter((form) => form !== 'text');
+  const references = named.map((form) => formRef(form === '$env' ? 'env' : 'secret'));
+  const text = forms.includes('text') ? { type: 'string' } : plain;
+  const isSecret = forms.includes('$secret') && !forms.includes('text');
+  schema.anyOf = isSecret ? references : [text, ...references];
 }

@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { settingForms } from '../manifests/setting-forms.ts';
 import { stateSchema } from '../state/state-place.ts';
 import { notifySchema } from './notify-schema.ts';
 import { watchSchema } from './watch-schema.ts';
-
-/** The value forms that a setting may be written in, for the checks and for the JSON Schema. */
-export const settingForms = z.registry<{ readonly forms: readonly ('$env' | '$secret' | 'any')[] }>();
 
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL, such as https://api.example.com' })
@@ -164,6 +162,7 @@ export const projectSchema = z.strictObject({
       examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
     })
     .optional(),
+  state: stateSchema.optional(),
   limits: limitsSchema.optional(),
   guards: guardsSchema.optional(),
   watch: watchSchema.optional(),

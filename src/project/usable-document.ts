@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { DocumentPath } from '../manifests/finding.ts';
 import { isObject } from '../values/json.ts';
+import { isSpecial, type Value } from '../values/value.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
@@ -16,13 +17,20 @@ const MOST_ROUNDS = 8;
  */
 export function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
-  const copy = structuredClone(raw);
+  const copy = copyOf(raw);
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const parsed = projectSchema.safeParse(copy);
     if (parsed.success) return parsed.data;
     for (const issue of parsed.error.issues) mend(copy, issue);
   }
   return undefined;
+}
+
+/** Secrets stay what they are. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isObject(value) || isSpecial(value as Value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
 
 function mend(root: unknown, issue: z.core.$ZodIssue): void {

@@ -20,7 +20,9 @@ export interface WorkspaceSettings {
   /** Paths begin at the workspace. */
   readonly problems: readonly Problem[];
   /** The workspace as written, with plain values in place of these settings, for the schema to check. */
-  readonly plain: JsonObject;
+  readonly plain: Readonly<Record<string, unknown>>;
+  /** `state` of the whole project, with the secrets of this workspace. */
+  readonly inherited: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Passes every check of the schema, so that a setting with a problem of its own, or without a value yet, has no second one. */
@@ -34,7 +36,15 @@ export interface SettingsPlace {
   readonly env: Environment;
 }
 
-export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlace): WorkspaceSettings {
+/** Where a problem lies in `state` of the whole project; instead of a setting of the workspace. */
+export const INHERITED = '(state)';
+
+/** @param everyState `state` of the whole project, as written. */
+export function readSettings(
+  raw: JsonObject,
+  { root, local, env }: SettingsPlace,
+  everyState?: JsonObject,
+): WorkspaceSettings {
   const problems: Problem[] = [];
   const folder =
     typeof raw.secrets_dir === 'string' ? path.resolve(local?.root ?? root, raw.secrets_dir) : undefined;
@@ -44,7 +54,7 @@ export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlac
   const secretsDir = misplaced === undefined ? folder : undefined;
   const inputs = new Inputs({ root, env, secretsDir, vars: {}, mustBeSet: false });
   const context: FormsContext = { inputs, folderOf: () => root, refKinds: undefined, mayUseVars: false };
-  const plain: Record<string, Json> = { ...raw };
+  const plain: Record<string, unknown> = { ...raw };
   const unset: UnsetSetting[] = [];
 
   const evaluate = (value: Json, at: Problem['path']): Value => {
@@ -69,21 +79,33 @@ export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlac
     return typeof value === 'string' ? value : '';
   };
 
+  const hidden = (written: JsonObject, at: Problem['path']): Secret => {
+    const value = evaluate(written, at);
+    const named = typeof written.$env === 'string' ? written.$env : '';
+    const text = typeof value === 'string' && value !== '' ? value : undefined;
+    return value instanceof Secret ? value : new Secret(named, text);
+  };
+
+  /** The settings of a state, with a secret in place of each form that may hide one. */
+  const state = (written: JsonObject, at: string): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(written).map(([setting, value]) => [
+        setting,
+        isHidden(value) ? hidden(value, [at, setting]) : value,
+      ]),
+    );
+
   const key = (): Secret => {
     const written = raw.api_key;
     delete plain.api_key;
     if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
-    const isHidden = isForm(written) && (Object.hasOwn(written, '$secret') || Object.hasOwn(written, '$env'));
-    if (!isHidden || Object.hasOwn(written, 'default')) {
+    if (!isHidden(written)) {
       const message =
         'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
       problems.push({ code: 'plain-secret', message, path: ['api_key'], at: 'value' });
       return new Secret('', undefined);
     }
-    const value = evaluate(written, ['api_key']);
-    const named = typeof written.$env === 'string' ? written.$env : '';
-    const text = typeof value === 'string' && value !== '' ? value : undefined;
-    const secret = value instanceof Secret ? value : new Secret(named, text);
+    const secret = hidden(written, ['api_key']);
     if (!secret.isSet && secret.name !== '') unset.push({ setting: 'api_key', variable: secret.name });
     return secret;
   };
@@ -106,5 +128,13 @@ export function readSettings(raw: JsonObject, { root, local, env }: SettingsPlac
   const baseUrl = text('base_url');
   const workspaceId = text('workspace_id');
   const apiKey = key();
-  return { baseUrl, workspaceId, apiKey, vars: variables(), secretsDir, unset, problems, plain };
+  if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, 'state');
+  const inherited = everyState && state(everyState, INHERITED);
+  return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secretsDir, unset, problems, plain };
+}
+
+/** True for `{ $secret: NAME }` and `{ $env: NAME }`, which keep a secret out of the file. */
+function isHidden(written: unknown): written is JsonObject {
+  const isNamed = isForm(written) && (Object.hasOwn(written, '$secret') || Object.hasOwn(written, '$env'));
+  return isNamed && !Object.hasOwn(written, 'default');
 }

@@ -59,6 +59,7 @@ export class OpenWorkspace {
     this.workspace = workspace;
     this.store = this.storeAt(workspace.state);
     this.#keep(workspace.apiKey);
+    for (const setting of Object.values(workspace.state)) if (setting instanceof Secret) this.#keep(setting);
   }
 
   /** A store of this workspace, its own or another one. */

@@ -190,8 +190,20 @@ const rows: readonly Row[] = [
     reason: 'one state file for two workspaces',
     text: `version: 1\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE.replace('}', ', state: { path: .voxform/a.state.json } }')}\n`,
     expected: [
-      ':4:72 workspaces.b.state.path shared-state the workspace a has the same state file; each needs its own',
+      ':4:72 workspaces.b.state.path shared-state the workspaces a and b have the same state file; each needs its own',
     ],
+  },
+  {
+    reason: 'one state for every workspace, which does not tell them apart',
+    text: `version: 1\nstate: { path: s.json }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
+    expected: [
+      ':2:16 state.path shared-state the workspaces a and b have the same state file; write {workspace} into it',
+    ],
+  },
+  {
+    reason: 'a secret in a setting of the state that is none, said once for all workspaces',
+    text: `version: 1\nstate: { path: { $secret: P } }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
+    expected: [':2:16 state.path wrong-type path must be text, is an object'],
   },
   {
     reason: 'an unknown backend',
@@ -327,5 +339,14 @@ describe('a folder without project file', () => {
   it('is no project when the folder is not there', async () => {
     using folder = new TemporaryProject({});
     await expect(loadProject({ cwd: `${folder.root}/none`, env: ENV })).rejects.toThrow(UserError);
+  });
+
+  it('takes the state of a workspace from the project where it has none of its own', async () => {
+    const own = PLAIN_WORKSPACE.replace('}', ', state: { path: own.json } }');
+    const text = `version: 1\nstate: { path: "states/{workspace}.json" }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${own}\n`;
+    using folder = new TemporaryProject({ 'voxform.yaml': text });
+    const { workspaces } = await loadProject({ cwd: folder.root, env: {} });
+    const paths = Object.values(workspaces).map(({ state }) => 'path' in state && state.path);
+    expect(paths).toEqual([`${folder.root}/states/a.json`, `${folder.root}/own.json`]);
   });
 });

@@ -1,7 +1,8 @@
 import { realpathSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import type { StateBackend } from '../backend.ts';
+import { withWorkspace } from '../settings.ts';
 import { createLocalStore } from './local-store.ts';
 
 export interface LocalPlace {
@@ -16,7 +17,8 @@ export const local: StateBackend<{ readonly path?: string | undefined }, LocalPl
       .string()
       .min(1)
       .meta({
-        description: 'File of the state, relative to the project; default: .voxform/<workspace>.state.json.',
+        description:
+          'File of the state, relative to the project, with {workspace} for the name of the workspace; default: .voxform/{workspace}.state.json.',
         examples: ['.voxform/staging.state.json'],
       })
       .optional(),
@@ -25,7 +27,7 @@ export const local: StateBackend<{ readonly path?: string | undefined }, LocalPl
   placeSetting: 'path',
   placeWord: 'file',
   place: ({ path }, { root, workspace }) => ({
-    path: path === undefined ? join(root, '.voxform', `${workspace}.state.json`) : resolve(root, path),
+    path: resolve(root, withWorkspace(path ?? '.voxform/{workspace}.state.json', workspace)),
   }),
   keyOf({ path }) {
     try {

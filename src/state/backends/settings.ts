@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { settingForms } from '../../manifests/setting-forms.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { Secret } from '../../values/value.ts';
+
+interface About {
+  readonly description: string;
+  readonly examples: readonly unknown[];
+}
+
+/** A setting that is a secret: `{ $secret: NAME }` or `{ $env: NAME }`, never text. */
+export function secretSetting(name: string, about: About): z.ZodType<Secret> {
+  return z
+    .instanceof(Secret, {
+      error: `${name} must not be in the project file as text; use { $secret: NAME } or { $env: NAME }`,
+    })
+    .meta({ ...about, examples: [...about.examples] })
+    .register(settingForms, { forms: ['$secret', '$env'] });
+}
+
+/** A setting that may hold a secret, such as an address: text, `{ $secret: NAME }` or `{ $env: NAME }`. */
+export function secretTextSetting(text: z.ZodType<string>, about: About): z.ZodType<Secret | string> {
+  return z
+    .union([text, z.instanceof(Secret)])
+    .meta({ ...about, examples: [...about.examples] })
+    .register(settingForms, { forms: ['text', '$secret', '$env'] });
+}
+
+/** @throws UserError where it is a secret that is not set. */
+export function revealed(setting: string, value: Secret | string): string {
+  if (typeof value === 'string') return value;
+  if (value.isSet) return value.reveal();
+  throw new UserError(`state.${setting} needs ${value.name}, which is not set`, {
+    hint: `Set ${value.name}, or put its value into a file of that name in the secrets_dir of the workspace.`,
+  });
+}
+
+/** The text with the workspace's name for `{workspace}`. */
+export function withWorkspace(text: string, workspace: string): string {
+  return text.replaceAll('{workspace}', () => workspace);
+}
