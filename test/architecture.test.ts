@@ -201,6 +201,22 @@ describe('the layers', () => {
     expect(types.length).toBeGreaterThan(300);
   });
 
+  it('has every file that CONTRIBUTING names', () => {
+    const text = readFileSync(path.join(source, '../CONTRIBUTING.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| `([^|]*\/)`(?:, `[^|]*`)? \|(.*)\|$/gm)];
+    const named = rows.flatMap(([, folder = '', contents = '']) =>
+      [...contents.matchAll(/`([\w/-]+(?:\.ts|\/))`/g)].map(([, name = '']) => ({ folder, name })),
+    );
+    const missing = named.filter(({ folder, name }) => {
+      const isNamed = name.endsWith('/')
+        ? (file: string) => file.startsWith(folder + name)
+        : (file: string) => file.startsWith(folder) && path.posix.basename(file) === name;
+      return !files.some(isNamed);
+    });
+    expect(missing).toEqual([]);
+    expect(named.length).toBeGreaterThan(30);
+  });
+
   it('keeps files short enough to be read at once', () => {
     const long = files
       .map((file) => ({ file, lines: textOf(file).trimEnd().split('\n').length }))

@@ -38,7 +38,7 @@ export function isRefusal(status: number): boolean {
  * Whether a server before the platform says that it has no such path: a gateway while the platform is started anew, or a
  * proxy. The platform's own errors are JSON or empty.
  */
-export function isGatewaysMissing(result: AttemptResult): boolean {
+export function isGatewayNotFound(result: AttemptResult): boolean {
   if (result.type !== 'answer' || (result.status !== 404 && result.status !== 410)) return false;
   const text = result.body
     .toString('utf8')
@@ -65,7 +65,7 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   if (result.type === 'answer' && result.status === 429) return tries < MOST_TRIES_THROTTLED;
   if (tries >= MOST_TRIES) return false;
   if (result.type === 'answer') {
-    return method !== 'POST' && (isRefusal(result.status) || isGatewaysMissing(result));
+    return method !== 'POST' && (isRefusal(result.status) || isGatewayNotFound(result));
   }
   if (result.reason === 'aborted' || result.reason === 'too-large' || isLasting(result.error)) return false;
   return method !== 'POST' || !result.sent;
