@@ -164,6 +164,7 @@ function isSame(saved: PlannedResource, now: PlannedResource | undefined): boole
     saved.id === now.id &&
     saved.recreates === now.recreates &&
     saved.observed_digest === now.observed_digest &&
+    jsonEqual(saved.left_out ?? {}, now.left_out ?? {}) &&
     jsonEqual(saved.changes.map(unnamed), now.changes.map(unnamed))
   );
 }

@@ -51,6 +51,18 @@ describe('an update of a user', () => {
     expect(actionsIn(await w.plan(desired))).toEqual(['blocked Agent/b']);
   });
 
+  it('refuses a saved plan that leaves out an agent which is there again', async () => {
+    const { w, id, agents } = await withAgents();
+    const [, gone = ''] = agents;
+    const hidden = w.emulator.world.agents.get(gone);
+    if (hidden === undefined) throw new Error('no agent');
+    w.emulator.world.agents.delete(gone);
+    const saved = await w.plan([agent('a'), agent('b'), user('ann', { modules: ['analytics'] })]);
+    w.emulator.world.agents.set(gone, hidden);
+    await expect(w.applySaved(saved)).rejects.toThrow('the plan is stale: WorkspaceUser/ann');
+    expect(stored(w, id)).toMatchObject({ agent_ids: agents });
+  });
+
   it('looks at the agents that nobody manages, once each, and leaves out those that are missing', async () => {
     const w = await Bench.open();
     await w.apply([agent('a'), agent('b')]);
