@@ -53,10 +53,11 @@ export class NotificationEvents {
   }
 
   in(report: RunReport): readonly NotificationEvent[] {
+    const drift = this.#drift(report);
     const found: [NotifyEvent, readonly string[], readonly string[]][] = [
-      ['changes', ...this.#changes(report)],
+      ['changes', ...this.#changes(report, new Set(this.#hearsDrift ? drift[1] : []))],
       ['failure', ...this.#failures(report)],
-      ['drift', ...this.#drift(report)],
+      ['drift', ...drift],
     ];
     return found.flatMap(([event, lines, addresses]) => {
       if (lines.length === 0) return [];
@@ -65,16 +66,21 @@ export class NotificationEvents {
     });
   }
 
-  #changes(report: RunReport): [lines: readonly string[], addresses: readonly string[]] {
+  /** @param told addresses whose drift this report tells: what both sides moved is told with it. */
+  #changes(
+    report: RunReport,
+    told: ReadonlySet<string>,
+  ): [lines: readonly string[], addresses: readonly string[]] {
     const { applied, plan, hold, workspaceFlag = '' } = report;
     const planned = (plan?.resources ?? []).filter(
       (resource) => writes.has(resource.action) && !(this.#hearsDrift && isCorrection(resource, report)),
     );
     const done = doneAddresses(applied);
     // The other reasons pass by themselves, or are failures.
-    const open = hold?.why === 'report' || hold?.why === 'window' ? planned : [];
-    const key = open.map(({ address, action, changes }) => JSON.stringify([address, action, changes]));
-    const isNews = this.#said.news('changes', key).added.length > 0;
+    const waiting = hold?.why === 'report' || hold?.why === 'window' ? planned : [];
+    const { added } = this.#said.news('changes', waiting.map(keyOf));
+    const open = waiting.filter((each) => !(told.has(each.address) && hasDrifted(each)));
+    const isNews = open.some((each) => added.includes(keyOf(each)));
     const resources = planned.filter(({ address }) => done.has(address));
     if (resources.length > 0) {
       const lines = resources.map((each) => appliedMessage(each, workspaceFlag));
@@ -146,7 +152,9 @@ export class NotificationEvents {
           [saidWithSteps(`${line} (${outcome})`, resource, report.workspaceFlag ?? ''), address] as const,
         ];
       }
-      return before.get(address) === digest ? [] : [[line, address] as const];
+      if (before.get(address) === digest) return [];
+      const isBoth = resource?.changes.some(({ cause }) => cause === 'both');
+      return [[isBoth ? `${line} (the manifest changed too)` : line, address] as const];
     });
     const ended = [...before].flatMap(([address, digest]) => {
       const line = digest.startsWith(MISSING) ? 'no longer missing' : 'no longer drifted';
@@ -159,6 +167,15 @@ export class NotificationEvents {
 
 /** Prefix of the digest of a missing record. */
 const MISSING = 'missing ';
+
+function keyOf({ address, action, changes }: PlannedResource): string {
+  return JSON.stringify([address, action, changes]);
+}
+
+/** True where somebody moved all that is to be written. */
+function hasDrifted({ changes }: PlannedResource): boolean {
+  return changes.length > 0 && changes.every(({ cause }) => cause !== 'manifest');
+}
 
 /** True where all that is written of a record restores what somebody moved. */
 function isCorrection({ address, changes }: PlannedResource, { drift }: RunReport): boolean {

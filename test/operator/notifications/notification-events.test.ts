@@ -21,6 +21,12 @@ const overwritten: Partial<RunReport> = {
   ...corrected,
   plan: plan([{ ...restore, changes: [change('name', { cause: 'both' })] }]),
 };
+/** Without leave to apply: both sides moved the field, and the manifest another one. */
+const moved: Partial<RunReport> = { ...waiting, plan: overwritten.plan };
+const besides: Partial<RunReport> = {
+  ...waiting,
+  plan: plan([{ ...restore, changes: [change('name', { cause: 'both' }), change('role')] }]),
+};
 
 function drifted(digest: string): Partial<RunReport> {
   return { drift: [{ address: 'Agent/a', fields: ['name'], digest }] };
@@ -60,6 +66,9 @@ describe('notification events', () => {
     ['a drift and its correction in one', [corrected, {}], ['drift', '']],
     ['a change of the manifest over a drift in one', [overwritten, {}], ['changes', '']],
     ['a drift that waits for an apply, once', [waiting, waiting], ['drift', '']],
+    ['a drift of what the manifest changes too, in one', [moved, moved], ['drift', '']],
+    ['a change of the manifest of what drifted before', [waiting, moved, moved], ['drift', 'changes', '']],
+    ['a drift besides a change of the manifest', [besides, besides], ['changes+drift', '']],
     ['a failure, once until it is mended', [failed, failed, {}, failed], ['failure', '', '', 'failure']],
     ['another failure', [failed, { ...failed, error: new Error('other') }], ['failure', 'failure']],
     ['an outage once, at whichever record it is noticed', [outageAt('1'), outageAt('2')], ['failure', '']],
@@ -127,6 +136,11 @@ it('says drift, its correction and its end in a line each, and names voxform and
     ['voxform staging: drift\nAgent/a: no longer drifted'],
     ['voxform staging: changes\n1 to update (Agent/a)'],
   ]);
+});
+
+it('says with a drift that the manifest changed too', () => {
+  const [event] = new NotificationEvents({ drift: true }).in(sampleReport(moved));
+  expect(event?.values.text).toBe('voxform staging: drift\nAgent/a: name (the manifest changed too)');
 });
 
 it('reports a correction as a change where the receiver gets no drift', () => {
