@@ -11,7 +11,7 @@ import { renderTable } from './table.ts';
 /** From so many on they are a table. */
 const FEWEST_LISTED = 12;
 
-const CERTAIN = 'Certain: all shown fields match, and no other record or manifest does';
+const CERTAIN = 'Certain: all shown fields match, and no other record or manifest matches';
 
 /** What was found for each manifest, with the evidence. */
 export function recoverText(matches: readonly Match[], style: Style): string {
@@ -88,7 +88,8 @@ export function recoveredText(
   const open = matches.filter(
     ({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address),
   );
-  const findable = open.filter(({ resource }) => kinds.get(resource.kind)?.recordKey !== undefined);
+  const keyField = ({ resource: { kind, spec } }: Match) => kinds.get(kind)?.naturalKey?.(spec)?.field;
+  const findable = open.filter((match) => keyField(match) !== undefined);
   const lost = open.filter(({ resource }) => !findable.some((each) => each.resource === resource));
   const notes = [
     ...unanswered.map((address) =>
@@ -105,9 +106,10 @@ export function recoveredText(
       lost.map(({ resource: { address } }) => address),
       flag,
     ),
-    ...(findable.length === 0
-      ? []
-      : [`${countedNames(findable.map(({ resource }) => resource.address))}: the next plan looks for them.`]),
+    ...[...Map.groupBy(findable, keyField)].map(([field, some]) => {
+      const it = some.length === 1 ? 'it' : 'them';
+      return `${countedNames(some.map(({ resource }) => resource.address))}: the next plan looks for ${it} by ${field}.`;
+    }),
   ];
   const hints =
     lost.length === 0

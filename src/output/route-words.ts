@@ -39,7 +39,7 @@ export function routeRemarks(
         : `will no longer ${then} ${listed(leaving, most)} once you unlink ${them(leaving)} in the dashboard`,
     ].filter((remark) => remark !== '');
   });
-  return remarks.length === 0 && verbose ? ['nothing is linked to it'] : remarks;
+  return remarks.length === 0 && verbose ? ['no phone numbers linked'] : remarks;
 }
 
 function them(labels: readonly string[]): string {

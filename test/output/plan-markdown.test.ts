@@ -80,6 +80,11 @@ describe('a plan as Markdown', () => {
     }
   });
 
+  it('says in a sentence that nothing is linked to what changes', () => {
+    const text = planMarkdown(plan([resource('Agent/a', { action: 'update', routes: [] })]));
+    expect(text).toContain('\nNo phone numbers linked.\n');
+  });
+
   it('says once what many share, and lists records that are adopted as they are', () => {
     const text = planMarkdown(plan(sameChange));
     expect(text.match(/llm_config\.model: gpt-4o/g)).toHaveLength(1);

@@ -14,8 +14,19 @@ function matchOf(address: string, index: number): Match {
     differs: [],
     clauses: ['it has the number of the manifest'],
   } as MatchCandidate;
-  const resource = { address, kind: 'PhoneNumber', source: { file: 'numbers.yaml', line: index } };
-  return { resource: resource as Match['resource'], candidates: [certain], certain };
+  const resource = {
+    address,
+    kind: 'PhoneNumber',
+    name: address,
+    labels: {},
+    id: undefined,
+    previousNames: [],
+    ignoreDrift: [],
+    mayReplace: false,
+    spec: { number: `+1${index}` },
+    source: { file: 'numbers.yaml', line: index },
+  };
+  return { resource, candidates: [certain], certain };
 }
 
 const lines = (text: string) => text.trimEnd().split('\n').length;
@@ -46,5 +57,6 @@ describe('the records found for 100 numbers', () => {
     expect(lines(shown)).toBeLessThan(16);
     expect(shown.replaceAll(/\s+/g, ' ')).toContain('100 not found:');
     expect(shown.replaceAll(/\s+/g, ' ')).toContain('and 88 more (--output json lists them)');
+    if (kind === 'PhoneNumber') expect(shown).toContain('the next plan looks for them by number.');
   });
 });
