@@ -4,7 +4,7 @@ import { driftOf, hasDrift } from '../engine/plan/drift.ts';
 import type { Plan } from '../engine/plan/plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../engine/plan/saved-plan.ts';
-import { resume } from '../engine/resume.ts';
+import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import { changesIn, commonInput, planWorkspace, preparedToPlan } from '../runs/planning.ts';
@@ -109,7 +109,7 @@ export async function apply(
     return withSession(opened, wanted, async ({ session, client }) => {
       const { now } = context;
       const surroundings = { opened, state: session.state, client, options, now, ...progressOf(options) };
-      const resumed = await resume({
+      const revalidated = await revalidatePlan({
         ...commonInput(surroundings),
         saved,
         secret: opened.secretNamed(),
@@ -118,7 +118,7 @@ export async function apply(
       const report = await applyPlan(context, {
         opened,
         session,
-        planned: resumed,
+        planned: revalidated,
         onError,
         onEvent: (event) => options.onEvent?.(event),
       });

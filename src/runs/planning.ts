@@ -2,7 +2,7 @@ import { type PlanResult, planFor } from '../engine/engine.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { Resuming } from '../engine/resume.ts';
+import type { RevalidateInput } from '../engine/revalidate-plan.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
@@ -133,7 +133,7 @@ export interface PlanSurroundings {
   onProgress?(progress: ReadProgress): void;
 }
 
-type Common = Omit<Resuming, 'saved' | 'secret' | 'ahead'>;
+type Common = Omit<RevalidateInput, 'saved' | 'secret' | 'ahead'>;
 
 export function commonInput({ opened, state, client, options, now, onProgress }: PlanSurroundings): Common {
   const { name, workspaceId, baseUrl } = opened.workspace;

@@ -16,7 +16,7 @@ import { driftOf } from '../../src/engine/plan/drift.ts';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
 import type { PlanRequest } from '../../src/engine/plan-request.ts';
-import { resume } from '../../src/engine/resume.ts';
+import { revalidatePlan } from '../../src/engine/revalidate-plan.ts';
 import type { Files } from '../../src/files/files.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
@@ -182,7 +182,7 @@ export class Bench implements AsyncDisposable {
           client,
           state: session.state,
         });
-        const planned = await resume({ ...request, saved, secret: this.#secret });
+        const planned = await revalidatePlan({ ...request, saved, secret: this.#secret });
         return this.#carryOut(planned, { session, client, options });
       }),
     );

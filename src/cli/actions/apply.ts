@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
-import { resume } from '../../engine/resume.ts';
+import { revalidatePlan } from '../../engine/revalidate-plan.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
@@ -60,7 +60,7 @@ export async function applyChanges(
   if (saved !== undefined) {
     await warnOfStateInGit(context, place);
     return carryingOut({ fresh: saved.state }, (surroundings) =>
-      resume({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
+      revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
     );
   }
   return withManifests({ opened, options, now: context.now }, async ({ desired, early }) => {

@@ -11,7 +11,7 @@ import { type PlanDocument, type PlannedChange, type PlannedResource, writes } f
 import { refuseInvalidContents } from './plan/saved-plan-contents.ts';
 import type { PlanRequest } from './plan-request.ts';
 
-export interface Resuming
+export interface RevalidateInput
   extends Omit<
     PlanRequest,
     | 'desired'
@@ -29,12 +29,12 @@ export interface Resuming
 }
 
 /**
- * Looks at the platform again for a saved plan, and gives back that very plan with what an apply needs beside it. Nothing is
+ * Reads the platform again for a saved plan, and returns that plan with what an apply needs beside it. Nothing is
  * written.
  * @throws UserError, a message of its own for each: made for another workspace, the state moved on, a secret changed, a
  * record that it would change no longer looks as it did.
  */
-export async function resume(input: Resuming): Promise<PlanResult> {
+export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult> {
   const { saved, workspace, state } = input;
   refuseOtherWorkspace(saved, workspace);
   refuseOtherState(saved, state);
@@ -73,7 +73,7 @@ export async function resume(input: Resuming): Promise<PlanResult> {
   return { ...planned, plan: { ...planned.plan, document: saved, settled } };
 }
 
-function refuseOtherWorkspace(saved: PlanDocument, workspace: Resuming['workspace']): void {
+function refuseOtherWorkspace(saved: PlanDocument, workspace: RevalidateInput['workspace']): void {
   if (saved.workspace_id === workspace.id && saved.base_url === workspace.baseUrl) return;
   throw new UserError(
     `the plan is for workspace ${saved.workspace_id} at ${saved.base_url} (${saved.workspace}), but ${workspace.id} at ${workspace.baseUrl} (${workspace.name}) is selected`,
@@ -101,7 +101,7 @@ function refuseOtherState(saved: PlanDocument, state: State): void {
   }
 }
 
-async function refuseOtherSecrets({ saved, secret }: Resuming): Promise<void> {
+async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<void> {
   const fingerprints = createFingerprints(saved.state.salt);
   const texts = new Map(Object.keys(saved.secrets).map((name) => [name, secret(name).reveal()]));
   await fingerprints.prepare(texts.values());
@@ -113,7 +113,7 @@ async function refuseOtherSecrets({ saved, secret }: Resuming): Promise<void> {
 }
 
 /** The manifest as far as the plan carries it. */
-function resourceOf(planned: PlannedResource, { kinds, state, secret }: Resuming): Resource {
+function resourceOf(planned: PlannedResource, { kinds, state, secret }: RevalidateInput): Resource {
   const leaves = Object.entries(planned.desired ?? {}).map(([path, forms]): [string, Value] => [
     path,
     fromForms(forms, secret),
