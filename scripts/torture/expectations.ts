@@ -21,17 +21,18 @@ export function unwrapped(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ');
 }
 
-/** Runs it, and holds that neither the platform nor the state's files were written to; a dead run's lock may be cleared away. */
+/** Runs it, and holds that neither the platform nor the state was written to; a dead run's lock may be cleared away, and the history says that there was a run. */
 export async function writesNothing(lab: Lab, run: () => Promise<Ended>): Promise<Ended> {
-  const [writes, files] = [lab.writes(), withoutLock(lab)];
+  const [writes, files] = [lab.writes(), stateIn(lab)];
   const ended = await run();
   assert.equal(lab.writes(), writes, 'something was sent that writes');
-  assert.deepEqual(withoutLock(lab), files, 'a file of the state was written');
+  assert.deepEqual(stateIn(lab), files, 'a file of the state was written');
   return ended;
 }
 
-function withoutLock(lab: Lab): object {
-  return Object.fromEntries(Object.entries(lab.stateFiles()).filter(([name]) => !name.endsWith('.lock')));
+function stateIn(lab: Lab): object {
+  const isBeside = (name: string): boolean => name.endsWith('.lock') || name.endsWith('.history.jsonl');
+  return Object.fromEntries(Object.entries(lab.stateFiles()).filter(([name]) => !isBeside(name)));
 }
 
 /** Applies, and holds that a plan afterwards has nothing to do. */

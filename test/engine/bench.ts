@@ -50,6 +50,8 @@ type Declared = Resource | Manifest;
 interface BenchOptions {
   readonly onRequest?: RequestHook;
   readonly files?: Files;
+  /** Another one than files of this machine. */
+  readonly storeIn?: (folder: string, now: () => Date) => StateStore;
 }
 
 export type PlanOptions = Partial<Omit<PlanRequest, 'desired' | 'state' | 'ahead'>>;
@@ -76,11 +78,15 @@ export class Bench implements AsyncDisposable {
   time = Date.parse('2030-01-01T00:00:00Z');
   readonly #folder: string;
 
-  private constructor(emulator: Emulator, folder: string, files: { files?: Files }) {
+  private constructor(
+    emulator: Emulator,
+    folder: string,
+    { storeIn, ...files }: Omit<BenchOptions, 'onRequest'>,
+  ) {
     this.emulator = emulator;
     this.#folder = folder;
     this.statePath = join(folder, 'state.json');
-    this.store = storeAt(this.statePath, { now: this.now, ...files });
+    this.store = storeIn?.(folder, this.now) ?? storeAt(this.statePath, { now: this.now, ...files });
     this.client = this.connect();
   }
 
@@ -94,7 +100,7 @@ export class Bench implements AsyncDisposable {
   /** To be taken with `await using`, where a test needs many. */
   static async start(
     behaviour: BehaviourPatch = {},
-    { onRequest, ...files }: BenchOptions = {},
+    { onRequest, ...options }: BenchOptions = {},
   ): Promise<Bench> {
     const folder = await mkdtemp(join(tmpdir(), 'voxform-bench-'));
     const emulator = await startEmulator({
@@ -103,7 +109,7 @@ export class Bench implements AsyncDisposable {
       apiKey: API_KEY,
       ...(onRequest !== undefined && { onRequest }),
     });
-    return new Bench(emulator, folder, files);
+    return new Bench(emulator, folder, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

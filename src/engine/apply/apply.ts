@@ -91,16 +91,16 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
 
   if (nodes.some(({ action }) => sends.has(action)) && !wasHeardFrom(input)) await input.verifyWorkspace();
 
-  const run = async (address: Address): Promise<ResourceResult> => {
+  const run = async (address: Address, handedOver: () => void): Promise<ResourceResult> => {
     const resource = planned.get(address) as PlannedResource;
     input.onEvent?.({ type: 'started', address, action: resource.action });
-    const result = await attempt(resource);
+    const result = await attempt(resource, handedOver);
     told.add(address);
     input.onEvent?.({ type: 'finished', address, action: resource.action, result });
     return result;
   };
 
-  const attempt = async (resource: PlannedResource): Promise<ResourceResult> => {
+  const attempt = async (resource: PlannedResource, handedOver: () => void): Promise<ResourceResult> => {
     const { address } = resource;
     const id = resource.recreates ?? resource.id;
     const kind = kindNamed(input.kinds, resource.kind);
@@ -126,6 +126,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         stoodBefore: (each) => listed.get(kind.name)?.has(each) === true,
         findByKey: (key) => secondLook.withKey(kind, key),
         now: input.now,
+        handedOver,
         kept: (paths) => {
           notApplied = [...paths].sort();
           const taken = new Set((resource.not_applied ?? []).filter((path) => !paths.has(path)));

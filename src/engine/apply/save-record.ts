@@ -33,6 +33,7 @@ export async function saveRecord(
   { record, leaves, sent, foreign, after, previous, adopted }: SavedRecord,
 ): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
+  const actual = record.workspace_id ?? facts.workspaceId;
   try {
     const records = after?.records ?? [record];
     await fingerprints.prepare(
@@ -52,18 +53,15 @@ export async function saveRecord(
       adopted,
       fingerprints,
     });
-    await session.record({
-      type: 'saved',
-      address: planned.address,
-      entry,
-      ...displacedBy(facts, record.id),
-    });
+    const { address } = planned;
+    const stored = session.record({ type: 'saved', address, entry, ...displacedBy(facts, record.id) });
+    if (actual === facts.workspaceId) facts.handedOver();
+    await stored;
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, { cause: error });
   }
   if (after !== undefined) facts.kept(after.notApplied);
   for (const warning of unlikeSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
-  const actual = record.workspace_id ?? facts.workspaceId;
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(
       `${planned.address} was written as ${record.id} in workspace ${actual}, but this run is for ${facts.workspaceId}`,

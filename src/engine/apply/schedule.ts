@@ -8,7 +8,8 @@ export interface Node {
 
 export interface Scheduling {
   readonly concurrency: number;
-  run(address: Address): Promise<ResourceResult>;
+  /** @param free may be called before the result is there, once nothing more is sent for the node: another one takes its place then. */
+  run(address: Address, free: () => void): Promise<ResourceResult>;
   /** Why nothing new may be started, or undefined. Asked before each start. */
   halted(): string | undefined;
 }
@@ -55,9 +56,10 @@ export async function runGraph(
 
   let next = 0;
   await new Promise<void>((resolve, reject) => {
+    let taken = 0;
     let running = 0;
     const step = (): void => {
-      while (running < concurrency && next < ready.length) {
+      while (taken < concurrency && next < ready.length) {
         const node = ready[next] as Node;
         next += 1;
         const because = halted();
@@ -65,8 +67,19 @@ export async function runGraph(
           finish(node, { status: 'skipped', because });
           continue;
         }
+        taken += 1;
         running += 1;
-        run(node.address).then((result) => {
+        let isTaken = true;
+        const leave = (): void => {
+          if (isTaken) taken -= 1;
+          isTaken = false;
+        };
+        const free = (): void => {
+          leave();
+          queueMicrotask(step);
+        };
+        run(node.address, free).then((result) => {
+          leave();
           running -= 1;
           finish(node, result);
           step();

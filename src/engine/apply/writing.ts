@@ -31,6 +31,8 @@ export interface ResourceWrite {
   /** The records with that natural key, read now. */
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
   now(): Date;
+  /** To be called once the outcome is handed to the session and nothing more is sent: what is next may share its write to the store. */
+  handedOver(): void;
   warn(remark: Remark): void;
   /** Told of the fields of which the platform kept its own value. */
   kept(paths: ReadonlySet<string>): void;

@@ -51,13 +51,15 @@ describe('running a graph', () => {
           const results = await runGraph(nodes, {
             concurrency,
             halted: () => undefined,
-            async run(address) {
+            async run(address, free) {
               started.push(address);
               for (const each of ancestors(nodes, address)) expect(finished).toContain(each);
               running += 1;
               most = Math.max(most, running);
               await turns(waits.next().value ?? 0);
               running -= 1;
+              if (waits.next().value % 2 === 1) free();
+              await turns(waits.next().value ?? 0);
               finished.add(address);
               return done;
             },

@@ -54,8 +54,8 @@ export function memoryPlace(
   name: string,
   now: () => Date,
   timing: RemoteTiming = { beat: 60_000, patience: 600_000, gather: 0, poll: 20 },
+  shelf: Shelf = shelfNamed(name),
 ): RemotePlace {
-  const shelf = shelfNamed(name);
   return {
     location: `memory:${name}`,
     setting: 'state.name',

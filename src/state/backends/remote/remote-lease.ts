@@ -27,6 +27,9 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/** Of gathering, each with something new. */
+const MOST_PAUSES = 5;
+
 /** All but what every change has. */
 type Content = Omit<RemoteChange, 'write' | 'summary'>;
 
@@ -126,10 +129,18 @@ export class RemoteLease implements StateLease {
     }
   }
 
-  /** What comes while a write is under way, and shortly before it, goes together in the next one. */
+  /**
+   * What comes while a write is under way, and after it until nothing comes for a while, goes together in the next one: the outcomes of
+   * that write's intents too.
+   */
   async #gather(): Promise<void> {
-    if (this.#place.timing.gather > 0) await delay(this.#place.timing.gather);
+    const { gather } = this.#place.timing;
     await this.#writes;
+    let seen = -1;
+    for (let pauses = 0; gather > 0 && pauses < MOST_PAUSES && seen < this.#waiting.length; pauses++) {
+      seen = this.#waiting.length;
+      await delay(gather);
+    }
     this.#gathering = undefined;
     const batch = this.#waiting.splice(0);
     try {

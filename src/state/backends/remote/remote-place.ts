@@ -36,7 +36,7 @@ export interface RemoteTiming {
   readonly beat: number;
   /** How long a holder may be silent before its lock is taken over. */
   readonly patience: number;
-  /** How long entries are gathered before they are written together. */
+  /** For how long no other entry may come before those that came are written together. */
   readonly gather: number;
   /** Between two looks at a lock that is held. */
   readonly poll: number;
