@@ -134,7 +134,13 @@ async function perform(
   action: CommandAction,
   { host, context: outer, wantsJson, around }: Performing,
 ): Promise<number> {
-  let context = outer;
+  let workspaceFlag = flagOf(outer);
+  let context: Context = {
+    ...outer,
+    onWorkspace(flag) {
+      workspaceFlag = flag;
+    },
+  };
   const { log, terminal, redactor } = context;
   let exitCode: number;
   let failure: unknown;
@@ -151,11 +157,10 @@ async function perform(
     if (failureOf(exitCode) !== undefined)
       failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
-    exitCode = report(error, context, host);
+    exitCode = report(error, { context, host, workspaceFlag });
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
   if (wantsJson && failure !== undefined && !terminal.hasResult) {
-    const workspaceFlag = flagOf(context);
     terminal.out(jsonText(errorJson(failure, { exitCode, workspaceFlag, redact: redacting(redactor) })));
   }
   return exitCode;
@@ -204,7 +209,14 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   };
 }
 
-function report(error: unknown, context: Context, { interrupts, args }: Host): number {
+interface Reporting {
+  readonly context: Context;
+  readonly host: Host;
+  readonly workspaceFlag: WorkspaceFlag;
+}
+
+function report(error: unknown, { context, host, workspaceFlag }: Reporting): number {
+  const { interrupts, args } = host;
   const { terminal, log, verbose, redactor } = context;
   const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
   if (interrupts.exitCode !== undefined && (isGivenUp || error instanceof UserError)) {
@@ -222,7 +234,7 @@ function report(error: unknown, context: Context, { interrupts, args }: Host): n
     renderError(error, terminal.errorStyle, {
       verbose,
       command,
-      workspaceFlag: flagOf(context),
+      workspaceFlag,
       redact: redacting(redactor),
     }),
   );

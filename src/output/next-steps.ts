@@ -69,6 +69,19 @@ const words = {
     said: 'Select its workspace',
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
+  unlock: ({ id }, flag) => ({
+    said: 'If that run is gone for sure',
+    command: `voxform state unlock ${id}${flag}`,
+  }),
+  push_newer: ({ file }, flag) => ({
+    said: 'Push the newer one',
+    command: `voxform state push ${file}${flag}`,
+  }),
+  allow_older_state: () => ({ said: 'To use this one: --allow-older-state' }),
+  move_state: ({ from }, flag) => ({
+    said: 'Or move it back',
+    command: `voxform state move --from ${from}${flag}`,
+  }),
   list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
 } satisfies { readonly [A in StepAction]: (step: StepOf<A>, flag: WorkspaceFlag) => Worded };
 
@@ -159,8 +172,7 @@ export function helpText(
   flag: WorkspaceFlag,
 ): string | undefined {
   if (next.length === 0) return hint;
-  const texts = next.map((step) => stepText(step, flag));
-  return [...(hint === undefined ? [] : [hint]), ...texts].join(' ');
+  return withSteps(hint ?? '', next, flag).trimStart();
 }
 
 /** The option that lifts a guard. */

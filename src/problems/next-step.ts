@@ -122,6 +122,16 @@ export const nextStep = z
     z
       .strictObject({ action: z.literal('select_workspace'), workspace: z.string() })
       .describe('Apply the saved plan to its workspace.'),
+    z
+      .strictObject({ action: z.literal('unlock'), id: z.string().describe('Id of the lock.') })
+      .describe('Release the lock, if its run is gone for sure.'),
+    z
+      .strictObject({ action: z.literal('push_newer'), file: z.string() })
+      .describe('Push a newer copy of the state.'),
+    z.strictObject({ action: z.literal('allow_older_state') }).describe('Use this state all the same.'),
+    z
+      .strictObject({ action: z.literal('move_state'), from: z.string() })
+      .describe('Move the state back from there.'),
     z.strictObject({ action: z.literal('list_addresses') }).describe('Look the address up in the state.'),
   ])
   .describe('What to do next.');

@@ -60,6 +60,7 @@ export class OpenWorkspace {
     this.store = this.storeAt(workspace.state);
     this.#keep(workspace.apiKey);
     for (const setting of Object.values(workspace.state)) if (setting instanceof Secret) this.#keep(setting);
+    context.onWorkspace?.(this.workspaceFlag);
   }
 
   /** A store of this workspace, its own or another one. */
@@ -73,7 +74,6 @@ export class OpenWorkspace {
       version: VERSION,
       now,
       failPoint,
-      workspaceFlag: this.workspaceFlag,
       marks: marksOf(this.#context, this.workspace.baseUrl),
     });
   }
@@ -125,7 +125,7 @@ export class OpenWorkspace {
     return (name) => {
       if (!isSecretName(name)) {
         throw new UserError(`${JSON.stringify(name)} is not a valid name of a secret`, {
-          hint: 'Create a new plan: voxform plan --out FILE',
+          next: [{ action: 'save_plan' }],
         });
       }
       const found = inputs.secret(name);

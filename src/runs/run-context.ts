@@ -33,6 +33,8 @@ export interface RunContext {
   /** Learns every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
+  /** Told, whenever a workspace is opened, what a command needs to mean it, e.g. ` -w staging`. */
+  readonly onWorkspace?: ((flag: string) => void) | undefined;
   /** Told after every try of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Where a test makes the run die. */

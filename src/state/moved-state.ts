@@ -24,7 +24,8 @@ export class MovedState extends UserError {
   /** @param name how messages call the old place, e.g. its path. */
   constructor(name: string, mark: MovedMark) {
     super(`the state ${name} was moved to ${mark.moved_to} on ${mark.moved_at}`, {
-      hint: `Point \`state\` of the workspace in voxform.yaml at ${mark.moved_to}, or move it back: voxform state move --from ${mark.moved_to}`,
+      hint: `Point \`state\` of the workspace in voxform.yaml at ${mark.moved_to}.`,
+      next: [{ action: 'move_state', from: mark.moved_to }],
     });
     this.mark = mark;
   }

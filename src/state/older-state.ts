@@ -23,10 +23,14 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
       : `differs from ${other}, which has the same serial`;
   const more = missing.length > SHOWN ? ` and ${missing.length - SHOWN} more` : '';
   const lacks = missing.length === 0 ? '' : `. Missing from it: ${missing.slice(0, SHOWN).join(', ')}${more}`;
-  const back =
-    copy === undefined ? 'Restore the newer state' : `Push the newer one: voxform state push ${copy}`;
   return new UserError(
     `the state ${location} (serial ${serial}) ${compared}${lacks}. Applying it may create duplicates`,
-    { hint: `${back}. To use this one: --allow-older-state` },
+    {
+      ...(copy === undefined && { hint: 'Restore the newer state.' }),
+      next: [
+        ...(copy === undefined ? [] : [{ action: 'push_newer', file: copy } as const]),
+        { action: 'allow_older_state' },
+      ],
+    },
   );
 }

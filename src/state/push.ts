@@ -91,7 +91,11 @@ function keptOf(current: StateDocument, options: PushOptions): readonly HeldId[]
   const [first] = pending;
   if (first !== undefined) {
     throw new UserError(`the document drops unknown creates of the state: ${pending.join(', ')}`, {
-      hint: `Resolve them first: voxform import ${first} ID, or voxform state resolve ${first} --not-created. To drop them anyway: --force`,
+      hint: 'Resolve them first, or drop them with --force.',
+      next: [
+        { action: 'import', address: first, id: null, reason: 'found' },
+        { action: 'resolve_not_created', address: first },
+      ],
     });
   }
   return ids;

@@ -234,6 +234,25 @@ describe('migrate', () => {
     expect(commands.map((text) => text.split(' -w new').length)).toEqual([2, 2, 2, 2]);
   });
 
+  it('gives commands that run as they are printed', async () => {
+    await using h = await house({ 'manifests/a.yaml': agentManifest('a') });
+    expect(flat(await h.migrate())).toContain('Run voxform plan -w new to check.');
+    expect(await h.run('plan', '-w', 'new')).toMatchObject({ code: 0 });
+    await h.folder.write('manifests/b.yaml', agentManifest('b'));
+    await h.migrate();
+    const state = path.join(h.folder.root, '.voxform/new.state.json');
+    copyFileSync(`${state}.backup-1`, state);
+    const refused = await h.migrate();
+    expect(refused.code).toBe(1);
+    const push = /voxform (state push \S+ -w new)/.exec(flat(refused))?.[1]?.split(' ') ?? [];
+    expect(await h.run(...push)).toMatchObject({ code: 0 });
+    expect(await h.migrate()).toMatchObject({ code: 0 });
+    expect(h.empty.world.agents.size).toBe(2);
+
+    await using used = await house({ 'manifests/notes.txt': 'mine' });
+    expect(flat(await used.migrate('--source', 'live'))).toContain('voxform export --out DIR -w old. ');
+  });
+
   it('takes a part, and leaves alone what nothing declares any more', async () => {
     const number = `apiVersion: voxform/v1
 kind: PhoneNumber

@@ -128,6 +128,19 @@ describe('a next step', () => {
       step: { action: 'lift_guards', guards: ['large_change', 'owner_change'] },
       text: 'To apply the whole plan anyway: --allow-large-change and --allow-owner-change',
     },
+    {
+      step: { action: 'unlock', id: 'L1' },
+      text: 'If that run is gone for sure: voxform state unlock L1 -w staging',
+    },
+    {
+      step: { action: 'push_newer', file: 's.json' },
+      text: 'Push the newer one: voxform state push s.json -w staging',
+    },
+    { step: { action: 'allow_older_state' }, text: 'To use this one: --allow-older-state' },
+    {
+      step: { action: 'move_state', from: 'old.json' },
+      text: 'Or move it back: voxform state move --from old.json -w staging',
+    },
     { step: { action: 'save_plan' }, text: 'Make a new one: voxform plan --out FILE -w staging' },
     {
       step: { action: 'select_workspace', workspace: 'live' },

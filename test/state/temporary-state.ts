@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { UserErrorOptions } from '../../src/problems/user-error.ts';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import type { JournalEvent } from '../../src/state/journal.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
@@ -62,7 +63,7 @@ export function creating(name: string): JournalEvent {
 }
 
 /** The rejection itself, for a look at its message and hint. */
-export async function failureOf(promise: Promise<unknown>): Promise<Error & { hint?: string }> {
+export async function failureOf(promise: Promise<unknown>): Promise<Error & UserErrorOptions> {
   try {
     await promise;
   } catch (error) {

@@ -101,12 +101,12 @@ function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedMan
   for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
 
-async function refuseUsedManifests({ project }: OpenWorkspace): Promise<void> {
+async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
   await refuseUsed(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
     throw new UserError(
       `${MANIFESTS}/ is not empty, and a live workspace is read only into a project without manifests`,
       {
-        hint: 'Export it into a new project first: voxform export --out DIR. Then migrate from there.',
+        hint: `Export it into a new project first: voxform export --out DIR -w ${workspace.name}. Then migrate from there.`,
         cause,
       },
     );

@@ -48,8 +48,6 @@ export interface StoreUser {
   now(): Date;
   /** What this machine knows of states; nothing where absent. */
   readonly marks?: Marks | undefined;
-  /** What a command needs to mean this workspace, e.g. ` -w staging`; nothing where absent. */
-  readonly workspaceFlag?: string | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
 }
 

@@ -24,8 +24,6 @@ export interface LockSettings extends Judging {
   readonly version: string;
   readonly job?: CiJob | undefined;
   now(): Date;
-  /** What a command needs to mean this workspace, e.g. ` -w staging`. */
-  readonly workspaceFlag?: string | undefined;
 }
 
 const pollMilliseconds = { least: 25, most: 500 };
@@ -53,9 +51,7 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
     if (left <= 0) throw heldBy({ ...holder, silentSeconds: secondsOf(silence) }, settings);
     if (!told) {
       const held = `held by ${described(holder)}${silenceWords(secondsOf(silence))}`;
-      request.notice(
-        `waiting for the lock of ${settings.location}, ${held}. ${unlockHint(holder, settings)}`,
-      );
+      request.notice(`waiting for the lock of ${settings.location}, ${held}`);
     }
     told = true;
     await pause(Math.min(left, wait * (0.5 + Math.random())), request.signal);
@@ -178,13 +174,10 @@ function heldBy(holder: LockHolder, settings: LockSettings): UserError {
   return new UserError(
     `the state ${settings.location} is locked by ${described(holder)}${silenceWords(holder.silentSeconds)}`,
     {
-      hint: `Wait with --lock-timeout. ${unlockHint(holder, settings)}`,
+      hint: 'Wait with --lock-timeout.',
+      next: [{ action: 'unlock', id: holder.id }],
     },
   );
-}
-
-function unlockHint({ id }: Pick<LockInfo, 'id'>, { workspaceFlag = '' }: LockSettings): string {
-  return `If that run is gone for sure: voxform state unlock ${id}${workspaceFlag}`;
 }
 
 function described(holder: LockInfo): string {

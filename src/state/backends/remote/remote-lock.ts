@@ -24,7 +24,7 @@ export interface Locked {
 
 /** Takes the lock, waiting for its holder as the request allows. */
 export async function takeLock(locking: Locking, request: LockRequest): Promise<Locked> {
-  const { place, user } = locking;
+  const { place } = locking;
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   let isTold = false;
   for (;;) {
@@ -34,10 +34,7 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
     if ('lock' in taken) return taken;
     const left = deadline - performance.now();
     if (left <= 0) throw heldBy(taken, locking);
-    if (!isTold) {
-      const hint = unlockHint(taken, user);
-      request.notice(`waiting for the lock of ${place.location}, held by ${described(taken)}. ${hint}`);
-    }
+    if (!isTold) request.notice(`waiting for the lock of ${place.location}, held by ${described(taken)}`);
     isTold = true;
     const pause = Math.min(left, place.timing.poll * (0.5 + Math.random()));
     await delay(pause, undefined, { signal: request.signal }).catch(() => refuseWhenAborted(request));
@@ -169,7 +166,7 @@ function refuseWhenAborted({ signal }: Pick<LockRequest, 'signal'>): void {
   if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
-function heldBy(holder: LockHolder, { place, user }: Locking): UserError {
+function heldBy(holder: LockHolder, { place }: Locking): UserError {
   const { silentSeconds } = holder;
   const left = Math.ceil(place.timing.patience / 1000 - (silentSeconds ?? 0));
   const wait =
@@ -177,12 +174,9 @@ function heldBy(holder: LockHolder, { place, user }: Locking): UserError {
       ? ''
       : ` It is taken over by itself once its holder is silent for ${Math.ceil(place.timing.patience / 60_000)} min, in ${left} s at the earliest.`;
   return new UserError(`the state ${place.location} is locked by ${described(holder)}`, {
-    hint: `Wait for it with --lock-timeout SECONDS.${wait} ${unlockHint(holder, user)}`,
+    hint: `Wait for it with --lock-timeout SECONDS.${wait}`,
+    next: [{ action: 'unlock', id: holder.id }],
   });
-}
-
-function unlockHint({ id }: LockHolder, { workspaceFlag = '' }: StoreUser): string {
-  return `If that run is gone for sure: voxform state unlock ${id}${workspaceFlag}`;
 }
 
 function described({ who, pid, job, since, operation, id, silentSeconds }: LockHolder): string {

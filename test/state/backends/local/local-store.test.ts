@@ -86,7 +86,10 @@ describe('a state in local files', () => {
     expect(told).toEqual([expect.stringMatching(/is older than .+\.backup-2'? \(serial 2\)/)]);
     const error = await failureOf(openSession(storeAt(path), options));
     expect(error.message).toContain('Missing from it: Agent/a (id-1)');
-    expect(error.hint).toMatch(/voxform state push .+\.backup-2/);
+    expect(error.next).toEqual([
+      { action: 'push_newer', file: expect.stringMatching(/\.backup-2'?$/) },
+      { action: 'allow_older_state' },
+    ]);
     const session = await openSession(storeAt(path), { ...options, allowOlder: () => undefined });
     await session.record(saved('b'));
     await session.close();
