@@ -8,6 +8,7 @@ const source = path.join(import.meta.dirname, '..', 'src');
 const layers = [
   'problems',
   'files',
+  'git',
   'values',
   'platform',
   'emulator',

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseGitAddress } from '../../src/operator/git/git-address.ts';
+import { parseGitAddress } from '../../src/git/git-address.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { Remote } from './git-remote.ts';
 
@@ -139,7 +139,7 @@ describe('the address of a repository', () => {
     'https://x/\nz',
     '',
   ])('is refused: %j', (text) => {
-    expect(() => parseGitAddress(text, '/here')).toThrow(UserError);
+    expect(() => parseGitAddress(text, { cwd: '/here', option: '--git' })).toThrow(UserError);
   });
 
   it.each([
@@ -152,11 +152,14 @@ describe('the address of a repository', () => {
     ['/srv/a.git', '/srv/a.git'],
     ['my voices/a.git', '/here/my voices/a.git'],
   ])('%s', (text, url) => {
-    expect(parseGitAddress(text, '/here')).toMatchObject({ url, shown: url });
+    expect(parseGitAddress(text, { cwd: '/here', option: '--git' })).toMatchObject({ url, shown: url });
   });
 
   it('keeps the password apart', () => {
-    const { credentials } = parseGitAddress('https://robot:s%40cret@git.example.com:8443/a.git', '/');
+    const { credentials } = parseGitAddress('https://robot:s%40cret@git.example.com:8443/a.git', {
+      cwd: '/',
+      option: '--git',
+    });
     expect(credentials).toEqual({
       server: 'https://git.example.com:8443/',
       user: 'robot',

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { type GitAddress, parseGitAddress } from '../../git/git-address.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-places.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
-import { checkRef, checkSubfolder, type GitAddress, parseGitAddress } from './git-address.ts';
-import { type GitOptions, runGit } from './run-git.ts';
+import { type FetchOptions, fetchGit } from './fetch-git.ts';
+import { checkRef, checkSubfolder } from './git-options.ts';
 
-export interface GitSourceOptions extends Pick<GitOptions, 'env' | 'redact'> {
+export interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly url: string;
   readonly ref: string;
   /** Folder of the project in the repository. */
@@ -31,7 +32,7 @@ const TIMEOUT = 120_000;
  * @throws UserError for an address, a ref or a folder that cannot be meant.
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
-  const address = parseGitAddress(options.url, options.cwd);
+  const address = parseGitAddress(options.url, { cwd: options.cwd, option: '--git' });
   checkRef(options.ref);
   const subfolder = checkSubfolder(options.subfolder);
   for (const secret of secretsOf(address)) options.keepSecret(secret);
@@ -117,7 +118,7 @@ class GitSource implements ManifestSource {
     await mkdir(this.#home, { recursive: true, mode: 0o700 });
     const entries = await readdir(this.#home);
     if (entries.includes('repository')) return;
-    await runGit(
+    await fetchGit(
       ['init', '--quiet', '--bare', '--template=', '--', path.join(this.#home, 'repository')],
       this.#gitOptions(signal),
     );
@@ -162,13 +163,13 @@ class GitSource implements ManifestSource {
   }
 
   #git(args: readonly string[], signal: AbortSignal, index?: string): Promise<string> {
-    return runGit(['--git-dir', path.join(this.#home, 'repository'), ...args], {
+    return fetchGit(['--git-dir', path.join(this.#home, 'repository'), ...args], {
       ...this.#gitOptions(signal),
       index,
     });
   }
 
-  #gitOptions(signal: AbortSignal): GitOptions {
+  #gitOptions(signal: AbortSignal): FetchOptions {
     const { env, redact } = this.#options;
     return { env, redact, signal, address: this.#address, timeout: TIMEOUT };
   }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError } from '../problems/user-error.ts';
 
 /** A repository to fetch from. */
 export interface GitAddress {
@@ -15,17 +15,25 @@ export interface GitAddress {
 
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
 
+export interface AddressPlace {
+  /** Absolute path of the folder that paths begin at. */
+  readonly cwd: string;
+  /** What it was given by, for messages. */
+  readonly option: '--git' | 'state.remote';
+}
+
 /**
  * The repository that a URL, `user@host:path` or a path names.
  * @throws UserError for what git would take for an option or for a command to run.
  */
-export function parseGitAddress(text: string, cwd: string): GitAddress {
+export function parseGitAddress(text: string, { cwd, option }: AddressPlace): GitAddress {
   if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
-    throw refused('is not a repository address');
-  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text)) throw refused('names a helper program, which is not allowed');
+    throw refused(option, 'is not a repository address');
+  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text))
+    throw refused(option, 'names a helper program, which is not allowed');
   if (text.includes('://')) {
-    if (!URL.canParse(text) || /\s/u.test(text)) throw refused('is not a URL');
-    return fromUrl(new URL(text));
+    if (!URL.canParse(text) || /\s/u.test(text)) throw refused(option, 'is not a URL');
+    return fromUrl(new URL(text), option);
   }
   const isRemote = /^([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^:]/.test(text) && !path.isAbsolute(text);
   if (isRemote) return { url: text, shown: text, credentials: undefined };
@@ -33,11 +41,14 @@ export function parseGitAddress(text: string, cwd: string): GitAddress {
   return { url: absolute, shown: absolute, credentials: undefined };
 }
 
-function fromUrl(url: URL): GitAddress {
+function fromUrl(url: URL, option: AddressPlace['option']): GitAddress {
   if (!SCHEMES.includes(url.protocol))
-    throw refused(`has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`);
+    throw refused(
+      option,
+      `has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`,
+    );
   if (url.hostname.startsWith('-') || url.username.startsWith('-'))
-    throw refused('is not a repository address');
+    throw refused(option, 'is not a repository address');
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
   const user = decodeURIComponent(url.username);
   const password = decodeURIComponent(url.password);
@@ -52,28 +63,17 @@ function fromUrl(url: URL): GitAddress {
   };
 }
 
-/** Throws `UserError` unless git can take it for nothing but the name of a branch, a tag or a commit. */
-export function checkRef(ref: string): void {
-  const isName =
+/** True for what git can take for nothing but the name of a branch, a tag, a commit or a whole ref. */
+export function isRefName(ref: string): boolean {
+  return (
     /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) &&
-    !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref);
-  if (isName) return;
-  throw new UserError(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`, {
-    exitCode: ExitCode.usage,
-  });
+    !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref)
+  );
 }
 
-/** The folder of the project inside a checkout, as a relative path. Throws `UserError` for one that leads out of it. */
-export function checkSubfolder(folder: string): string {
-  const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
-  const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
-  if (!leadsOut && !normal.split('/').includes('.git')) return normal;
-  throw new UserError('--path must be a folder inside the repository', { exitCode: ExitCode.usage });
-}
-
-function refused(problem: string): UserError {
-  return new UserError(`--git: this ${problem}`, {
+function refused(option: AddressPlace['option'], problem: string): UserError {
+  return new UserError(`${option}: this ${problem}`, {
     hint: 'Use a URL such as https://git.example.com/team/voice.git, user@host:path, or a folder.',
-    exitCode: ExitCode.usage,
+    ...(option === '--git' && { exitCode: ExitCode.usage }),
   });
 }

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+
+/** Of a process. */
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** Name and value of a setting of git's. */
+export type GitSetting = readonly [string, string];
+
+export interface GitCall {
+  /** All that git is to have of the environment: see `gitEnvironment`. */
+  readonly env: ProcessEnvironment;
+  readonly cwd?: string | undefined;
+  readonly input?: readonly Uint8Array[] | undefined;
+  /** Kills git, and all that git has started. */
+  readonly signal: AbortSignal;
+}
+
+export interface GitResult {
+  readonly code: number;
+  readonly out: Buffer;
+  /** As much of what it said besides as its end holds. */
+  readonly complaint: string;
+}
+
+/** Bytes that are kept of what git complains of. */
+const MOST_KEPT = 10_000;
+
+/**
+ * Runs git in a session of its own: it meets neither the keys that a person presses nor a terminal to ask at.
+ * @throws what spawning it threw, and the signal's reason.
+ */
+export async function runGit(
+  args: readonly string[],
+  { env, cwd, input, signal }: GitCall,
+): Promise<GitResult> {
+  signal.throwIfAborted();
+  const child = spawn('git', args, { env, cwd, stdio: 'pipe', detached: true, windowsHide: true });
+  const kill = (): void => killGroup(child.pid);
+  signal.addEventListener('abort', kill, { once: true });
+  const out: Buffer[] = [];
+  let complaint = '';
+  child.stdout.on('data', (bytes: Buffer) => out.push(bytes));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-MOST_KEPT);
+  });
+  // What it does not read it does not need.
+  child.stdin.on('error', () => undefined);
+  for (const bytes of input ?? []) child.stdin.write(bytes);
+  child.stdin.end();
+  try {
+    const code = await new Promise<number>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (status) => resolve(status ?? 1));
+    });
+    signal.throwIfAborted();
+    return { code, out: Buffer.concat(out), complaint };
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** What would make git look at another repository than the one that is meant, or ask a person. */
+const OTHERS =
+  /^(SSH_ASKPASS.*|GIT_(?!SSH|SSL|HTTP|TRACE|CURL|PROXY|ALLOW_PROTOCOL|EXEC_PATH|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM).*)$/;
+
+/**
+ * The environment of git with settings of ours. They are in it because everyone on the machine can read the arguments of a process.
+ */
+export function gitEnvironment(
+  env: ProcessEnvironment,
+  settings: readonly GitSetting[] = [],
+): Record<string, string> {
+  const own = Object.entries(env).flatMap(([name, value]) =>
+    value === undefined || OTHERS.test(name) ? [] : [[name, value] as const],
+  );
+  const configured = settings.flatMap(([name, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, name] as const,
+    [`GIT_CONFIG_VALUE_${index}`, value] as const,
+  ]);
+  return {
+    ...Object.fromEntries([...own, ...configured]),
+    ...(settings.length > 0 && { GIT_CONFIG_COUNT: String(settings.length) }),
+    GIT_TERMINAL_PROMPT: '0',
+    GCM_INTERACTIVE: 'never',
+    LC_ALL: 'C',
+  };
+}
+
+/** No program but git's own transports is run, nothing from templates, and nothing goes on after it has ended. */
+export const ALONE: readonly GitSetting[] = [
+  ['protocol.ext.allow', 'never'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['gc.autoDetach', 'false'],
+  ['maintenance.autoDetach', 'false'],
+  ['submodule.recurse', 'false'],
+];
+
+/** Longest part of what git complains of that is told. */
+const MOST_TOLD = 500;
+
+/** What git complains of, on one line and without passwords of addresses. */
+export function lastWords(complaint: string): string {
+  const lines = complaint
+    .split('\n')
+    .map((line) => line.replace(/^(fatal|error|remote): /, '').trim())
+    .filter((line) => line !== '');
+  return lines
+    .join('; ')
+    .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^/\s'"]*@/gi, '$1')
+    .slice(0, MOST_TOLD);
+}

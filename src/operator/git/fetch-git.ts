@@ -1,0 +1,46 @@
+import type { GitAddress } from '../../git/git-address.ts';
+import { ALONE, type GitSetting, gitEnvironment, lastWords, runGit } from '../../git/run-git.ts';
+import { errorCode } from '../../problems/error-code.ts';
+import { UserError } from '../../problems/user-error.ts';
+
+export interface FetchOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly address: GitAddress;
+  readonly signal: AbortSignal;
+  /** Where git notes what it has checked out; the repository's own place where absent. */
+  readonly index?: string | undefined;
+  /** Milliseconds after which git is ended. */
+  readonly timeout: number;
+  redact(text: string): string;
+}
+
+/** Runs git, and gives what it prints. Throws `UserError` with its complaint. */
+export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
+  const { env, signal, timeout, redact, address, index } = options;
+  signal.throwIfAborted();
+  const failed = (why: string): UserError => new UserError(`git ${verbOf(args)}: ${redact(why)}`);
+  const ending = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+  const settings = [...ALONE, ['advice.detachedHead', 'false'] as const, ...credentialsFor(address)];
+  try {
+    const { code, out, complaint } = await runGit(args, {
+      env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
+      signal: ending,
+    });
+    if (code === 0) return out.toString().trim();
+    throw failed(lastWords(complaint) || `git exited with ${code}`);
+  } catch (error) {
+    if (ending.aborted) throw failed(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
+    throw errorCode(error) === 'ENOENT' ? failed('git is not installed') : error;
+  }
+}
+
+function credentialsFor({ credentials }: GitAddress): GitSetting[] {
+  if (credentials === undefined) return [];
+  const { server, user, password } = credentials;
+  const login = Buffer.from(`${user}:${password}`).toString('base64');
+  return [[`http.${server}.extraHeader`, `Authorization: Basic ${login}`]];
+}
+
+function verbOf(args: readonly string[]): string {
+  return args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? '';
+}
