@@ -1,23 +1,7 @@
+import { eastAsianWidth } from 'get-east-asian-width';
+
 const zeroWidth = /^[\p{M}\p{Cf}]$/u;
 const colourCode = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
-
-/** Blocks whose characters fill two columns: East Asian wide and full-width forms, and the emoji. */
-const wideBlocks: readonly (readonly [number, number])[] = [
-  [0x1100, 0x115f],
-  [0x2e80, 0x303e],
-  [0x3041, 0x4dbf],
-  [0x4e00, 0xa4cf],
-  [0xa960, 0xa97f],
-  [0xac00, 0xd7a3],
-  [0xf900, 0xfaff],
-  [0xfe30, 0xfe6f],
-  [0xff01, 0xff60],
-  [0xffe0, 0xffe6],
-  [0x1f300, 0x1f64f],
-  [0x1f680, 0x1f6ff],
-  [0x1f900, 0x1f9ff],
-  [0x20000, 0x3fffd],
-];
 
 /** How many columns of a terminal the text fills. Colour codes count nothing. */
 export function displayWidth(text: string): number {
@@ -105,6 +89,5 @@ export function breakText(text: string, width: number): string[] {
 function characterWidth(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x300) return 1;
-  if (zeroWidth.test(character)) return 0;
-  return code >= 0x1100 && wideBlocks.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
+  return zeroWidth.test(character) ? 0 : eastAsianWidth(code);
 }

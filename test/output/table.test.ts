@@ -10,6 +10,22 @@ const columns = [
   { title: 'SIZE', align: 'right' },
 ] as const;
 
+describe('a width', () => {
+  it.each([
+    ['✅', 2],
+    ['☕', 2],
+    ['支', 2],
+    ['👍', 2],
+    ['é', 1],
+    ['e\u0301', 1],
+    ['…', 1],
+    ['½', 1],
+    ['\u001b[1mb\u001b[22m', 1],
+  ])('is that of a terminal: %s', (text, width) => {
+    expect(displayWidth(text)).toBe(width);
+  });
+});
+
 describe('a table', () => {
   it('has its columns one below the other', () => {
     const rows = [
