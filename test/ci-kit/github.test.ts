@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { step } from '../step.ts';
 import { API_KEY, createdAt, GithubProject, type Request } from './github-project.ts';
 import { action, root, shipped, type Workflow } from './workflow.ts';
 
@@ -28,50 +29,76 @@ describe('the workflow for one workspace', () => {
     const foreign = { body: `${MARKER}nothing changes`, user: { login: 'mallory' } };
     host.commentsOn(7).push({ id: 1, ...foreign }, { id: 2, ...foreign }, { id: 3, ...foreign });
 
-    const first = await project.propose(workflow, evil, { 'manifests/night.yaml': agentManifest('night') });
-    expect([first.validate, first.plan, first.apply].map((end) => end?.result)).toEqual([
-      'success',
-      'success',
-      'skipped',
-    ]);
-    expect(first.plan?.masks).toEqual([API_KEY]);
-    expect(first.plan?.log.replace(`::add-mask::${API_KEY}\n`, '')).not.toContain(API_KEY);
-    const comment = host.commentsOn(7)[3];
-    expect(comment?.body.startsWith(`${MARKER}### voxform plan`)).toBe(true);
-    expect(comment?.body).toContain('Agent/night');
-    expect(first.plan?.summary).toContain('Agent/night');
+    const first = await step('a request is proposed: its plan is commented, without the key', async () => {
+      const first = await project.propose(workflow, evil, { 'manifests/night.yaml': agentManifest('night') });
+      expect([first.validate, first.plan, first.apply].map((end) => end?.result)).toEqual([
+        'success',
+        'success',
+        'skipped',
+      ]);
+      expect(first.plan?.masks).toEqual([API_KEY]);
+      expect(first.plan?.log.replace(`::add-mask::${API_KEY}\n`, '')).not.toContain(API_KEY);
+      const comment = host.commentsOn(7)[3];
+      expect(comment?.body.startsWith(`${MARKER}### voxform plan`)).toBe(true);
+      expect(comment?.body).toContain('Agent/night');
+      expect(first.plan?.summary).toContain('Agent/night');
+      return first;
+    });
 
-    host.faults.push(502);
-    const noon = { 'manifests/noon.yaml': agentManifest('noon') };
-    const second = await project.propose(workflow, evil, noon, 'plan');
-    expect(second.plan?.result, second.plan?.log).toBe('success');
-    expect(host.commentsOn(7).map(({ body }) => body.includes('Agent/noon'))).toEqual([
-      ...[false, false, false],
-      true,
-    ]);
-    expect(project.writes()).toBe(0);
+    const second = await step(
+      'the request changes, and the host fails once: the same comment has the new plan',
+      async () => {
+        host.faults.push(502);
+        const noon = { 'manifests/noon.yaml': agentManifest('noon') };
+        const second = await project.propose(workflow, evil, noon, 'plan');
+        expect(second.plan?.result, second.plan?.log).toBe('success');
+        expect(host.commentsOn(7).map(({ body }) => body.includes('Agent/noon'))).toEqual([
+          ...[false, false, false],
+          true,
+        ]);
+        expect(project.writes()).toBe(0);
+        return second;
+      },
+    );
 
-    await project.propose(workflow, another, { 'manifests/dusk.yaml': agentManifest('dusk') }, 'plan');
-    forgePlans(project, repository.git(['rev-parse', evil.branch]));
-    const merged = await project.merge(workflow, evil);
-    expect(merged.apply?.result, merged.apply?.log).toBe('success');
-    expect(merged.plan?.result).toBe('skipped');
-    expect(project.created()).toEqual(['day', 'night', 'noon']);
-    const state = JSON.parse(repository.onMain('.voxform/test.state.json'));
-    expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+    const merged = await step(
+      'the request is merged among forged plans: its own plan is applied',
+      async () => {
+        await project.propose(workflow, another, { 'manifests/dusk.yaml': agentManifest('dusk') }, 'plan');
+        forgePlans(project, repository.git(['rev-parse', evil.branch]));
+        const merged = await project.merge(workflow, evil);
+        expect(merged.apply?.result, merged.apply?.log).toBe('success');
+        expect(merged.plan?.result).toBe('skipped');
+        expect(project.created()).toEqual(['day', 'night', 'noon']);
+        const state = JSON.parse(repository.onMain('.voxform/test.state.json'));
+        expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+        return merged;
+      },
+    );
 
-    const stale = await project.merge(workflow, another, 'apply');
-    expect(stale.apply?.result).toBe('failure');
-    expect(stale.apply?.summary).toContain('was not applied');
+    const stale = await step(
+      'another request is merged, whose plan is stale: nothing is applied',
+      async () => {
+        const stale = await project.merge(workflow, another, 'apply');
+        expect(stale.apply?.result).toBe('failure');
+        expect(stale.apply?.summary).toContain('was not applied');
+        return stale;
+      },
+    );
 
-    const dawn = { 'manifests/dawn.yaml': agentManifest('dawn') };
-    const direct = await project.push(workflow, dawn, 'apply');
-    expect(direct.apply?.result).toBe('failure');
-    expect(direct.apply?.log).toContain('came from no merged pull request');
-    expect(project.writes()).toBe(3);
-    for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
-      expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
-    }
+    await step('a push to main without a request: nothing is applied', async () => {
+      const dawn = { 'manifests/dawn.yaml': agentManifest('dawn') };
+      const direct = await project.push(workflow, dawn, 'apply');
+      expect(direct.apply?.result).toBe('failure');
+      expect(direct.apply?.log).toContain('came from no merged pull request');
+      expect(project.writes()).toBe(3);
+    });
+
+    await step('no title or branch ran as a command', () => {
+      for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
+        expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
+      }
+    });
   });
 
   it('takes the key under any name that the project has for it', async () => {
@@ -88,21 +115,28 @@ describe('the workflow for one workspace', () => {
   it('says in the comment that a plan failed, and keeps a long one within what a comment holds', async () => {
     await using project = await GithubProject.open();
     const { host } = project;
-    const broken = await project.propose(workflow, another, { 'manifests/a.yaml': 'kind: Nothing\n' });
-    expect([broken.validate, broken.plan].map((end) => end?.result)).toEqual(['failure', 'failure']);
-    expect(broken.validate?.log).toMatch(/^::error file=manifests\/a\.yaml,line=1/m);
-    expect(host.commentsOn(8)[0]?.body).toContain('The plan failed');
-    expect(host.artifacts).toEqual([]);
+    await step('an invalid manifest: the comment says that the plan failed', async () => {
+      const broken = await project.propose(workflow, another, { 'manifests/a.yaml': 'kind: Nothing\n' });
+      expect([broken.validate, broken.plan].map((end) => end?.result)).toEqual(['failure', 'failure']);
+      expect(broken.validate?.log).toMatch(/^::error file=manifests\/a\.yaml,line=1/m);
+      expect(host.commentsOn(8)[0]?.body).toContain('The plan failed');
+      expect(host.artifacts).toEqual([]);
+    });
 
-    const lines = Array.from({ length: 12 }, (_, line) => `${line} Say this slowly. ${'Twice. '.repeat(40)}`);
-    const manifests = Array.from({ length: 70 }, (_, at) => agentManifest(`agent-${at}`, lines.join('\n')));
-    const files = { 'manifests/a.yaml': manifests.join('---\n') };
-    const long = await project.propose(workflow, another, files, 'plan');
-    expect(long.plan?.result, long.plan?.log).toBe('success');
-    const [comment, more] = host.commentsOn(8);
-    expect(more).toBeUndefined();
-    expect(comment?.body.length).toBeLessThanOrEqual(65_536);
-    expect(comment?.body).toMatch(/\d+ parts? left out/);
+    await step('a plan longer than a comment: parts are left out', async () => {
+      const lines = Array.from(
+        { length: 12 },
+        (_, line) => `${line} Say this slowly. ${'Twice. '.repeat(40)}`,
+      );
+      const manifests = Array.from({ length: 70 }, (_, at) => agentManifest(`agent-${at}`, lines.join('\n')));
+      const files = { 'manifests/a.yaml': manifests.join('---\n') };
+      const long = await project.propose(workflow, another, files, 'plan');
+      expect(long.plan?.result, long.plan?.log).toBe('success');
+      const [comment, more] = host.commentsOn(8);
+      expect(more).toBeUndefined();
+      expect(comment?.body.length).toBeLessThanOrEqual(65_536);
+      expect(comment?.body).toMatch(/\d+ parts? left out/);
+    });
   });
 });
 
@@ -123,27 +157,34 @@ describe('the workflow that promotes', () => {
   it('applies on staging what was reviewed, then on production what was planned there', async () => {
     await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
     await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
-    const manifest = agentManifest('night').replace(
-      /name: night\n {2}prompt/,
-      'name: { $var: words }\n  prompt',
-    );
-    const files = { 'manifests/night.yaml': manifest };
-    const proposed = await project.propose(promotion, another, files, 'plan-staging');
-    expect(proposed['plan-staging']?.result, proposed['plan-staging']?.log).toBe('success');
-    expect(project.host.commentsOn(8)[0]?.body).toContain('staging');
-    expect(project.writes()).toBe(0);
+    await step('a request is proposed: planned on staging', async () => {
+      const manifest = agentManifest('night').replace(
+        /name: night\n {2}prompt/,
+        'name: { $var: words }\n  prompt',
+      );
+      const files = { 'manifests/night.yaml': manifest };
+      const proposed = await project.propose(promotion, another, files, 'plan-staging');
+      expect(proposed['plan-staging']?.result, proposed['plan-staging']?.log).toBe('success');
+      expect(project.host.commentsOn(8)[0]?.body).toContain('staging');
+      expect(project.writes()).toBe(0);
+    });
 
-    const merged = await project.merge(promotion, another);
-    for (const job of ['apply-staging', 'plan-production', 'apply-production']) {
-      expect(merged[job]?.result, `${job}\n${merged[job]?.log}`).toBe('success');
-    }
-    expect(merged['plan-production']?.outputs).toEqual({ changes: 'true' });
-    expect(project.created()).toEqual(['day', 'staging']);
-    expect(createdAt(production)).toEqual(['day', 'production']);
-    const states = ['staging', 'production'].map((name) =>
-      JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)),
-    );
-    expect(states.map(({ resources }) => Object.keys(resources).length)).toEqual([2, 2]);
+    await step('it is merged: applied on staging, then on production', async () => {
+      const merged = await project.merge(promotion, another);
+      for (const job of ['apply-staging', 'plan-production', 'apply-production']) {
+        expect(merged[job]?.result, `${job}\n${merged[job]?.log}`).toBe('success');
+      }
+      expect(merged['plan-production']?.outputs).toEqual({ changes: 'true' });
+      expect(project.created()).toEqual(['day', 'staging']);
+      expect(createdAt(production)).toEqual(['day', 'production']);
+    });
+
+    await step('both states are committed', () => {
+      const states = ['staging', 'production'].map((name) =>
+        JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)),
+      );
+      expect(states.map(({ resources }) => Object.keys(resources).length)).toEqual([2, 2]);
+    });
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { VERSION } from '../../src/version.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { step } from '../step.ts';
 import { GitlabHost, PROJECT_ID } from './gitlab-host.ts';
 import { type GitlabEnd, type GitlabJob, runGitlabJob, startOf, type Template } from './gitlab-runner.ts';
 import { Repository } from './repository.ts';
@@ -65,43 +66,67 @@ describe('the template for GitLab', () => {
     const foreign = { body: '<!-- voxform plan voices  -->\nnothing changes', author: { id: 13 } };
     host.notes.push({ id: 1, ...foreign }, { id: 2, ...foreign });
 
-    const first = await propose('night');
-    expect(first.end.code, first.end.log).toBe(0);
-    expect((await run('validate', first.sha, onRequest)).code).toBe(0);
-    const note = host.notes[2];
-    expect(note?.body).toContain('Agent/night');
-    const { end, sha } = await propose('noon');
-    expect(end.code, end.log).toBe(0);
-    expect(host.notes).toHaveLength(3);
-    expect(host.notes.map(({ body }) => body.includes('Agent/noon'))).toEqual([false, false, true]);
     const writes = () => emulator.requests.filter(({ method }) => method === 'POST').length;
-    expect(writes()).toBe(0);
-    expect(end.log + note?.body).not.toContain(API_KEY);
 
-    repository.git(['checkout', '-q', 'main']);
-    repository.git(['merge', '-q', '--squash', onRequest.CI_COMMIT_REF_NAME]);
-    repository.git(['commit', '-q', '-m', 'Merged']);
-    repository.git(['push', '-q', 'origin', 'main']);
-    const merge = repository.git(['rev-parse', 'HEAD']);
-    const request = { iid: 7, sha, state: 'merged', target_branch: 'main', source_project_id: 42 };
-    const fork = { ...request, iid: 8, source_project_id: 43 };
-    host.merged.set(merge, [{ ...request, target_branch: 'release' }, fork, request]);
-    const applied = await run('apply', merge, onMain);
-    expect(applied.code, applied.log).toBe(0);
-    expect(writes()).toBe(3);
-    const state = JSON.parse(repository.onMain('voices/.voxform/test.state.json'));
-    expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+    const first = await step('a request is proposed: its plan is a note', async () => {
+      const first = await propose('night');
+      expect(first.end.code, first.end.log).toBe(0);
+      expect((await run('validate', first.sha, onRequest)).code).toBe(0);
+      expect(host.notes[2]?.body).toContain('Agent/night');
+      return first;
+    });
 
-    const again = await run('apply', merge, onMain);
-    expect([again.code, writes()], again.log).toEqual([1, 3]);
-    const direct = await run('apply', repository.git(['rev-parse', 'HEAD~1']), onMain);
-    expect(direct.code).toBe(1);
-    expect(direct.log).toContain('came from 0 merged requests');
-    for (const { folder } of [first.end, end, applied, again]) {
-      expect(
-        readdirSync(folder, { recursive: true }).filter((name) => path.basename(`${name}`) === 'pwned'),
-      ).toEqual([]);
-    }
+    const { end, sha } = await step(
+      'the request changes: the same note has the new plan, without the key',
+      async () => {
+        const second = await propose('noon');
+        const { end } = second;
+        expect(end.code, end.log).toBe(0);
+        expect(host.notes).toHaveLength(3);
+        expect(host.notes.map(({ body }) => body.includes('Agent/noon'))).toEqual([false, false, true]);
+        expect(writes()).toBe(0);
+        expect(end.log + host.notes[2]?.body).not.toContain(API_KEY);
+        return second;
+      },
+    );
+
+    const merge = await step('the request is merged', () => {
+      repository.git(['checkout', '-q', 'main']);
+      repository.git(['merge', '-q', '--squash', onRequest.CI_COMMIT_REF_NAME]);
+      repository.git(['commit', '-q', '-m', 'Merged']);
+      repository.git(['push', '-q', 'origin', 'main']);
+      const commit = repository.git(['rev-parse', 'HEAD']);
+      const request = { iid: 7, sha, state: 'merged', target_branch: 'main', source_project_id: 42 };
+      const fork = { ...request, iid: 8, source_project_id: 43 };
+      host.merged.set(commit, [{ ...request, target_branch: 'release' }, fork, request]);
+      return commit;
+    });
+
+    const applied = await step('the plan that was reviewed is applied', async () => {
+      const applied = await run('apply', merge, onMain);
+      expect(applied.code, applied.log).toBe(0);
+      expect(writes()).toBe(3);
+      const state = JSON.parse(repository.onMain('voices/.voxform/test.state.json'));
+      expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+      return applied;
+    });
+
+    const again = await step('applied again, or for a commit of no request: nothing is written', async () => {
+      const again = await run('apply', merge, onMain);
+      expect([again.code, writes()], again.log).toEqual([1, 3]);
+      const direct = await run('apply', repository.git(['rev-parse', 'HEAD~1']), onMain);
+      expect(direct.code).toBe(1);
+      expect(direct.log).toContain('came from 0 merged requests');
+      return again;
+    });
+
+    await step('no title or branch ran as a command', () => {
+      for (const { folder } of [first.end, end, applied, again]) {
+        expect(
+          readdirSync(folder, { recursive: true }).filter((name) => path.basename(`${name}`) === 'pwned'),
+        ).toEqual([]);
+      }
+    });
   });
 
   it.each<[Name, Readonly<Record<string, string>>, start: string, reason: string]>([

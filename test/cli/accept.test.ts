@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/pr
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../src/values/json.ts';
+import { step } from '../step.ts';
 import { projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const AGENTS = `# Our agents
@@ -95,54 +96,67 @@ describe('accept', () => {
     const { run, read, edit, ids } = await applied(workspace);
     // The answer to a number's create shows no links: this makes the state remember that there were none.
     expect((await run('apply', '--auto-approve')).code).toBe(0);
-    edit('Agent/day', {
-      name: 'Day shift',
-      llm_config: { model: 'gpt-5', temperature: 0.9, knowledge_base_ids: [ids['KnowledgeBase/FAQ'] ?? ''] },
-      prompt_config: { prompt: 'Be very kind.\nAlways.' },
-    });
-    edit('WorkspaceUser/ann', {
-      role: 'admin',
-      agent_ids: [ids['Agent/night'] ?? '', ids['Agent/day'] ?? ''],
-    });
+    await step('values of an agent, a user and a number change in the dashboard', () => {
+      edit('Agent/day', {
+        name: 'Day shift',
+        llm_config: {
+          model: 'gpt-5',
+          temperature: 0.9,
+          knowledge_base_ids: [ids['KnowledgeBase/FAQ'] ?? ''],
+        },
+        prompt_config: { prompt: 'Be very kind.\nAlways.' },
+      });
+      edit('WorkspaceUser/ann', {
+        role: 'admin',
+        agent_ids: [ids['Agent/night'] ?? '', ids['Agent/day'] ?? ''],
+      });
 
-    workspace.emulator.dashboard.linkNumber(ids['PhoneNumber/main'] ?? '', {
-      nickname: 'Front desk',
-      inbound_agent_id: ids['Agent/night'] ?? '',
+      workspace.emulator.dashboard.linkNumber(ids['PhoneNumber/main'] ?? '', {
+        nickname: 'Front desk',
+        inbound_agent_id: ids['Agent/night'] ?? '',
+      });
     });
 
     const before = workspace.writes();
-    const dry = await run('accept', '--dry-run');
-    expect(dry).toMatchObject({ code: 0, stderr: '' });
-    expect(dry.stdout).toContain(
-      '--- a/manifests/agents.yaml\n+++ b/manifests/agents.yaml\n@@ -3,12 +3,12 @@',
-    );
-    expect(await read('manifests/agents.yaml')).toBe(AGENTS);
+    const dry = await step('--dry-run shows the edits and writes nothing', async () => {
+      const dry = await run('accept', '--dry-run');
+      expect(dry).toMatchObject({ code: 0, stderr: '' });
+      expect(dry.stdout).toContain(
+        '--- a/manifests/agents.yaml\n+++ b/manifests/agents.yaml\n@@ -3,12 +3,12 @@',
+      );
+      expect(await read('manifests/agents.yaml')).toBe(AGENTS);
+      return dry;
+    });
 
-    const { code, stdout } = await run('accept', '--auto-approve');
-    expect(code).toBe(0);
-    expect(stdout).toBe(dry.stdout);
-    expect(stdout).toContain('Accept: 9 values in 5 files.');
-    expect(await read('manifests/agents.yaml')).toBe(
-      AGENTS.replace('Day   #', 'Day shift   #')
-        .replace("'gpt-4o'", "'gpt-5'")
-        .replace('knowledge_base_ids: []', 'knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]'),
-    );
-    expect(await read('manifests/numbers.json')).toBe(
-      NUMBERS.replace('"Main"', '"Front desk"').replace('null', '{"$ref": "Agent/night"}'),
-    );
-    expect(await read('prompts/day.md')).toBe('Be very kind.\nAlways.\n');
-    expect(await read('voxform.yaml')).toContain('        llm_config: { temperature: 0.9 } # cold here\n');
-    expect(await read('manifests/users.yaml')).toBe(
-      `${USERS.replace('member', 'admin')}    - { $ref: Agent/night }\n`,
-    );
+    await step('accept makes these edits, each in the file that holds the value', async () => {
+      const { code, stdout } = await run('accept', '--auto-approve');
+      expect(code).toBe(0);
+      expect(stdout).toBe(dry.stdout);
+      expect(stdout).toContain('Accept: 9 values in 5 files.');
+      expect(await read('manifests/agents.yaml')).toBe(
+        AGENTS.replace('Day   #', 'Day shift   #')
+          .replace("'gpt-4o'", "'gpt-5'")
+          .replace('knowledge_base_ids: []', 'knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]'),
+      );
+      expect(await read('manifests/numbers.json')).toBe(
+        NUMBERS.replace('"Main"', '"Front desk"').replace('null', '{"$ref": "Agent/night"}'),
+      );
+      expect(await read('prompts/day.md')).toBe('Be very kind.\nAlways.\n');
+      expect(await read('voxform.yaml')).toContain('        llm_config: { temperature: 0.9 } # cold here\n');
+      expect(await read('manifests/users.yaml')).toBe(
+        `${USERS.replace('member', 'admin')}    - { $ref: Agent/night }\n`,
+      );
+    });
 
-    expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
-    expect((await run('drift')).code).toBe(0);
-    expect((await run('apply', '--auto-approve')).code).toBe(0);
-    expect(workspace.writes()).toBe(before);
-    expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
-    const again = await run('accept', '--auto-approve');
-    expect(again).toMatchObject({ code: 0, stdout: 'No drift to accept.\n' });
+    await step('plan, drift, apply and accept find nothing more', async () => {
+      expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
+      expect((await run('drift')).code).toBe(0);
+      expect((await run('apply', '--auto-approve')).code).toBe(0);
+      expect(workspace.writes()).toBe(before);
+      expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
+      const again = await run('accept', '--auto-approve');
+      expect(again).toMatchObject({ code: 0, stdout: 'No drift to accept.\n' });
+    });
   });
 
   it('writes what it can, says what it cannot, and shows no secret', async () => {
@@ -187,54 +201,67 @@ describe('accept', () => {
     const { run, read, edit, ids } = await applied(workspace);
     edit('Agent/day', { name: 'Day shift' });
     edit('WorkspaceUser/ann', { role: 'admin' });
-    const { code, stdout } = await run('accept', 'WorkspaceUser/ann', 'Agent/night', '--auto-approve');
-    expect(code).toBe(0);
-    expect(stdout).toContain('Agent/night has not drifted.');
-    expect(await read('manifests/users.yaml')).toContain('role: admin');
-    expect(await read('manifests/agents.yaml')).toBe(AGENTS);
-    const misspelt = await run('accept', 'Agent/dya');
-    expect(misspelt.stderr).toContain('error: Agent/dya: no such resource; did you mean "Agent/day"?');
-    expect((await run('accept', 'day')).code).toBe(64);
+    await step('only the named resources are accepted', async () => {
+      const { code, stdout } = await run('accept', 'WorkspaceUser/ann', 'Agent/night', '--auto-approve');
+      expect(code).toBe(0);
+      expect(stdout).toContain('Agent/night has not drifted.');
+      expect(await read('manifests/users.yaml')).toContain('role: admin');
+      expect(await read('manifests/agents.yaml')).toBe(AGENTS);
+    });
 
-    const unasked = await run('accept');
-    expect(unasked.code).toBe(1);
-    expect(unasked.stderr).toContain('--auto-approve');
-    expect(await read('manifests/agents.yaml')).toBe(AGENTS);
+    await step('an unknown address is refused', async () => {
+      const misspelt = await run('accept', 'Agent/dya');
+      expect(misspelt.stderr).toContain('error: Agent/dya: no such resource; did you mean "Agent/day"?');
+      expect((await run('accept', 'day')).code).toBe(64);
+    });
 
-    workspace.emulator.dashboard.remove('agents', ids['Agent/night'] ?? '');
-    const gone = await run('accept', '--dry-run');
-    expect(gone.code).toBe(1);
-    expect(gone.stdout).toMatch(/Agent\/night: .*missing/);
+    await step('without approval nothing is written', async () => {
+      const unasked = await run('accept');
+      expect(unasked.code).toBe(1);
+      expect(unasked.stderr).toContain('--auto-approve');
+      expect(await read('manifests/agents.yaml')).toBe(AGENTS);
+    });
+
+    await step('a missing record cannot be accepted', async () => {
+      workspace.emulator.dashboard.remove('agents', ids['Agent/night'] ?? '');
+      const gone = await run('accept', '--dry-run');
+      expect(gone.code).toBe(1);
+      expect(gone.stdout).toMatch(/Agent\/night: .*missing/);
+    });
   });
 
   it('keeps modes and links, and follows no link out of the project', async () => {
     await using workspace = await testWorkspace(FILES);
     const { run, read, edit } = await applied(workspace);
     const at = (name: string): string => path.join(workspace.folder.root, name);
-    await chmod(at('manifests/agents.yaml'), 0o640);
-    await mkdir(at('texts'));
-    await writeFile(at('texts/day.md'), 'Be kind.\n');
-    await rm(at('prompts/day.md'));
-    await symlink('../texts/day.md', at('prompts/day.md'));
-    edit('Agent/day', { name: 'Day shift', prompt_config: { prompt: 'Be brief.' } });
-    expect((await run('accept', '--auto-approve')).code).toBe(0);
-    expect((await stat(at('manifests/agents.yaml'))).mode & 0o777).toBe(0o640);
-    expect(await read('texts/day.md')).toBe('Be brief.\n');
-    expect((await stat(at('prompts/day.md'))).isFile()).toBe(true);
+    await step('an edit keeps the mode of a file, and a link inside the project', async () => {
+      await chmod(at('manifests/agents.yaml'), 0o640);
+      await mkdir(at('texts'));
+      await writeFile(at('texts/day.md'), 'Be kind.\n');
+      await rm(at('prompts/day.md'));
+      await symlink('../texts/day.md', at('prompts/day.md'));
+      edit('Agent/day', { name: 'Day shift', prompt_config: { prompt: 'Be brief.' } });
+      expect((await run('accept', '--auto-approve')).code).toBe(0);
+      expect((await stat(at('manifests/agents.yaml'))).mode & 0o777).toBe(0o640);
+      expect(await read('texts/day.md')).toBe('Be brief.\n');
+      expect((await stat(at('prompts/day.md'))).isFile()).toBe(true);
+    });
 
-    const outside = path.join(
-      workspace.folder.root,
-      '..',
-      `${path.basename(workspace.folder.root)}-outside.yaml`,
-    );
-    await writeFile(outside, await read('manifests/agents.yaml'));
-    await rm(at('manifests/agents.yaml'));
-    await symlink(outside, at('manifests/agents.yaml'));
-    edit('Agent/day', { name: 'Day and night' });
-    const refused = await run('accept', '--auto-approve');
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('a symbolic link leads out of the project folder');
-    expect(await readFile(outside, 'utf8')).toContain('Day shift');
-    await rm(outside);
+    await step('a link out of the project is refused', async () => {
+      const outside = path.join(
+        workspace.folder.root,
+        '..',
+        `${path.basename(workspace.folder.root)}-outside.yaml`,
+      );
+      await writeFile(outside, await read('manifests/agents.yaml'));
+      await rm(at('manifests/agents.yaml'));
+      await symlink(outside, at('manifests/agents.yaml'));
+      edit('Agent/day', { name: 'Day and night' });
+      const refused = await run('accept', '--auto-approve');
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain('a symbolic link leads out of the project folder');
+      expect(await readFile(outside, 'utf8')).toContain('Day shift');
+      await rm(outside);
+    });
   });
 });

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, webhookManifest } from '../cli/workspace.ts';
+import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { WatchProcess } from './watch-process.ts';
 
@@ -157,45 +158,53 @@ const eventsOf = ({ told }: Day): string[] => [...new Set(told.map(({ event }) =
 it('converges after edits and drift, also while the manifests are invalid', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch, url, told } = begun;
-  expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
-  expect((await fetch(`${url}/readyz`)).status).toBe(200);
-
-  // An edit, by an editor that writes beside the file and renames.
-  await folder.write('manifests/a.tmp', agentManifest('reception', 'Be brief.'));
-  await rename(path.join(folder.root, 'manifests/a.tmp'), path.join(folder.root, 'manifests/a.yaml'));
-  await watch.until('applied', ({ address }) => address === 'Agent/reception');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(promptOf(emulator, 'reception')).toBe('Be brief.');
-  await expectInSync(watch, url);
-
-  // Somebody changes a prompt in the dashboard.
-  editPrompt(emulator, 'Be rude.');
-  await ask(url);
-  expect(await watch.until('drift')).toMatchObject({
-    address: 'Agent/reception',
-    fields: ['prompt_config.prompt'],
+  await step('the first run applies everything', async () => {
+    expect([emulator.world.agents.size, emulator.world.webhooks.size]).toEqual([1, 1]);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
   });
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(promptOf(emulator, 'reception')).toBe('Be brief.');
-  await expectInSync(watch, url);
 
-  // A file that is not valid: the last good manifests stay in force, and drift is still mended by them.
-  await writeFile(
-    path.join(folder.root, 'manifests/a.yaml'),
-    'apiVersion: voxform/v1\nkind: Agent\nmetadata: {',
-  );
-  await watch.until('manifests-refused');
-  editPrompt(emulator, 'Be rude again.');
-  watch.signal('SIGHUP');
-  await watch.until('applied', ({ address }) => address === 'Agent/reception');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect((await status(url)).last_run.manifests_valid).toBe(false);
-  expect(promptOf(emulator, 'reception')).toBe('Be brief.');
-  await folder.write('manifests/a.yaml', agentManifest('reception', 'Be exact.'));
-  await watch.until('valid');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(promptOf(emulator, 'reception')).toBe('Be exact.');
-  await expectInSync(watch, url);
+  await step('an editor that writes beside the file and renames: the edit is applied', async () => {
+    await folder.write('manifests/a.tmp', agentManifest('reception', 'Be brief.'));
+    await rename(path.join(folder.root, 'manifests/a.tmp'), path.join(folder.root, 'manifests/a.yaml'));
+    await watch.until('applied', ({ address }) => address === 'Agent/reception');
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+    await expectInSync(watch, url);
+  });
+
+  await step('a change in the dashboard: reported as drift and reverted', async () => {
+    editPrompt(emulator, 'Be rude.');
+    await ask(url);
+    expect(await watch.until('drift')).toMatchObject({
+      address: 'Agent/reception',
+      fields: ['prompt_config.prompt'],
+    });
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+    await expectInSync(watch, url);
+  });
+
+  await step('an invalid file: the last good manifests still revert drift', async () => {
+    await writeFile(
+      path.join(folder.root, 'manifests/a.yaml'),
+      'apiVersion: voxform/v1\nkind: Agent\nmetadata: {',
+    );
+    await watch.until('manifests-refused');
+    editPrompt(emulator, 'Be rude again.');
+    watch.signal('SIGHUP');
+    await watch.until('applied', ({ address }) => address === 'Agent/reception');
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect((await status(url)).last_run.manifests_valid).toBe(false);
+    expect(promptOf(emulator, 'reception')).toBe('Be brief.');
+  });
+
+  await step('the file is valid again: it is applied', async () => {
+    await folder.write('manifests/a.yaml', agentManifest('reception', 'Be exact.'));
+    await watch.until('valid');
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect(promptOf(emulator, 'reception')).toBe('Be exact.');
+    await expectInSync(watch, url);
+  });
 
   await stopped(watch);
   await expectConverged(folder.root);
@@ -221,25 +230,33 @@ it('applies hundreds of files that a checkout writes at once in a few runs', asy
 it('waits out a short outage within a run, and a long one with an edit in the middle of it', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch, url } = begun;
-  emulator.faults.add({ times: 2, fault: { status: 503 } });
-  emulator.faults.add({ times: 1, fault: { cut: 'before' } });
-  await expectInSync(watch, url);
-  expect(await figure(url, 'voxform_api_retries_total{method="GET"}')).toBeGreaterThan(0);
+  await step('two 503 and a broken connection: the run retries and succeeds', async () => {
+    emulator.faults.add({ times: 2, fault: { status: 503 } });
+    emulator.faults.add({ times: 1, fault: { cut: 'before' } });
+    await expectInSync(watch, url);
+    expect(await figure(url, 'voxform_api_retries_total{method="GET"}')).toBeGreaterThan(0);
+  });
 
-  emulator.faults.add({ times: 100_000, fault: { status: 401 } });
-  await ask(url);
-  await watch.until('failed');
-  await folder.write('manifests/a.yaml', agentManifest('reception', 'Be patient.'));
-  const failed = (trigger: string) =>
-    watch.until('run', ({ triggers, result }) => result === 'failed' && String(triggers).includes(trigger));
-  await failed('files');
-  await failed('retry');
-  expect((await status(url)).failures).toBeGreaterThan(1);
-  emulator.faults.clear();
-  await watch.until('recovered');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(promptOf(emulator, 'reception')).toBe('Be patient.');
-  await expectInSync(watch, url);
+  await step('every request is refused, and a manifest is edited: runs fail and are retried', async () => {
+    emulator.faults.add({ times: 100_000, fault: { status: 401 } });
+    await ask(url);
+    await watch.until('failed');
+    await folder.write('manifests/a.yaml', agentManifest('reception', 'Be patient.'));
+    const failed = (trigger: string) =>
+      watch.until('run', ({ triggers, result }) => result === 'failed' && String(triggers).includes(trigger));
+    await failed('files');
+    await failed('retry');
+    expect((await status(url)).failures).toBeGreaterThan(1);
+  });
+
+  await step('the platform answers again: the edit is applied', async () => {
+    emulator.faults.clear();
+    await watch.until('recovered');
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect(promptOf(emulator, 'reception')).toBe('Be patient.');
+    await expectInSync(watch, url);
+  });
+
   await stopped(watch);
   expect(eventsOf(begun)).toContain('failure');
 });
@@ -247,17 +264,26 @@ it('waits out a short outage within a run, and a long one with an edit in the mi
 it('creates nothing twice after a kill in the middle of an apply', async () => {
   await using begun = await begunDay();
   const { emulator, folder, watch } = begun;
-  // Killed after the platform has carried a create out.
-  emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
-  const created = Promise.withResolvers<void>();
-  emulator.world.onWrite = () => created.resolve();
-  await folder.write('manifests/c.yaml', agentManifest('evening'));
-  await created.promise;
-  watch.signal('SIGKILL');
-  await watch.running.ended;
-  const next = begun.start(applying);
-  await next.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
-  await next.until('run', ({ result }) => result === 'ok');
+  await step('killed after the platform created the agent, before it answered', async () => {
+    emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
+    const created = Promise.withResolvers<void>();
+    emulator.world.onWrite = () => created.resolve();
+    await folder.write('manifests/c.yaml', agentManifest('evening'));
+    await created.promise;
+    watch.signal('SIGKILL');
+    await watch.running.ended;
+  });
+
+  const next = await step('the next watch reports an unknown create and creates nothing', async () => {
+    const restarted = begun.start(applying);
+    await restarted.until(
+      'by-hand',
+      ({ address, action }) => address === 'Agent/evening' && action === 'unknown',
+    );
+    await restarted.until('run', ({ result }) => result === 'ok');
+    return restarted;
+  });
+
   const { id } = agentNamed(emulator, 'evening');
   const importing = ['import', 'Agent/evening', id, '--lock-timeout', '20s'];
   expect((await command(importing, { cwd: folder.root, env })).code).toBe(0);
@@ -268,16 +294,22 @@ it('creates nothing twice after a kill in the middle of an apply', async () => {
 it('releases a removed resource after the debounce, and continues after a restart', async () => {
   await using begun = await begunDay();
   const { folder, watch, told } = begun;
-  await rm(path.join(folder.root, 'manifests/b.yaml'));
-  await watch.until('held', ({ why }) => why === 'leaving');
-  await watch.until('applied', ({ address, action }) => address === 'Webhook/calls' && action === 'forget');
-  await watch.until('run', ({ result }) => result === 'ok');
-  await stopped(watch);
-  await expectConverged(folder.root);
-  const reports = begun.start(quick);
-  await reports.until('run', ({ result }) => result === 'ok');
-  reports.signal('SIGINT');
-  expect(await reports.running.ended).toMatchObject({ code: 0 });
+  await step('a manifest is deleted: its resource is released after the debounce', async () => {
+    await rm(path.join(folder.root, 'manifests/b.yaml'));
+    await watch.until('held', ({ why }) => why === 'leaving');
+    await watch.until('applied', ({ address, action }) => address === 'Webhook/calls' && action === 'forget');
+    await watch.until('run', ({ result }) => result === 'ok');
+    await stopped(watch);
+    await expectConverged(folder.root);
+  });
+
+  await step('a watch that only reports starts again', async () => {
+    const reports = begun.start(quick);
+    await reports.until('run', ({ result }) => result === 'ok');
+    reports.signal('SIGINT');
+    expect(await reports.running.ended).toMatchObject({ code: 0 });
+  });
+
   expect(told.map(({ text }) => text)).toContain('voxform test: changes\nforgotten Webhook/calls');
 });
 
@@ -303,37 +335,45 @@ it('follows a branch through bad commits and rewritten history', async () => {
   const args = ['--git', remote, '--path', 'voice', ...applying];
   let watch = new WatchProcess(args, { cwd: home, env });
   let url = await watch.url();
-  await watch.until('commit', ({ commit }) => commit === first);
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(promptOf(emulator, 'reception')).toBe('One.');
+  await step('the first commit is applied', async () => {
+    await watch.until('commit', ({ commit }) => commit === first);
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect(promptOf(emulator, 'reception')).toBe('One.');
+  });
 
-  const bad = await push({ 'voice/manifests/a.yaml': 'kind: Nonsense' });
-  await ask(url);
-  await watch.until('manifests-refused');
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect((await status(url)).commit).toBe(first);
+  await step('a commit with an invalid manifest: the good commit stays in force', async () => {
+    await push({ 'voice/manifests/a.yaml': 'kind: Nonsense' });
+    await ask(url);
+    await watch.until('manifests-refused');
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect((await status(url)).commit).toBe(first);
+  });
 
-  // After a restart the good commit is still known; what it applied is too, because the state lies outside the checkouts.
-  watch.signal('SIGTERM');
-  await watch.running.ended;
-  editPrompt(emulator, 'Rude.');
-  watch = new WatchProcess(args, { cwd: home, env });
-  url = await watch.url();
-  await watch.until('commit', ({ commit }) => commit === first && commit !== bad);
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect(promptOf(emulator, 'reception')).toBe('One.');
-  expect(await readFile(path.join(home, '.voxform/test.state.json'), 'utf8')).toContain('Agent/reception');
+  await step('after a restart: the good commit and the state are still known', async () => {
+    watch.signal('SIGTERM');
+    await watch.running.ended;
+    editPrompt(emulator, 'Rude.');
+    watch = new WatchProcess(args, { cwd: home, env });
+    url = await watch.url();
+    await watch.until('commit', ({ commit }) => commit === first);
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect(promptOf(emulator, 'reception')).toBe('One.');
+    expect(await readFile(path.join(home, '.voxform/test.state.json'), 'utf8')).toContain('Agent/reception');
+  });
 
-  const rewritten = await push({ 'voice/manifests/a.yaml': agentManifest('reception', 'Two.') }, '--amend');
-  await rename(remote, `${remote}.away`);
-  await ask(url);
-  await watch.until('fetch-failed');
-  await watch.until('run', ({ result }) => result === 'ok');
-  await rename(`${remote}.away`, remote);
-  await ask(url);
-  await watch.until('commit', ({ commit }) => commit === rewritten);
-  await watch.until('run', ({ result }) => result === 'ok');
-  expect([promptOf(emulator, 'reception'), emulator.world.agents.size]).toEqual(['Two.', 1]);
+  await step('the history is rewritten while the remote is away: applied once it is back', async () => {
+    const rewritten = await push({ 'voice/manifests/a.yaml': agentManifest('reception', 'Two.') }, '--amend');
+    await rename(remote, `${remote}.away`);
+    await ask(url);
+    await watch.until('fetch-failed');
+    await watch.until('run', ({ result }) => result === 'ok');
+    await rename(`${remote}.away`, remote);
+    await ask(url);
+    await watch.until('commit', ({ commit }) => commit === rewritten);
+    await watch.until('run', ({ result }) => result === 'ok');
+    expect([promptOf(emulator, 'reception'), emulator.world.agents.size]).toEqual(['Two.', 1]);
+  });
+
   await expectInSync(watch, url);
   watch.signal('SIGTERM');
   expect(await watch.running.ended).toMatchObject({ code: 0 });
