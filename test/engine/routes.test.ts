@@ -90,7 +90,8 @@ describe('what leads to a record that changes', () => {
       reason: 'no refresh was wanted',
       options: { refresh: false },
       fault: undefined,
-      message: 'the numbers that use the changed resources are not known: --no-refresh skips reading them',
+      message:
+        'the numbers that use the changed resources are not known: a plan without refresh does not read them',
       requests: 0,
     },
     {

@@ -46,7 +46,7 @@ function* ownerChanges(
     if (!changes.some(({ path }) => path === field)) continue;
     yield {
       guard: 'owner_change',
-      message: `${address} may be a workspace owner, and its ${field} would change; --no-refresh skipped the check`,
+      message: `${address} may be a workspace owner, and its ${field} would change; a plan without refresh cannot check`,
     };
   }
   for (const [name, records] of observed.lists) {

@@ -28,7 +28,7 @@ export async function readRoutes(
   const lacking = routingKinds(document, options.kinds).filter(({ name }) => !lists.has(name));
   for (const kind of lacking) {
     if (!options.refresh) {
-      warnings.push(unknown(kind, '--no-refresh skips reading them'));
+      warnings.push(unknown(kind, 'a plan without refresh does not read them'));
       continue;
     }
     try {
