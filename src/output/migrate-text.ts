@@ -200,7 +200,7 @@ function section(
   if (items.length === 0) return '';
   const lines = items.flatMap(({ matter, addresses }) => {
     const text = checklistText(matter, workspaceFlag);
-    const isNamed = addresses.every((address) => text.includes(address));
+    const isNamed = addresses.length === 0 || 'address' in matter;
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];

@@ -21,7 +21,7 @@ export type ChecklistContent =
   | { readonly step: NextStep }
   /** A clause on a record. */
   | { readonly notice: string }
-  /** What only a person can resolve. */
+  /** What only a person can resolve, or should know, of one resource. */
   | { readonly address: Address; readonly reason: string; readonly steps: readonly NextStep[] };
 
 export interface ChecklistItem {
@@ -83,7 +83,8 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
     for (const text of hiddenConfig(kind, resource, planned.from)) list.add('know', text, address);
     const old = oldIds.get(address);
     const behind = old === undefined || id === old ? undefined : kind.leftBehind?.(shownOf(resource, old));
-    if (behind !== undefined && action === 'create') list.add('know', `${address}: ${behind.harm}`, address);
+    if (behind !== undefined && action === 'create')
+      list.add('know', { address, reason: behind.harm, steps: [] }, address);
   }
 }
 
