@@ -65,7 +65,7 @@ const pure = [
   'decide/omitted-ids',
   'decide/order',
   'decide/publication',
-  'decide/referents',
+  'decide/moved-references',
   'decide/renames',
   'decide/resend-message',
   'decide/scope',

@@ -5,6 +5,7 @@ const LONG = [
   'torture/campaign',
   'cli/moving-a-workspace',
   'package',
+  'new-members/new-members',
   'demo',
   'cli/completion/shells',
   'ci-kit/hooks',

@@ -4,7 +4,7 @@ import { renderDiagnostics } from '../output/diagnostics.ts';
 import { createExcerpts, type Excerpt } from '../output/source-excerpt.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Context } from './context.ts';
-import { seenFromHere } from './project-around.ts';
+import { withPathsFromCwd } from './project-context.ts';
 
 /** What is wrong, with files as they are named from here; on a terminal with the line that each is about. */
 export function diagnosticsText(
@@ -16,7 +16,7 @@ export function diagnosticsText(
   const isSeen = stream === 'out' ? terminal.showsResults : terminal.isWatched && !log.isJson;
   const style = stream === 'out' ? terminal.style : terminal.errorStyle;
   return renderDiagnostics(
-    seenFromHere(context, diagnostics),
+    withPathsFromCwd(context, diagnostics),
     style,
     isSeen ? excerptsIn(context) : undefined,
   );

@@ -17,7 +17,7 @@ import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { asksForJson, normalisedArgs } from './normalise-args.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
-import { inProject, type ProjectLookup } from './project-around.ts';
+import { inProject, type ProjectLookup } from './project-context.ts';
 import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';

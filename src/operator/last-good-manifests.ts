@@ -1,5 +1,5 @@
 import { DocumentMemory } from '../manifests/document-cache.ts';
-import type { LocalPlaces } from '../project/local-places.ts';
+import type { LocalPaths } from '../project/local-paths.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { type InputFiles, type LoadedVersion, loadVersion } from './load-version.ts';
 import type { Invalid } from './run-report.ts';
@@ -17,7 +17,7 @@ export interface LastGoodOptions {
   readonly context: RunContext;
   readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
-  readonly local: LocalPlaces | undefined;
+  readonly local: LocalPaths | undefined;
   /**
    * Told which files a load depended on. True where it began to look after some that nobody had looked after: they may have changed
    * in between.

@@ -11,7 +11,7 @@ import { fileUses } from '../project/file-uses.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { loadProject } from '../project/load-project.ts';
-import type { LocalPlaces } from '../project/local-places.ts';
+import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
@@ -46,7 +46,7 @@ export type LoadResult = { readonly inputs: InputFiles } & (
 export interface LoadingOptions {
   readonly version: Version;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
-  readonly local: LocalPlaces | undefined;
+  readonly local: LocalPaths | undefined;
   readonly memory: DocumentMemory;
 }
 

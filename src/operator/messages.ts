@@ -1,9 +1,9 @@
 import { type PlannedResource, writes } from '../engine/plan/plan-document.ts';
 import { actionWords, appliedActions, counts, notAppliedIn, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
+import { escapeControls } from '../output/escape-controls.ts';
 import { guardText, helpText, type WorkspaceFlag, withSteps } from '../output/next-steps.ts';
 import { routeRemarks } from '../output/route-words.ts';
-import { visible } from '../output/visible.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import type {
@@ -20,7 +20,7 @@ import { StateLocked } from './state-locked.ts';
 export function messageOf(error: unknown, flag: WorkspaceFlag = ''): string {
   const message = error instanceof Error ? error.message : String(error);
   const help = error instanceof UserError ? helpText(error, flag) : undefined;
-  return visible(message) + (help === undefined ? '' : visible(` (${help})`));
+  return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }
 
 /**
@@ -57,7 +57,7 @@ export function missingMessage({ address, id }: MissingResource): string {
 export function invalidLines({ diagnostics, error }: Invalid): string[] {
   const lines = diagnostics
     .filter(({ severity }) => severity === 'error')
-    .map((each) => `${placeOf(each)}  ${visible(each.message)}`);
+    .map((each) => `${placeOf(each)}  ${escapeControls(each.message)}`);
   return error === undefined ? lines : [...lines, messageOf(error)];
 }
 
@@ -94,11 +94,11 @@ export function appliedMessage(resource: PlannedResource, flag: WorkspaceFlag): 
 
 /** With what an apply of it leaves to a person. */
 export function saidWithSteps(said: string, { steps = [] }: PlannedResource, flag: WorkspaceFlag): string {
-  return steps.length === 0 ? said : visible(withSteps(`${said}.`, steps, flag));
+  return steps.length === 0 ? said : escapeControls(withSteps(`${said}.`, steps, flag));
 }
 
 function remarksOn(resource: PlannedResource): string[] {
-  return routeRemarks(resource, { verbose: false }).map(visible);
+  return routeRemarks(resource, { verbose: false }).map(escapeControls);
 }
 
 /** `Agent/x failed: …` for what was to be done and was not. */
@@ -106,7 +106,7 @@ export function failureMessage({ address, result }: AppliedChange, flag: Workspa
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
   const help = helpText(result, flag);
-  return `${address} failed: ${visible(result.error + (help === undefined ? '' : ` (${help})`))}`;
+  return `${address} failed: ${escapeControls(result.error + (help === undefined ? '' : ` (${help})`))}`;
 }
 
 /** Why the changes of a plan are not carried out. */

@@ -1,4 +1,4 @@
-import type { LocalPlaces } from '../project/local-places.ts';
+import type { LocalPaths } from '../project/local-paths.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 import { GracefulShutdown } from './graceful-shutdown.ts';
@@ -24,7 +24,7 @@ export interface WatchOptions {
   readonly log: WatchLog;
   readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
-  readonly local: LocalPlaces | undefined;
+  readonly local: LocalPaths | undefined;
   readonly policy: WatchPolicy;
   readonly clock: Clock;
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {

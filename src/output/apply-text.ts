@@ -1,14 +1,14 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
+import { addressList } from './address-list.ts';
 import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import { escapeControls } from './escape-controls.ts';
 import { sharedSteps } from './grouped-steps.ts';
-import { named } from './named.ts';
 import { helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
-import { visible } from './visible.ts';
 
 /** In columns: a longer address does not push the words after the others to the right. */
 const widestAddress = 36;
@@ -64,7 +64,7 @@ function renderDone(applied: readonly AppliedWrite[], { style, full }: ApplyLayo
   const paragraphs = together.map(({ action, members }) => {
     const { symbol, done: word } = actionWords[action];
     const lead = `${style.action[action](pad(symbol, 3, 'right'))} ${members.length} ${word}:`;
-    return `${lead}\n${style.prose(named(members.map(({ resource }) => resource.address)), { indent: 6 })}`;
+    return `${lead}\n${style.prose(addressList(members.map(({ resource }) => resource.address)), { indent: 6 })}`;
   });
   return [lines, ...paragraphs].filter((part) => part !== '').join('\n');
 }
@@ -74,7 +74,14 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
     if (result.status !== 'done') return [];
     const { symbol, done: word } = actionWords[resource.action];
     const mark = style.action[resource.action](pad(symbol, 3, 'right'));
-    return [{ mark, address: visible(resource.address), word, id: visible(result.id ?? resource.id ?? '') }];
+    return [
+      {
+        mark,
+        address: escapeControls(resource.address),
+        word,
+        id: escapeControls(result.id ?? resource.id ?? ''),
+      },
+    ];
   });
   const widest = Math.min(widestAddress, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
   const longest = Math.max(0, ...rows.map(({ word }) => word.length));
@@ -92,7 +99,7 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full }: ApplyL
   );
   return [...Map.groupBy(skipped, ({ because }) => because)].flatMap(([because, members]) => {
     const names = members.map(({ address }) => address);
-    const said = full ? names : [named(names)];
+    const said = full ? names : [addressList(names)];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });
 }
@@ -106,9 +113,9 @@ function renderFailed({ resource, result }: AppliedWrite, { style, workspaceFlag
   if (result.status !== 'failed') return [];
   const { address, source } = resource;
   const help = helpText(result, workspaceFlag);
-  const place = source === null ? '' : `  ${style.dim(`${visible(source.file)}:${source.line}`)}`;
+  const place = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
   return [
-    `  ${style.error('x')} ${style.bold(visible(address))}${place}`,
+    `  ${style.error('x')} ${style.bold(escapeControls(address))}${place}`,
     style.prose(result.error, { indent: 4 }),
     ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
   ];
@@ -134,7 +141,7 @@ function renderPending(resource: PlannedResource, { style, workspaceFlag }: Word
   const { symbol, done } = actionWords[action];
   const isOpen = action === 'blocked' || action === 'unknown';
   const state = isOpen ? `  ${style.action[action](done)}` : '';
-  const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(visible(address))}${state}`;
+  const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
   const said = steps.map((step) => style.prose(stepText(step, workspaceFlag), { indent: 4, lead: '[ ] ' }));
   return [head, ...why, ...said].join('\n');

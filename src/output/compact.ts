@@ -1,7 +1,7 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
+import { addressList, mustNameAll } from './address-list.ts';
 import { type Hunk, hunksOf, inAll } from './diff-hunks.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
-import { mustNameAll, named } from './named.ts';
 import { stepText } from './next-steps.ts';
 
 /** What is to be said of a resource, or once of several. */
@@ -207,7 +207,7 @@ const LINE = 70;
 function savedBy({ members, parts }: Sharing, taken: ReadonlySet<SharedPart>): number {
   const resources = members.flatMap(({ said }) => said.resources);
   const lines = (parts[0] ?? []).reduce((sum, part) => sum + part.lines, 0);
-  const names = Math.ceil(named(resources.map(({ address }) => address)).length / LINE);
+  const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / LINE);
   const isRemark = !parts.flat().some(isChange);
   const isUpdate = resources.every(({ action }) => action === 'update');
   if (isUpdate && isRemark) return lines * (members.length - 1 - names);

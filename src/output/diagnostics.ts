@@ -1,9 +1,9 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import { escapeControls } from './escape-controls.ts';
 import { githubCommand } from './github-command.ts';
 import { plural } from './plural.ts';
 import type { Excerpt } from './source-excerpt.ts';
 import type { Style } from './style.ts';
-import { visible } from './visible.ts';
 
 /**
  * A line for each, `file:line:column  message`, in the order given, with the excerpt below it, and a closing count; empty where there
@@ -17,8 +17,8 @@ export function renderDiagnostics(
   if (diagnostics.length === 0) return '';
   const lines = diagnostics.map((diagnostic) => {
     const warns = diagnostic.severity === 'warning';
-    const place = (warns ? style.warn : style.error)(visible(placeOf(diagnostic)));
-    const said = `${place}  ${warns ? `${style.warn('warning:')} ` : ''}${visible(diagnostic.message)}`;
+    const place = (warns ? style.warn : style.error)(escapeControls(placeOf(diagnostic)));
+    const said = `${place}  ${warns ? `${style.warn('warning:')} ` : ''}${escapeControls(diagnostic.message)}`;
     const below = excerpt(diagnostic, style);
     return below === '' ? said : `${said}\n${below}`;
   });

@@ -8,11 +8,11 @@ import {
   UNKNOWN_HEADING,
   unknownFields,
 } from './diff-words.ts';
+import { escapeControls } from './escape-controls.ts';
 import { renderFields } from './fields-text.ts';
 import { detailIndent, renderRemark } from './resource-lines.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
-import { visible } from './visible.ts';
 
 interface Look {
   readonly style: Style;
@@ -38,10 +38,10 @@ export function renderDiffText(
 }
 
 function renderPlaces({ first, second }: DiffDocument, style: Style): string {
-  const width = Math.max(displayWidth(visible(first.name)), displayWidth(visible(second.name)));
+  const width = Math.max(displayWidth(escapeControls(first.name)), displayWidth(escapeControls(second.name)));
   const line = (sign: string, { name, workspace_id, base_url }: DiffDocument['first']) =>
     style.prose(`${workspace_id} at ${base_url}`, {
-      lead: `${sign} ${pad(visible(name), width)} `,
+      lead: `${sign} ${pad(escapeControls(name), width)} `,
       format: style.dim,
     });
   return [line(style.removed('-'), first), line(style.added('+'), second)].join('\n');
@@ -55,7 +55,7 @@ function renderGroup({ heading: title, explanation, symbol, resources }: DiffGro
   const { style, names, verbose } = look;
   const blocks = resources.map((resource) => {
     const { address, source, reason, verdict, declared } = resource;
-    const head = `  ${format(symbol, style)} ${style.bold(visible(address))}  ${style.dim(`${visible(source.file)}:${source.line}`)}`;
+    const head = `  ${format(symbol, style)} ${style.bold(escapeControls(address))}  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
     const isTold = reason === undefined || (declared && verdict !== 'different');
     return [
       head,
@@ -64,7 +64,7 @@ function renderGroup({ heading: title, explanation, symbol, resources }: DiffGro
     ].join('\n');
   });
   const airy = blocks.some((block) => block.includes('\n'));
-  const first = heading(`${visible(title)} (${resources.length})`, explanation, style);
+  const first = heading(`${escapeControls(title)} (${resources.length})`, explanation, style);
   return [first, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
 }
 
@@ -76,7 +76,7 @@ function renderUnknown(diff: DiffDocument, style: Style): string {
   const unknown = unknownFields(diff);
   if (unknown.length === 0) return '';
   const lines = unknown.map(({ address, paths }) =>
-    style.prose(paths.join(', '), { indent: 4, lead: `${style.bold(visible(address))}: ` }),
+    style.prose(paths.join(', '), { indent: 4, lead: `${style.bold(escapeControls(address))}: ` }),
   );
   return [heading(`${UNKNOWN_HEADING} (${diff.summary.unknown})`, UNKNOWN_EXPLANATION, style), ...lines].join(
     '\n',
@@ -87,7 +87,7 @@ function renderUnverified({ resources }: DiffDocument, style: Style): string {
   const lines = resources.flatMap(({ address, unverified = [] }) =>
     unverified.length === 0
       ? []
-      : [style.prose(unverified.join(', '), { indent: 4, lead: `${style.bold(visible(address))}: ` })],
+      : [style.prose(unverified.join(', '), { indent: 4, lead: `${style.bold(escapeControls(address))}: ` })],
   );
   if (lines.length === 0) return '';
   return [heading('Unverified', 'the same, judged by the values last sent', style), ...lines].join('\n');

@@ -1,7 +1,7 @@
 import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
 import { plural } from './action-words.ts';
+import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, fieldViews } from './field-view.ts';
-import { visible } from './visible.ts';
 
 /** Resources of a diff that are said in one breath. */
 export interface DiffGroup {
@@ -96,7 +96,7 @@ export function diffFieldViews(
     const notes = notesOf(field, names);
     if (field.sensitive) {
       const body = { form: 'change', before: '(secret)', after: '(different secret)' } as const;
-      return [{ path: visible(field.path), body, notes }];
+      return [{ path: escapeControls(field.path), body, notes }];
     }
     const change = {
       path: field.path,
@@ -123,7 +123,7 @@ function notesOf({ first, second, sensitive }: FieldDifference, names: readonly 
       ...(standing === 'declared' ? [] : [STANDINGS[standing]]),
       ...(verified || sensitive ? [] : ['unverified']),
     ];
-    return said.length === 0 ? [] : [`${visible(name)}: ${said.join(', ')}`];
+    return said.length === 0 ? [] : [`${escapeControls(name)}: ${said.join(', ')}`];
   });
 }
 

@@ -1,10 +1,10 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
+import { escapeControls, escapedLines } from './escape-controls.ts';
 import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
 import type { Style } from './style.ts';
-import { visible, visibleLines } from './visible.ts';
 
 export interface ErrorOptions {
   /** Says what lies behind every error. */
@@ -63,7 +63,7 @@ function unexpected(
     '',
     style.prose(`${where} with the output above; remove anything private first.`),
     `  version: voxform ${VERSION}`,
-    ...(command === undefined ? [] : [`  command: ${visible(command)}`]),
+    ...(command === undefined ? [] : [`  command: ${escapeControls(command)}`]),
     '',
   ].join('\n');
 }
@@ -111,7 +111,7 @@ function stackOf(error: Error, redact: (text: string) => string): string {
   }
   return stacks
     .map(redact)
-    .flatMap(visibleLines)
+    .flatMap(escapedLines)
     .map((line) => `    ${guard(line)}${line.trimStart()}`)
     .join('\n');
 }

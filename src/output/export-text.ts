@@ -1,9 +1,9 @@
 import type { ManifestDrafts } from '../runs/export/drafts.ts';
 import { usedSecrets } from '../runs/export/used-secrets.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
+import { escapeControls } from './escape-controls.ts';
 import { kindCounts } from './plural.ts';
 import type { Style } from './style.ts';
-import { visible } from './visible.ts';
 
 export interface ExportReport {
   /** As the person wrote it. */
@@ -24,9 +24,9 @@ export function exportText(report: ExportReport, style: Style): string {
   const listing = (title: string, lines: readonly string[]) => section(title, cut(lines, verbose), style);
   const counts = kindCounts(drafts.manifests);
   const sections = [
-    `Exported to ${visible(folder)}: ${counts === '' ? 'nothing was found' : counts}.`,
-    listing('Overwritten', replaced.map(visible)),
-    listing('Already in the project, left unchanged', left.map(visible)),
+    `Exported to ${escapeControls(folder)}: ${counts === '' ? 'nothing was found' : counts}.`,
+    listing('Overwritten', replaced.map(escapeControls)),
+    listing('Already in the project, left unchanged', left.map(escapeControls)),
     listing('Not found or not readable', missedLines(missed)),
     section('Left out: no manifest can declare them', drafts.leftOut.map(leftOutLine), style),
     listing('Fields left out', omittedLines(drafts, verbose)),

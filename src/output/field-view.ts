@@ -1,11 +1,11 @@
 import type { Action, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { namedId } from '../manifests/resource.ts';
 import type { Json } from '../values/json.ts';
+import { escapeControls, escapedLines } from './escape-controls.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
 import { variableNotes } from './prompt-diff/variables.ts';
 import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
-import { visible, visibleLines } from './visible.ts';
 import { yamlText } from './yaml-text.ts';
 
 /** One field of a plan as a person reads it; every text is safe to show. The renderers only lay it out. */
@@ -74,7 +74,7 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
       ...(turns ? driftNotes(change) : planNotes(change, body, resource.action)),
       ...variableNotesOf(change),
     ];
-    return { path: visible(change.path), body, notes };
+    return { path: escapeControls(change.path), body, notes };
   };
   return resource.changes.map((planned) => {
     if (known === undefined) return viewOf(planned);
@@ -149,7 +149,7 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
   const whole = options.verbose || options.wholeTexts === true;
   const was = before === undefined ? (isNew ? undefined : NOT_SHOWN) : brief(before, whole);
   if (to?.isBlock) {
-    const lines = visibleLines(to.text);
+    const lines = escapedLines(to.text);
     let shown = whole || lines.length <= shownLines + 1 ? lines.length : shownLines;
     // A blank line at the end shows nothing.
     while (shown > 1 && shown < lines.length && lines[shown - 1]?.trim() === '') shown--;
@@ -220,7 +220,7 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
 /** Of a text that is not secret. */
 function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] {
   if (sensitive || typeof before !== 'string' || typeof after !== 'string') return [];
-  return variableNotes(before, after).map(visible);
+  return variableNotes(before, after).map(escapeControls);
 }
 
 function driftNotes({ cause }: PlannedChange): string[] {

@@ -1,6 +1,6 @@
 import { structuredPatch } from 'diff';
+import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
-import { visible } from './visible.ts';
 
 /** A file as it is and as it is to be. */
 export interface ChangedFile {
@@ -25,7 +25,7 @@ export function unifiedDiff({ file, before, after, names }: ChangedFile): string
   const heads = names ?? { before: `a/${file}`, after: `b/${file}` };
   const options = { context: contextLines, maxEditLength: maxEdits };
   const patch = structuredPatch(heads.before, heads.after, before, after, undefined, undefined, options);
-  const lines = [`--- ${visible(heads.before)}`, `+++ ${visible(heads.after)}`];
+  const lines = [`--- ${escapeControls(heads.before)}`, `+++ ${escapeControls(heads.after)}`];
   for (const hunk of patch?.hunks ?? [wholeFile(before, after)]) {
     const at = (start: number, count: number): string => `${start}${count === 1 ? '' : `,${count}`}`;
     lines.push(`@@ -${at(hunk.oldStart, hunk.oldLines)} +${at(hunk.newStart, hunk.newLines)} @@`);
@@ -36,7 +36,7 @@ export function unifiedDiff({ file, before, after, names }: ChangedFile): string
 
 /** The carriage return of a Windows line ending is no news; one anywhere else is. */
 function shown(line: string): string {
-  return visible(line.replace(/\r$/, ''));
+  return escapeControls(line.replace(/\r$/, ''));
 }
 
 function wholeFile(before: string, after: string) {

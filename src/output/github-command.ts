@@ -1,4 +1,4 @@
-import { visible } from './visible.ts';
+import { escapeControls } from './escape-controls.ts';
 
 export type AnnotationLevel = 'error' | 'warning' | 'notice';
 
@@ -21,7 +21,7 @@ export function githubCommand(level: AnnotationLevel, place: AnnotationPlace, me
 
 /** A percent sign begins GitHub's own escapes. */
 function escapeData(text: string): string {
-  return visible(text).replaceAll('%', '%25');
+  return escapeControls(text).replaceAll('%', '%25');
 }
 
 /** Colons and commas end a property. */

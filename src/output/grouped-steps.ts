@@ -2,7 +2,7 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { appliedActions } from './action-words.ts';
-import { named } from './named.ts';
+import { addressList } from './address-list.ts';
 import { stepText, type WorkspaceFlag } from './next-steps.ts';
 import { plural } from './plural.ts';
 
@@ -39,7 +39,7 @@ export function sharedStepText(
   if (table !== undefined) return `${formatted(text)}:`;
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
-  return `${formatted(text)}${end} ${named(names, false, { most: MOST_NAMED })}`;
+  return `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED })}`;
 }
 
 export interface Steps {

@@ -1,4 +1,4 @@
-import { visible } from './visible.ts';
+import { escapeControls } from './escape-controls.ts';
 
 /** Everything that Markdown or HTML might read as more than text; a table's bar too. */
 const active = /[&<>"'`*_~|[\]\\!#$]/g;
@@ -8,7 +8,7 @@ const active = /[&<>"'`*_~|[\]\\!#$]/g;
  * is broken up, so that a record's name notifies nobody.
  */
 export function markdownText(text: string): string {
-  return visible(text)
+  return escapeControls(text)
     .replace(active, (character) => `&#${character.charCodeAt(0)};`)
     .replace(/@(?=\w)/g, '<span>@</span>');
 }

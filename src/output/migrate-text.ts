@@ -4,13 +4,13 @@ import { writes } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
+import { addressList } from './address-list.ts';
 import { haltOf } from './apply-words.ts';
-import { named } from './named.ts';
+import { escapeControls } from './escape-controls.ts';
 import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import { kindCounts } from './plural.ts';
 import { renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
-import { visible } from './visible.ts';
 
 export interface MigrationEnd {
   readonly name: string;
@@ -59,7 +59,7 @@ export function migrationText(view: MigrationView, style: Style): string {
 }
 
 function endLine(word: string, { name, workspaceId, baseUrl }: MigrationEnd, style: Style): string {
-  const lead = `${word.padEnd(4)} ${visible(name)} `;
+  const lead = `${word.padEnd(4)} ${escapeControls(name)} `;
   return style.prose(`${workspaceId} at ${baseUrl}`, { lead, format: style.dim });
 }
 
@@ -138,7 +138,7 @@ function outcomeText(
     }
   }
   const passed = [...skipped].map(([because, addresses]) =>
-    style.prose(`${named(addresses, full)}: ${because}`, { indent: 2, lead: '- ' }),
+    style.prose(`${addressList(addresses, full)}: ${because}`, { indent: 2, lead: '- ' }),
   );
   return [
     ...(lines.length === 0 ? [] : [style.bold(style.error('Failed')), ...lines]),
@@ -204,7 +204,10 @@ function section(
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];
-    return [line, style.prose(named(addresses, box || full), { indent: 2 + lead.length, format: style.dim })];
+    return [
+      line,
+      style.prose(addressList(addresses, box || full), { indent: 2 + lead.length, format: style.dim }),
+    ];
   });
   return [style.bold(heading), ...lines].join('\n');
 }

@@ -1,7 +1,7 @@
 import { resendMessage } from '../engine/decide/resend-message.ts';
 import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
-import { listed } from './named.ts';
+import { listed } from './address-list.ts';
 
 /** What a command line needs to mean the workspace, such as ` -w staging`; empty where there is only one. */
 export type WorkspaceFlag = string;

@@ -1,10 +1,10 @@
 import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, planSummary, shownActions } from './action-words.ts';
+import { addressList } from './address-list.ts';
 import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
 import { driftGroups, driftSummary } from './drift-words.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
-import { named } from './named.ts';
 import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { type ListedResource, type MarkdownPlace, reportMarkdown } from './report-markdown.ts';
 import type { RowWords } from './resource-markdown.ts';
@@ -96,6 +96,6 @@ function skippedIn(applied: readonly AppliedWrite[], full: boolean | undefined):
   );
   return [...Map.groupBy(skipped, ({ because }) => because)].map(([because, members]) => {
     const names = members.map(({ name }) => name);
-    return `- **Skipped:** ${named(names, full)}: ${markdownText(because)}`;
+    return `- **Skipped:** ${addressList(names, full)}: ${markdownText(because)}`;
   });
 }

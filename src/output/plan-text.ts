@@ -1,5 +1,6 @@
 import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
+import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { sharedSteps } from './grouped-steps.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
@@ -7,7 +8,6 @@ import { renderRemarks, renderSteps } from './remarks-text.ts';
 import { headLine, renderRemark } from './resource-lines.ts';
 import { type ResourceGroup, renderGroup } from './resource-text.ts';
 import { type Style, sentences } from './style.ts';
-import { visible } from './visible.ts';
 
 export interface PlanTextOptions {
   /** Lists unchanged resources, shows long texts whole, and says why of everything. */
@@ -41,7 +41,7 @@ export function renderPlanText(
 /** Where the plan or the drift is of. */
 export function renderHeading({ workspace, workspace_id, base_url }: PlanDocument, style: Style): string {
   return style.prose(`${workspace_id} at ${base_url}`, {
-    lead: `Workspace ${visible(workspace)} `,
+    lead: `Workspace ${escapeControls(workspace)} `,
     format: style.dim,
   });
 }

@@ -1,9 +1,9 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
+import { escapeControls } from './escape-controls.ts';
 import { createRateMeter } from './rate-meter.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';
-import { visible } from './visible.ts';
 
 export interface ProgressOptions {
   write(text: string): void;
@@ -61,7 +61,7 @@ function following({ style, now, writes }: ProgressOptions, surface: Surface): P
   const applyLine = (): string => {
     const count = writes === undefined ? `${finished} finished` : `${finished} of ${writes}`;
     const left = writes === undefined ? undefined : writes - finished;
-    const names = underWay.size === 0 ? '' : `, in flight: ${[...underWay].map(visible).join(', ')}`;
+    const names = underWay.size === 0 ? '' : `, in flight: ${[...underWay].map(escapeControls).join(', ')}`;
     return `Applying: ${count}${writing.words(left)}${names}`;
   };
 
@@ -125,6 +125,6 @@ function inLog({ write, now }: ProgressOptions): Surface {
 }
 
 function outcome({ address, result }: ApplyEvent & { type: 'finished' }, style: Style): string {
-  const reason = result.status === 'failed' ? `: ${visible(result.error)}` : '';
-  return `${visible(address)}: ${style.error('failed')}${reason}`;
+  const reason = result.status === 'failed' ? `: ${escapeControls(result.error)}` : '';
+  return `${escapeControls(address)}: ${style.error('failed')}${reason}`;
 }

@@ -3,7 +3,7 @@ import type { Resource } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
-import { listed, named } from './named.ts';
+import { addressList, listed } from './address-list.ts';
 import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -140,7 +140,7 @@ function lostNotes(addresses: readonly string[], flag: WorkspaceFlag): string[] 
 
 /** All addresses are in the JSON. */
 function countedNames(addresses: readonly string[]): string {
-  const names = named(addresses, false, { lists: '--output json' });
+  const names = addressList(addresses, false, { lists: '--output json' });
   return addresses.length < FEWEST_LISTED ? names : `${addresses.length} not found: ${names}`;
 }
 

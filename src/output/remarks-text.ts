@@ -1,6 +1,6 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
+import { addressList } from './address-list.ts';
 import { type SharedStep, sharedStepText } from './grouped-steps.ts';
-import { named } from './named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -79,7 +79,7 @@ function renderAll(
   const byMessage = Map.groupBy(remarks, ({ message }) => message);
   return [...byMessage].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [address]));
-    const who = named(addresses, full);
+    const who = addressList(addresses, full);
     return style.prose(who === '' ? message : `${who}: ${message}`, { indent: 2, lead });
   });
 }

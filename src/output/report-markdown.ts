@@ -1,10 +1,10 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import { addressList } from './address-list.ts';
 import { compacted, type Statement } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { type SharedStep, sharedSteps, sharedStepText } from './grouped-steps.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
-import { named } from './named.ts';
 import { guardFlags, stepText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from './resource-markdown.ts';
 
@@ -154,7 +154,7 @@ function remarksOf({ guards, warnings }: PlanDocument, { full, workspaceFlag }: 
     ),
     ...[...Map.groupBy(said, ({ message }) => message)].map(([message, sharing]) => {
       const names = sharing.flatMap(({ address }) => (address === null ? [] : markdownCode(address)));
-      const who = names.length === 0 ? '' : `${named(names, full)}: `;
+      const who = names.length === 0 ? '' : `${addressList(names, full)}: `;
       return `- **Warning:** ${who}${markdownText(message)}`;
     }),
   ];

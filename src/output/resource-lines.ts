@@ -1,7 +1,7 @@
 import type { Action, PlannedResource } from '../engine/plan/plan-document.ts';
+import { escapeControls } from './escape-controls.ts';
 import type { Format, Style } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
-import { visible } from './visible.ts';
 
 /** Columns before an address, and before what is said of its resource. */
 export const symbolWidth = 3;
@@ -25,14 +25,14 @@ export function headLine(resource: PlannedResource, { symbol, colorOf }: Resourc
   const color = style.action[colorOf];
   const marks = [
     adopted && action !== 'adopt' ? 'adopted' : undefined,
-    previous === undefined ? undefined : `was ${visible(previous)}`,
+    previous === undefined ? undefined : `was ${escapeControls(previous)}`,
   ].filter((mark) => mark !== undefined);
   const rest = [
     ...(marks.length === 0 ? [] : [color(`(${marks.join(', ')})`)]),
-    ...(id === null ? [] : [style.dim(visible(id))]),
-    ...(source === null ? [] : [style.dim(`${visible(source.file)}:${source.line}`)]),
+    ...(id === null ? [] : [style.dim(escapeControls(id))]),
+    ...(source === null ? [] : [style.dim(`${escapeControls(source.file)}:${source.line}`)]),
   ];
-  const lines = [`${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(visible(address))}`];
+  const lines = [`${color(pad(symbol, symbolWidth, 'right'))} ${style.bold(escapeControls(address))}`];
   for (const part of rest) {
     const longer = `${lines.at(-1)}  ${part}`;
     if (displayWidth(longer) <= style.width) lines.splice(-1, 1, longer);

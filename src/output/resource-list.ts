@@ -1,11 +1,11 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
+import { escapeControls } from './escape-controls.ts';
 import { stepText, type WorkspaceFlag } from './next-steps.ts';
 import { plural } from './plural.ts';
 import { type ResourceMark, renderRemark, renderStep } from './resource-lines.ts';
 import type { Style } from './style.ts';
 import { tableLayout } from './table.ts';
 import { pad } from './text-width.ts';
-import { visible } from './visible.ts';
 
 /** In columns: the symbol and the blank after it. */
 const margin = 4;
@@ -55,5 +55,5 @@ export function renderList(
 function cellsOf({ address, id, changes, previous_address: previous }: PlannedResource): readonly string[] {
   const was = previous === undefined ? '' : `was ${previous}; `;
   const paths = id === null ? plural(changes.length, 'field') : changes.map(({ path }) => path).join(', ');
-  return [address, id ?? '', was + paths].map(visible);
+  return [address, id ?? '', was + paths].map(escapeControls);
 }

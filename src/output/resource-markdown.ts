@@ -1,13 +1,13 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './action-words.ts';
+import { addressList, mustNameAll } from './address-list.ts';
 import type { Statement } from './compact.ts';
+import { escapeControls } from './escape-controls.ts';
 import type { FieldView } from './field-view.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';
-import { mustNameAll, named } from './named.ts';
 import { bracketed } from './prompt-diff/bracketed.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
 import type { DiffLine } from './text-diff.ts';
-import { visible } from './visible.ts';
 
 /** How a resource is called in a table and over its fields. */
 export interface RowWords {
@@ -48,15 +48,20 @@ export function details(said: Statement, words: RowWords): readonly string[] {
   const addresses = said.resources.map(({ address }) => address);
   const forms = withNames(said, words, addresses.join(', '));
   const [whole = ''] = forms;
-  return addresses.length === 1 ? forms : [whole, ...withNames(said, words, named(addresses))];
+  return addresses.length === 1 ? forms : [whole, ...withNames(said, words, addressList(addresses))];
 }
 
 /** Records that are adopted as they are, a line each; and a form for where there is no room for that. */
 export function adoptionList(resources: readonly PlannedResource[], words: RowWords): readonly string[] {
-  const lines = resources.map(({ address, id }) => `${visible(address)} ${visible(id ?? '')}`.trimEnd());
+  const lines = resources.map(({ address, id }) =>
+    `${escapeControls(address)} ${escapeControls(id ?? '')}`.trimEnd(),
+  );
   const block = (content: string) =>
     `<details>\n<summary>${resources.length} resources: ${words.action}</summary>\n\n${content}\n\n</details>`;
-  return [block(fenced('', lines)), block(markdownText(named(resources.map(({ address }) => address))))];
+  return [
+    block(fenced('', lines)),
+    block(markdownText(addressList(resources.map(({ address }) => address)))),
+  ];
 }
 
 function withNames(said: Statement, words: RowWords, names: string): readonly string[] {

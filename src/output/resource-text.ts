@@ -1,9 +1,9 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { plural } from './action-words.ts';
+import { addressList, mustNameAll } from './address-list.ts';
 import { compacted, type Statement } from './compact.ts';
 import type { FieldViewOptions } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
-import { mustNameAll, named } from './named.ts';
 import {
   detailIndent,
   headLine,
@@ -118,7 +118,7 @@ function renderSaid(said: Statement, group: ResourceGroup, { style, views, says 
 
 function namesOf(resources: readonly PlannedResource[]): string {
   const names = resources.map(({ address }) => address);
-  return named(names, mustNameAll(resources));
+  return addressList(names, mustNameAll(resources));
 }
 
 function isUpdate(resources: readonly PlannedResource[]): boolean {

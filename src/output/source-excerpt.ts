@@ -1,7 +1,7 @@
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 import { displayWidth, truncate } from './text-width.ts';
-import { visible } from './visible.ts';
 
 /** Gives the text of a diagnostic's file; undefined where it cannot be read. */
 export type SourceOf = (file: string) => string | undefined;
@@ -80,5 +80,5 @@ function firstShown(text: string, place: number, room: number): number {
 
 /** A tab as two blanks, and everything else that has no width or steers a terminal as an escape. */
 function shown(text: string): string {
-  return visible(text.replaceAll('\t', '  '));
+  return escapeControls(text.replaceAll('\t', '  '));
 }

@@ -1,7 +1,7 @@
 import picocolors from 'picocolors';
 import type { Action } from '../engine/plan/plan-document.ts';
+import { escapeControls } from './escape-controls.ts';
 import { displayWidth, wrapWords } from './text-width.ts';
-import { visible } from './visible.ts';
 
 export type Format = (text: string) => string;
 
@@ -70,7 +70,10 @@ export function createStyle({ color, width }: StyleOptions): Style {
     },
     prose(text, { indent = 0, lead = '', format = String } = {}) {
       const hang = indent + displayWidth(lead);
-      const [first = '', ...rest] = wrapWords(visible(text), Math.max(1, Math.min(width, readable) - hang));
+      const [first = '', ...rest] = wrapWords(
+        escapeControls(text),
+        Math.max(1, Math.min(width, readable) - hang),
+      );
       const margin = ' '.repeat(hang);
       return [' '.repeat(indent) + lead + format(first), ...rest.map((line) => margin + format(line))].join(
         '\n',

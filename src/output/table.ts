@@ -1,6 +1,6 @@
+import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 import { breakText, displayWidth, pad, wrapWords } from './text-width.ts';
-import { visible } from './visible.ts';
 
 export interface Column {
   readonly title: string;
@@ -34,7 +34,7 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   style: Style,
 ): string {
-  const cells = rows.map((row) => columns.map((_, index) => visible(row[index] ?? '')));
+  const cells = rows.map((row) => columns.map((_, index) => escapeControls(row[index] ?? '')));
   const { titles, line } = tableLayout(columns, cells, style);
   return `${[titles, ...cells.map(line)].join('\n')}\n`;
 }

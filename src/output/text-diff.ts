@@ -1,8 +1,8 @@
+import { escapeControls, escapedLines } from './escape-controls.ts';
 import { isHeading, sectionsOf } from './prompt-diff/headings.ts';
 import { alignLines, type Range, type Stretch } from './prompt-diff/line-alignment.ts';
 import { aroundChanges } from './prompt-diff/long-lines.ts';
 import { markWords, type Word } from './prompt-diff/word-marks.ts';
-import { visible, visibleLines } from './visible.ts';
 
 export interface DiffLine {
   /** `@` marks the line that says where the following ones are, `~` one that says what is not shown. */
@@ -38,7 +38,7 @@ export function diffTexts(
   const now = after.split('\n');
   const aligned = alignLines(old, now, { foldSpace: prose && !whole });
   if (aligned === undefined) {
-    return [...signed('-', visibleLines(before)), ...signed('+', visibleLines(after))];
+    return [...signed('-', escapedLines(before)), ...signed('+', escapedLines(after))];
   }
   const stretches = prose ? aligned.flatMap((stretch) => splitAtHeadings(stretch, old, now)) : aligned;
   const sections = prose ? sectionsOf(now) : now.map(() => none);
@@ -175,7 +175,7 @@ function rendered(part: DiffPart, texts: Texts & { readonly needsPlace: boolean 
     stretch.type === 'same' ? [sameLine(stretch.after, texts)] : changedLines(stretch, texts),
   );
   if (!texts.needsPlace) return lines;
-  const section = part.section.map(visible).join(' > ');
+  const section = part.section.map(escapeControls).join(' > ');
   const place = section === '' ? '' : `${section}, `;
   return [{ sign: '@', text: `${place}line ${firstLine(stretches) + 1}`, section }, ...lines];
 }
@@ -192,7 +192,7 @@ function sameLine(index: number, { now, whole }: Texts): DiffLine {
   const text = now[index] ?? '';
   return {
     sign: ' ',
-    text: visible(whole ? text : (aroundChanges([{ text, changed: false }])[0]?.text ?? '')),
+    text: escapeControls(whole ? text : (aroundChanges([{ text, changed: false }])[0]?.text ?? '')),
   };
 }
 
@@ -206,10 +206,10 @@ function changedLines(
   ];
   const [wentWords, cameWords] = markWords(went, came);
   const line = (sign: '-' | '+', text: string, words: readonly Word[] | undefined): DiffLine => {
-    if (words === undefined) return { sign, text: visible(text) };
+    if (words === undefined) return { sign, text: escapeControls(text) };
     const shown = (whole ? words : aroundChanges(words)).map((word) => ({
       ...word,
-      text: visible(word.text),
+      text: escapeControls(word.text),
     }));
     return { sign, text: shown.map((word) => word.text).join(''), words: shown };
   };

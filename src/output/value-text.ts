@@ -1,5 +1,5 @@
 import { isObject, type Json, setOwn } from '../values/json.ts';
-import { visible } from './visible.ts';
+import { escapeControls } from './escape-controls.ts';
 
 /** A value on one line, close to YAML's flow form: strings are quoted only where they could be taken for something else. */
 export function valueText(value: Json): string {
@@ -60,7 +60,7 @@ function formWords(value: Json): string | undefined {
 }
 
 function idOf(address: unknown): string {
-  return `(id of ${visible(String(address))}, known after apply)`;
+  return `(id of ${escapeControls(String(address))}, known after apply)`;
 }
 
 function isLone(value: Readonly<Record<string, unknown>>, key: string): boolean {
@@ -86,7 +86,7 @@ const standIns: readonly string[] = ['(secret)', '(known after apply)'];
 
 function quotedWhereNeeded(text: string, nested: boolean): string {
   if (standIns.includes(text)) return text;
-  const shown = visible(text);
+  const shown = escapeControls(text);
   const plain =
     text !== '' &&
     shown === text &&
@@ -94,5 +94,5 @@ function quotedWhereNeeded(text: string, nested: boolean): string {
     !containsSyntax.test(text) &&
     !looksTyped.test(text) &&
     !(nested && /[,[\]{}]/.test(text));
-  return plain ? text : visible(JSON.stringify(text));
+  return plain ? text : escapeControls(JSON.stringify(text));
 }

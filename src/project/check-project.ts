@@ -12,7 +12,7 @@ import {
 } from '../state/state-place.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
-import { type LocalPlaces, placeProblem } from './local-places.ts';
+import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { webhooksFrom } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
@@ -28,7 +28,7 @@ export interface ProjectContext {
   /** Real path of the project folder. */
   readonly root: string;
   /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
-  readonly local: LocalPlaces | undefined;
+  readonly local: LocalPaths | undefined;
   /** Relative to the root. */
   readonly file: string;
   readonly env: Environment;
@@ -138,7 +138,7 @@ function crossChecks(
         ? ['state', placeSetting]
         : ['workspaces', name, 'state', placeSetting];
     const file = chosen?.[placeSetting] === undefined ? undefined : fileOf(place);
-    const misplaced = file && context.local && placeProblem(`state.${placeSetting}`, file, context.local);
+    const misplaced = file && context.local && pathProblem(`state.${placeSetting}`, file, context.local);
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
     const key = `${place.backend} ${keyOf(place)}`;
     const owner = owners.get(key);

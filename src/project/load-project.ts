@@ -12,7 +12,7 @@ import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
-import type { LocalPlaces } from './local-places.ts';
+import type { LocalPaths } from './local-paths.ts';
 import { overrides } from './overrides.ts';
 import type { ProjectConfig } from './project.ts';
 import { STAND_INS } from './workspace-settings.ts';
@@ -22,7 +22,7 @@ export interface LoadProjectOptions {
   readonly cwd: string;
   readonly env: Environment;
   /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
-  readonly local?: LocalPlaces | undefined;
+  readonly local?: LocalPaths | undefined;
   /** Absolute path of the folder where parsed manifests are kept for the next run; none are where absent. */
   readonly cacheFolder?: string | undefined;
 }

@@ -5,7 +5,7 @@ import { isForm } from '../manifests/layers.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
-import { type LocalPlaces, placeProblem } from './local-places.ts';
+import { type LocalPaths, pathProblem } from './local-paths.ts';
 import type { UnsetSetting } from './project.ts';
 
 /** What of a workspace may be a value form, worked out. */
@@ -32,7 +32,7 @@ export interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
   /** Where the folder of `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
-  readonly local: LocalPlaces | undefined;
+  readonly local: LocalPaths | undefined;
   readonly env: Environment;
 }
 
@@ -48,7 +48,7 @@ export function readSettings(
   const problems: Problem[] = [];
   const folder =
     typeof raw.secrets_dir === 'string' ? path.resolve(local?.root ?? root, raw.secrets_dir) : undefined;
-  const misplaced = folder && local && placeProblem('secrets_dir', folder, local);
+  const misplaced = folder && local && pathProblem('secrets_dir', folder, local);
   if (misplaced !== undefined)
     problems.push({ code: 'outside-folder', message: misplaced, path: ['secrets_dir'], at: 'value' });
   const secretsDir = misplaced === undefined ? folder : undefined;

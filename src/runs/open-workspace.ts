@@ -22,7 +22,7 @@ import type { LockHolder, LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import { VERSION } from '../version.ts';
-import { marksOf, userName } from './machine.ts';
+import { marksOf, userName } from './local-user.ts';
 import { openProject } from './open-project.ts';
 import { refuseSecondState } from './refuse-second-state.ts';
 import type { RunContext } from './run-context.ts';

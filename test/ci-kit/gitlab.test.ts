@@ -69,11 +69,11 @@ describe('the template for GitLab', () => {
     const writes = () => emulator.requests.filter(({ method }) => method === 'POST').length;
 
     const first = await step('a request is proposed: its plan is a note', async () => {
-      const first = await propose('night');
-      expect(first.end.code, first.end.log).toBe(0);
-      expect((await run('validate', first.sha, onRequest)).code).toBe(0);
+      const proposed = await propose('night');
+      expect(proposed.end.code, proposed.end.log).toBe(0);
+      expect((await run('validate', proposed.sha, onRequest)).code).toBe(0);
       expect(host.notes[2]?.body).toContain('Agent/night');
-      return first;
+      return proposed;
     });
 
     const { end, sha } = await step(

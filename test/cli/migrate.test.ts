@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../src/emulator/faults.ts';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { type ByHand, byHand } from '../runs/by-hand.ts';
+import { type UnmanagedWorkspace, unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 import { type Folder, temporaryFolder } from './voxform-process.ts';
 import { agentManifest } from './workspace.ts';
@@ -13,7 +13,7 @@ const KEYS = { OLD_API_KEY: 'key-of-the-old-one', NEW_API_KEY: 'key-of-the-new-o
 
 /** Two workspaces, a project that names both, and the command run in it. */
 interface House extends AsyncDisposable {
-  readonly old: ByHand;
+  readonly old: UnmanagedWorkspace;
   readonly empty: Emulator;
   readonly folder: Folder;
   hook: RequestHook;
@@ -25,7 +25,7 @@ interface House extends AsyncDisposable {
 }
 
 async function house(files: Readonly<Record<string, string>> = {}, more = ''): Promise<House> {
-  const old = await byHand();
+  const old = await unmanagedWorkspace();
   const empty = await startEmulator({
     seed: 2,
     workspaceId: '01JEMV1AT0RW0RKSPACE000002',

@@ -6,7 +6,7 @@ import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { COUNTS, fillByHand, linkAsTheOldOne, whatIsThere } from '../runs/big-workspace.ts';
-import { byHand } from '../runs/by-hand.ts';
+import { unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
 import { stepTexts } from '../step-texts.ts';
 import { command } from '../trust/in-process.ts';
 import { CACHES, start, temporaryFolder } from './voxform-process.ts';
@@ -42,7 +42,7 @@ const NOTHING = { create: 0, update: 0, replace: 0, adopt: 0, forget: 0, manual:
 const TOTAL = COUNTS.agents + COUNTS.numbers + COUNTS.users + COUNTS.webhooks;
 
 it('goes through the guide with a workspace that was made by hand', { timeout: 240_000 }, async () => {
-  await using old = await byHand();
+  await using old = await unmanagedWorkspace();
   let hook: RequestHook = () => undefined;
   await using empty = await startEmulator({
     seed: 2,

@@ -7,7 +7,7 @@ import { jsonText } from '../../src/output/json-text.ts';
 import { applyGithub } from '../../src/output/plan-github.ts';
 import { applyMarkdown } from '../../src/output/plan-markdown.ts';
 import { inDashboard } from '../step-texts.ts';
-import { evilPlan } from './evil-plan.ts';
+import { hostilePlan } from './hostile-plan.ts';
 import { agents } from './many-resources.ts';
 import { plan, resource, richPlan } from './sample-plan.ts';
 import { evil, forged, plainStyle, unsafe, widest } from './sample-styles.ts';
@@ -123,7 +123,7 @@ Applied: 1 created. 1 manual.
   });
 
   it('lets no text from outside steer the terminal or begin a line', () => {
-    const { resources } = evilPlan();
+    const { resources } = hostilePlan();
     const all = new Map(
       resources.map(({ address }, index): [string, ResourceResult] => [
         address,
@@ -131,7 +131,7 @@ Applied: 1 created. 1 manual.
       ]),
     );
     const text = renderApply(
-      { ...report, plan: evilPlan(), results: all, warnings: [{ address: null, message: evil }] },
+      { ...report, plan: hostilePlan(), results: all, warnings: [{ address: null, message: evil }] },
       plainStyle(),
     );
     expect(text).not.toMatch(unsafe);
@@ -184,14 +184,14 @@ describe('an apply as a comment, as annotations and as a page', () => {
 
   it('keeps text from outside text', () => {
     const all = new Map(
-      evilPlan().resources.map(({ address }): [string, ResourceResult] => [
+      hostilePlan().resources.map(({ address }): [string, ResourceResult] => [
         address,
         { status: 'failed', error: evil, hint: evil },
       ]),
     );
     const hostile = {
       ...report,
-      plan: evilPlan(),
+      plan: hostilePlan(),
       results: all,
       warnings: [{ address: evil, message: evil }],
     };

@@ -3,7 +3,7 @@ import { renderDriftText } from '../../src/output/drift-text.ts';
 import { driftGithub } from '../../src/output/plan-github.ts';
 import { driftMarkdown } from '../../src/output/plan-markdown.ts';
 import { inDashboard } from '../step-texts.ts';
-import { evilPlan } from './evil-plan.ts';
+import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { forged, plainStyle, unsafe } from './sample-styles.ts';
 
@@ -123,7 +123,7 @@ describe('drift', () => {
   });
 
   it('lets no text from outside steer the terminal or begin a line', () => {
-    const text = renderDriftText(evilPlan(), plainStyle(), { verbose: true });
+    const text = renderDriftText(hostilePlan(), plainStyle(), { verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { githubCommand } from '../../src/output/github-command.ts';
 import { planGithub } from '../../src/output/plan-github.ts';
-import { evilPlan } from './evil-plan.ts';
+import { hostilePlan } from './hostile-plan.ts';
 import { richPlan } from './sample-plan.ts';
 import { unsafe } from './sample-styles.ts';
 
@@ -23,7 +23,7 @@ describe('a plan as GitHub annotations', () => {
   });
 
   it('is one command a line, whatever a text holds', () => {
-    const lines = planGithub(evilPlan()).trimEnd().split('\n');
+    const lines = planGithub(hostilePlan()).trimEnd().split('\n');
     for (const line of lines) {
       expect(line).toMatch(/^::(notice|warning) [^:]*::/);
       expect(line).not.toMatch(unsafe);

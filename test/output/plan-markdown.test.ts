@@ -4,7 +4,7 @@ import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import { markdownCode, markdownText } from '../../src/output/markdown-text.ts';
 import { planMarkdown } from '../../src/output/plan-markdown.ts';
 import { inDashboard, stepTexts } from '../step-texts.ts';
-import { evilPlan } from './evil-plan.ts';
+import { hostilePlan } from './hostile-plan.ts';
 import { adoptions, sameChange } from './many-resources.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
 import { unsafe } from './sample-styles.ts';
@@ -184,7 +184,7 @@ describe('a plan as Markdown', () => {
   });
 
   it('keeps text from outside text', () => {
-    const text = planMarkdown(evilPlan());
+    const text = planMarkdown(hostilePlan());
     expect(text).not.toMatch(unsafe);
     const outside = text.replace(/^(`{3,})diff\n[\s\S]*?\n\1$/gm, '');
     expect(outside).not.toMatch(/^(::error|\+ Agent)/m);

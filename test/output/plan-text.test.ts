@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
-import { evilPlan } from './evil-plan.ts';
+import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
 import { colorStyle, forged, named, plainStyle, unsafe, widest } from './sample-styles.ts';
 
@@ -262,7 +262,7 @@ describe('a plan as text', () => {
   });
 
   it('lets no text from outside steer the terminal or begin a line', () => {
-    const text = renderPlanText(evilPlan(), plainStyle(), { verbose: true });
+    const text = renderPlanText(hostilePlan(), plainStyle(), { verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);
   });

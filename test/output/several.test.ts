@@ -10,7 +10,7 @@ import {
 } from '../../src/output/several/plans.ts';
 import { severalPlansHtml } from '../../src/output/several/plans-html.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
-import { evilPlan } from './evil-plan.ts';
+import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { evil, plainStyle, unsafe } from './sample-styles.ts';
 
@@ -110,7 +110,7 @@ const evilDiff: DiffDocument = {
 describe('what comes from elsewhere', () => {
   const several: SeveralPlans = {
     what: 'plan',
-    documents: [evilPlan()],
+    documents: [hostilePlan()],
     failures: [
       { ...failure(evil, evil), diagnostics: [{ severity: 'error', code: evil, message: evil, file: evil }] },
     ],

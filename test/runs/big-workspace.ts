@@ -1,6 +1,6 @@
 import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import type { World } from '../../src/emulator/world.ts';
-import type { ByHand } from './by-hand.ts';
+import type { UnmanagedWorkspace } from './unmanaged-workspace.ts';
 
 /** Enough for every page of every list to be full more than once. */
 export const COUNTS = {
@@ -20,7 +20,7 @@ const KNOWN_BY = { users: 440, calls: 490 } as const;
  * @returns ids that nothing leads to.
  */
 export async function fillByHand(
-  workspace: ByHand,
+  workspace: UnmanagedWorkspace,
 ): Promise<{ readonly agentIds: readonly string[]; readonly webhookIds: readonly string[] }> {
   const { emulator, client } = workspace;
   const { dashboard } = emulator;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ForeignRecord } from '../../src/platform/workspace-check.ts';
 import type { Discovery } from '../../src/runs/discover.ts';
-import { byHand, known } from './by-hand.ts';
+import { known, unmanagedWorkspace } from './unmanaged-workspace.ts';
 
 function agents({ records }: Discovery): Record<string, readonly string[]> {
   return Object.fromEntries(
@@ -11,7 +11,7 @@ function agents({ records }: Discovery): Record<string, readonly string[]> {
 
 describe('discover', () => {
   it('finds agents through numbers, users, calls and names, and says where it heard of them', async () => {
-    await using workspace = await byHand();
+    await using workspace = await unmanagedWorkspace();
     const { dashboard } = workspace.emulator;
     const [number, user, call, named, hidden] = await Promise.all(
       ['number', 'user', 'call', 'named', 'hidden'].map((name) => workspace.agent({ name })),
@@ -38,7 +38,7 @@ describe('discover', () => {
   });
 
   it('says which ids lead nowhere, and goes on', async () => {
-    await using workspace = await byHand();
+    await using workspace = await unmanagedWorkspace();
     workspace.emulator.dashboard.recordCall({ agent_id: '01GONE' });
     const hook = await workspace.webhook({ url: 'https://example.com' });
     const { records, missed } = await workspace.discover([
@@ -56,7 +56,7 @@ describe('discover', () => {
   });
 
   it('goes on without a source that refuses to answer, and says so', async () => {
-    await using workspace = await byHand();
+    await using workspace = await unmanagedWorkspace();
     const id = await workspace.agent({ name: 'a' });
     await workspace.number('+12025550120', { inbound_agent_id: id });
     workspace.emulator.faults.add({
@@ -70,7 +70,7 @@ describe('discover', () => {
   });
 
   it('reads calls from the given day on', async () => {
-    await using workspace = await byHand();
+    await using workspace = await unmanagedWorkspace();
     const [early, late] = [await workspace.agent({ name: 'early' }), await workspace.agent({ name: 'late' })];
     const { dashboard } = workspace.emulator;
     dashboard.recordCall({
@@ -84,7 +84,7 @@ describe('discover', () => {
   });
 
   it('stops where all records are of another workspace, and passes over some', async () => {
-    await using workspace = await byHand();
+    await using workspace = await unmanagedWorkspace();
     const id = await workspace.agent({ name: 'a' });
     workspace.emulator.dashboard.edit('agents', id, { workspace_id: '01ANOTHER' });
     await expect(workspace.discover(known('Agent', id))).rejects.toThrow(ForeignRecord);
@@ -99,12 +99,12 @@ describe('discover', () => {
   });
 
   it('reads a published version only of what a record hides', async () => {
-    await using all = await byHand({
+    await using all = await unmanagedWorkspace({
       shows: { read: ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] },
     });
     const whole = await all.agent({ name: 'a' }, { publish: true });
     expect((await all.discover(known('Agent', whole))).records.get('Agent')?.[0]?.published).toBeUndefined();
-    await using some = await byHand({ shows: { read: ['llm_config'] } });
+    await using some = await unmanagedWorkspace({ shows: { read: ['llm_config'] } });
     const id = await some.agent({ name: 'a', tts_config: { voice_id: 'v' } }, { publish: true });
     const [found] = (await some.discover(known('Agent', id))).records.get('Agent') ?? [];
     expect(found?.published?.record.tts_config).toEqual({ voice_id: 'v' });

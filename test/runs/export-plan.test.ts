@@ -12,13 +12,13 @@ import { Spool } from '../../src/runs/export/spool.ts';
 import { writeFolder } from '../../src/runs/export/write-folder.ts';
 import type { Json, JsonObject } from '../../src/values/json.ts';
 import { behaviours } from '../engine/properties/workspaces.ts';
-import { type ByHand, byHand, known } from './by-hand.ts';
 import { draftsOf } from './drafts-of.ts';
+import { known, type UnmanagedWorkspace, unmanagedWorkspace } from './unmanaged-workspace.ts';
 
 const env = { KEY: 'the-api-key' };
 
 /** Plans the exported project with no state, as a first run does. */
-async function planOf(folder: string, { client, emulator }: ByHand) {
+async function planOf(folder: string, { client, emulator }: UnmanagedWorkspace) {
   const project = await loadProject({ cwd: folder, env });
   const workspace = selectWorkspace(project, { name: undefined, env, requireKey: true });
   const { resources, diagnostics } = await loadDesired({
@@ -155,7 +155,7 @@ const workspaces = fc.record({
 
 /** Makes the workspace, and gives the ids that a person must name. */
 async function made(
-  workspace: ByHand,
+  workspace: UnmanagedWorkspace,
   parts: typeof workspaces extends fc.Arbitrary<infer T> ? T : never,
 ): Promise<string[]> {
   const { dashboard, world } = workspace.emulator;
@@ -194,7 +194,7 @@ describe('an exported project', () => {
   it('is valid, and its first plan adopts everything and changes nothing, whatever the platform shows', async () => {
     await fc.assert(
       fc.asyncProperty(workspaces, async (parts) => {
-        await using workspace = await byHand(parts.behaviour);
+        await using workspace = await unmanagedWorkspace(parts.behaviour);
         const named = await made(workspace, parts);
         const { world } = workspace.emulator;
         const isWebhook = (id: string) => world.webhooks.has(id);

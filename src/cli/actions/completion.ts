@@ -7,7 +7,7 @@ import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
 import { scripts } from '../completion/scripts.ts';
 import type { Context } from '../context.ts';
-import { inProject } from '../project-around.ts';
+import { inProject } from '../project-context.ts';
 
 export interface CompletionOptions {
   /** The words of a command line, each with an = before it; the last one is being typed. */

@@ -4,15 +4,15 @@ import { kinds } from '../../kinds/index.ts';
 import { findFiles } from '../../manifests/find-files.ts';
 import { isInside, reasonOf } from '../../manifests/read-file.ts';
 import { plural } from '../../output/action-words.ts';
+import { escapeControls } from '../../output/escape-controls.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
-import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { formatFiles, projectFiles } from '../../project/format-files.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
-import { seenFromHere } from '../project-around.ts';
+import { withPathsFromCwd } from '../project-context.ts';
 
 export interface FmtOptions {
   readonly check?: boolean;
@@ -28,11 +28,11 @@ export async function fmt(context: Context, names: readonly string[], options: F
   const isWriting = options.check !== true && options.diff !== true;
   // First, so that no file is named as changed that was not.
   if (isWriting) await writeFiles(root, edits);
-  if (options.diff) terminal.out(renderFileDiffs(seenFromHere(context, edits), terminal.style));
+  if (options.diff) terminal.out(renderFileDiffs(withPathsFromCwd(context, edits), terminal.style));
   else
     terminal.out(
-      seenFromHere(context, edits)
-        .map(({ file }) => `${visible(file)}\n`)
+      withPathsFromCwd(context, edits)
+        .map(({ file }) => `${escapeControls(file)}\n`)
         .join(''),
     );
   if (diagnostics.length > 0) log.block('error', diagnosticsText(context, diagnostics, 'err'));

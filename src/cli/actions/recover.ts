@@ -1,5 +1,6 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { plural } from '../../output/action-words.ts';
+import { escapeControls } from '../../output/escape-controls.ts';
 import { jsonText } from '../../output/json-text.ts';
 import {
   evidenceText,
@@ -8,7 +9,6 @@ import {
   recoverJson,
   recoverText,
 } from '../../output/recover-text.ts';
-import { visible } from '../../output/visible.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -137,7 +137,7 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<Re
       const key = `${kind}/${candidate.id}`;
       if (used.has(key)) continue;
       const isCertain = candidate === certain;
-      const evidence = visible(`${candidate.id}? ${evidenceText(candidate)}`);
+      const evidence = escapeControls(`${candidate.id}? ${evidenceText(candidate)}`);
       const question = `\n${address}: is it ${evidence}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
       const answer = isAll ? (isCertain ? 'y' : 'n') : letterOf(await answerTo(context, question));
       if (answer === 'q') return taken;

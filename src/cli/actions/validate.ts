@@ -1,9 +1,9 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { diagnosticsGithub, diagnosticsJson } from '../../output/diagnostics.ts';
 import { diagnosticsJunit } from '../../output/diagnostics-junit.ts';
+import { escapeControls } from '../../output/escape-controls.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { kindCounts, plural } from '../../output/plural.ts';
-import { visible } from '../../output/visible.ts';
 import { compareDiagnostics, type Diagnostic } from '../../problems/diagnostic.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { allDiagnostics } from '../../project/all-diagnostics.ts';
@@ -64,7 +64,7 @@ async function validateSeveral(
   if (isValid && output === 'text') {
     const lines = workspaces.map(
       ({ name, resources }) =>
-        `${terminal.style.good('Valid')} in ${visible(name)}: ${counted({ resources })}.\n`,
+        `${terminal.style.good('Valid')} in ${escapeControls(name)}: ${counted({ resources })}.\n`,
     );
     terminal.out(lines.join(''));
   }

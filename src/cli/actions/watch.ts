@@ -14,7 +14,7 @@ import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type ManifestSource } from '../../operator/source.ts';
 import { type FileWatch, Watch, type WatchOptions } from '../../operator/watch.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import type { LocalPlaces } from '../../project/local-places.ts';
+import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import { VERSION } from '../../version.ts';
@@ -109,7 +109,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   }
 }
 
-function placesOf(cwd: string, { allowDir = [] }: WatchFlags): LocalPlaces {
+function placesOf(cwd: string, { allowDir = [] }: WatchFlags): LocalPaths {
   return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)) };
 }
 

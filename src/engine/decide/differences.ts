@@ -8,7 +8,7 @@ import { isSpecial, isTainted, Reference, type Value } from '../../values/value.
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { compareLeaf, isComplete, isFingerprint, type Verdict } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
-import { movedReferents, type Owners } from './referents.ts';
+import { movedReferences, type Owners } from './moved-references.ts';
 import { baselineOf, isKept, maskable, plainOf, recordedOf } from './state-entry.ts';
 
 export interface Comparing {
@@ -60,7 +60,7 @@ export function differencesOf(facts: Comparing): Differences {
     const observed = observedAt(facts, path);
     const rule = ruleOf(facts.kind, path);
     const recorded = recordedOf(facts.entry, path);
-    const referents = movedReferents(rule, { desired, recorded }, facts.owners);
+    const referents = movedReferences(rule, { desired, recorded }, facts.owners);
     const verdict = compareLeaf({
       rule,
       referentMoved: referents.length > 0,

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type GitAddress, parseGitAddress } from '../../git/git-address.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { CHECKOUTS } from '../../project/local-places.ts';
+import { CHECKOUTS } from '../../project/local-paths.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { type FetchOptions, fetchGit } from './fetch-git.ts';
 import { checkRef, checkSubfolder } from './git-options.ts';

@@ -1,5 +1,5 @@
+import { escapeControls } from '../escape-controls.ts';
 import { kindColors } from '../html/colors.ts';
-import { visible } from '../visible.ts';
 import type { GroupedGraph } from './grouping.ts';
 
 /** The whole graph in the language of Graphviz, each group as a cluster. */
@@ -31,6 +31,8 @@ export function graphDot({ groups, edges }: GroupedGraph): string {
 
 /** Line feeds are kept; nothing else in the text means anything. */
 function quoted(text: string): string {
-  const lines = text.split('\n').map((line) => visible(line).replaceAll('\\', '\\\\').replaceAll('"', '\\"'));
+  const lines = text
+    .split('\n')
+    .map((line) => escapeControls(line).replaceAll('\\', '\\\\').replaceAll('"', '\\"'));
   return `"${lines.join('\\n')}"`;
 }

@@ -1,5 +1,5 @@
 import type { ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
-import { visible } from '../visible.ts';
+import { escapeControls } from '../escape-controls.ts';
 import type { GroupedGraph } from './grouping.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
@@ -58,7 +58,7 @@ function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: st
 
 /** Mermaid reads some words and marks as its own even between quotes: everything but plain text is written by its number. */
 function escaped(text: string): string {
-  return [...visible(text)]
+  return [...escapeControls(text)]
     .map((character) =>
       /[\p{L}\p{N} ._,/()+-]/u.test(character) ? character : `#${character.codePointAt(0)};`,
     )

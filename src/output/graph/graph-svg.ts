@@ -1,9 +1,9 @@
 import type { ReferenceNode } from '../../project/reference-graph.ts';
+import { escapeControls } from '../escape-controls.ts';
 import { colorStyle, kindClass } from '../html/colors.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plural } from '../plural.ts';
 import { displayWidth, truncate } from '../text-width.ts';
-import { visible } from '../visible.ts';
 import { graphStyle } from './graph-style.ts';
 import { type GroupedGraph, MOST_UNGROUPED } from './grouping.ts';
 import { type Laid, layeredLayout, margin, type Wire } from './layout.ts';
@@ -53,11 +53,11 @@ export function graphSvg(picture: Picture, options: GraphSvgOptions): string {
 }
 
 function above({ kind, count }: ReferenceNode): string {
-  return count === undefined ? visible(kind) : `${visible(kind)} × ${count}`;
+  return count === undefined ? escapeControls(kind) : `${escapeControls(kind)} × ${count}`;
 }
 
 function nameOf({ name }: ReferenceNode): string {
-  return truncate(visible(name), widestName);
+  return truncate(escapeControls(name), widestName);
 }
 
 function widthOf(node: ReferenceNode): number {
@@ -101,7 +101,7 @@ function nodeMarkup(
 /** Its name stands on its upper edge. */
 function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): string {
   const { x, y, width, height } = box;
-  const name = truncate(visible(group.name), Math.floor((width - 24) / character));
+  const name = truncate(escapeControls(group.name), Math.floor((width - 24) / character));
   const title = `<text x="${x + 12}" y="${y + 4}">${escapeMarkup(name)}</text>`;
   const rect = `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8"/>`;
   return `<g class="frame"><title>${escapeMarkup(group.name)}</title>${rect}${linked(title, linkOf?.(group))}</g>`;

@@ -4,13 +4,13 @@ import { kinds, lookups } from '../../kinds/index.ts';
 export type Color = readonly [light: string, dark: string];
 
 /** What text and lines stand on. */
-export const papers = {
+export const backgrounds = {
   paper: ['#ffffff', '#0d1117'],
   box: ['#f6f8fa', '#151b23'],
 } as const satisfies Readonly<Record<string, Color>>;
 
 /** What is read: ink, and the tones of what happens. */
-export const inks = {
+export const foregrounds = {
   ink: ['#1f2328', '#e6edf3'],
   faint: ['#59636e', '#9198a1'],
   good: ['#1a7f37', '#3fb950'],
@@ -58,7 +58,7 @@ export function kindClass(kind: string): string {
 
 /** All colours as variables, light and dark as the reader's system is; `--of-kind` is the kind's own. */
 export function colorStyle(root: string): string {
-  const all = Object.entries({ ...papers, ...inks, ...marks, ...lines });
+  const all = Object.entries({ ...backgrounds, ...foregrounds, ...marks, ...lines });
   const kindOf = (scheme: 0 | 1) =>
     [...kindColors].map(([kind, color]) => `.kind-${kind}{--of-kind:${color[scheme]}}`).join('');
   const style = (scheme: 0 | 1) =>

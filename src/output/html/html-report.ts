@@ -1,12 +1,12 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { plural } from '../action-words.ts';
+import { mustNameAll } from '../address-list.ts';
 import { type CompactOptions, compacted, FEWEST_SHARING, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
 import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
-import { mustNameAll } from '../named.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
 import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
 import { htmlPage, timeHtml } from './page.ts';

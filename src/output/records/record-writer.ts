@@ -1,8 +1,8 @@
 import type { RecordColumn } from '../../kinds/record-table.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
+import { escapeControls } from '../escape-controls.ts';
 import type { Style } from '../style.ts';
 import { type TableLayout, tableLayout } from '../table.ts';
-import { visible } from '../visible.ts';
 import { yamlText } from '../yaml-text.ts';
 import { type RecordContext, shownColumns } from './record-columns.ts';
 
@@ -62,7 +62,7 @@ function tableWriter(writing: RecordWriting): RecordWriter {
   };
   return {
     write(record) {
-      const cells = columns.map(({ cell }) => visible(cell(record)));
+      const cells = columns.map(({ cell }) => escapeControls(cell(record)));
       if (layout !== undefined && !isNew(cells)) return `${layout.line(pick(cells))}\n`;
       measured.push(cells);
       if (layout !== undefined) return `\n${begin([cells])}`;

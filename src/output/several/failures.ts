@@ -5,12 +5,12 @@ import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import type { FailedWorkspace } from '../../runs/several.ts';
 import { diagnosticsGithub, renderDiagnostics } from '../diagnostics.ts';
 import { renderError } from '../errors.ts';
+import { escapeControls } from '../escape-controls.ts';
 import { githubCommand } from '../github-command.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
 import { helpText } from '../next-steps.ts';
 import { platformHint } from '../platform-hints.ts';
 import type { Style } from '../style.ts';
-import { visible } from '../visible.ts';
 
 /** What went wrong in a workspace, as data that holds no secret. */
 export function failureOf(
@@ -55,7 +55,7 @@ function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined {
 export function failureText(failure: WorkspaceFailure, style: Style): string {
   const { workspace, message, hint, diagnostics = [] } = failure;
   const error = new UserError(message, hint === undefined ? {} : { hint });
-  return `Workspace ${visible(workspace)}\n\n${renderError(error, style)}${renderDiagnostics(diagnostics, style)}`;
+  return `Workspace ${escapeControls(workspace)}\n\n${renderError(error, style)}${renderDiagnostics(diagnostics, style)}`;
 }
 
 export function failureMarkdown({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): string {

@@ -3,6 +3,7 @@ import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { planSummary, plural } from '../action-words.ts';
 import { renderDriftText } from '../drift-text.ts';
 import { driftSummary } from '../drift-words.ts';
+import { escapeControls } from '../escape-controls.ts';
 import { MARKDOWN_LIMIT } from '../markdown-page.ts';
 import { markdownCode, markdownText } from '../markdown-text.ts';
 import type { WorkspaceFlag } from '../next-steps.ts';
@@ -11,7 +12,6 @@ import { driftMarkdown, planMarkdown } from '../plan-markdown.ts';
 import { renderPlanText } from '../plan-text.ts';
 import type { Style } from '../style.ts';
 import { displayWidth, pad } from '../text-width.ts';
-import { visible } from '../visible.ts';
 import { failureGithub, failureMarkdown, failureText } from './failures.ts';
 
 /** Plans, or what drifted, of several workspaces. */
@@ -51,7 +51,7 @@ export function severalPlansText(
     ),
     ...failures.map((failure) => failureText(failure, style)),
   ];
-  const names = [...documents, ...failures].map(({ workspace }) => visible(workspace));
+  const names = [...documents, ...failures].map(({ workspace }) => escapeControls(workspace));
   const width = Math.max(0, ...names.map(displayWidth));
   const lines = [
     ...documents.map((document) => ({ said: summary(document).join(' '), format: String })),

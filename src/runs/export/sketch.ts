@@ -4,7 +4,7 @@ import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
-import { asWritten } from './forms.ts';
+import { manifestValue } from './manifest-value.ts';
 import { type Omission, shownSpec } from './shown-spec.ts';
 import { namesIn, type UsedName } from './used-secrets.ts';
 
@@ -34,7 +34,7 @@ export function sketchOf(kind: Kind, found: FoundRecord, secrets: readonly Secre
   const uses: UsedName[] = [];
   for (const [path, value] of spec.leaves) {
     const isReference = ruleOf(kind, path).refersTo !== undefined;
-    const form = isReference ? value : asWritten(value, secrets);
+    const form = isReference ? value : manifestValue(value, secrets);
     if (form === undefined) {
       omitted.push({ path, because: 'it holds a secret where $secret is not allowed' });
       continue;

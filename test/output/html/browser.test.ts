@@ -14,7 +14,7 @@ import { applyHtml, driftHtml, planHtml } from '../../../src/output/html/reports
 import { severalPlansHtml } from '../../../src/output/several/plans-html.ts';
 import { referenceGraph } from '../../../src/project/reference-graph.ts';
 import { branchOffices } from '../branch-offices.ts';
-import { evilPlan } from '../evil-plan.ts';
+import { hostilePlan } from '../hostile-plan.ts';
 import { adoptions, sameChange } from '../many-resources.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
 import { evil } from '../sample-styles.ts';
@@ -46,7 +46,7 @@ const linked: PlanDocument = {
 };
 
 function hostile(): PlanDocument {
-  const text = JSON.stringify(evilPlan()).replaceAll(
+  const text = JSON.stringify(hostilePlan()).replaceAll(
     JSON.stringify(evil).slice(1, -1),
     JSON.stringify(payload).slice(1, -1),
   );

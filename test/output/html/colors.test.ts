@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
 import {
+  backgrounds,
   type Color,
   colorStyle,
-  inks,
+  foregrounds,
   kindColors,
   lines,
   marks,
-  papers,
 } from '../../../src/output/html/colors.ts';
 import { htmlPage } from '../../../src/output/html/page.ts';
 
@@ -44,22 +44,22 @@ describe('the colours of the pages', () => {
 
   it('let text be read (AA): 4.5 to 1, light and dark', () => {
     const texts = [
-      ...pairs(inks, papers),
-      ...pairs(Object.fromEntries(kindColors), papers),
-      ...pairs({ ink: inks.ink }, marks),
+      ...pairs(foregrounds, backgrounds),
+      ...pairs(Object.fromEntries(kindColors), backgrounds),
+      ...pairs({ ink: foregrounds.ink }, marks),
     ];
     expect(texts.filter(({ ratio }) => ratio < 4.5)).toEqual([]);
   });
 
   it('let the lines be seen that lead from box to box: 3 to 1', () => {
-    expect(pairs({ wire: lines.wire }, papers).filter(({ ratio }) => ratio < 3)).toEqual([]);
+    expect(pairs({ wire: lines.wire }, backgrounds).filter(({ ratio }) => ratio < 3)).toEqual([]);
   });
 
   it('differ between kinds, and from the colours of actions', () => {
     const names = [...kinds.keys(), ...lookups.keys()].sort();
     expect([...kindColors.keys()]).toEqual(names);
     for (const scheme of [0, 1] as const) {
-      const all = [...Object.values(inks), ...kindColors.values()].map((color) => color[scheme]);
+      const all = [...Object.values(foregrounds), ...kindColors.values()].map((color) => color[scheme]);
       expect(new Set(all).size).toBe(all.length);
     }
   });

@@ -44,7 +44,7 @@ async function quarantine(path: string): Promise<string | undefined> {
   }
 }
 
-const misfortunes: { reason: string; happen: (path: string) => Promise<void>; knows: string[] }[] = [
+const damages: { reason: string; happen: (path: string) => Promise<void>; knows: string[] }[] = [
   { reason: 'the document is gone', happen: (path) => rm(path), knows: ['Agent/a', 'Agent/b'] },
   { reason: 'the document is empty', happen: (path) => writeFile(path, ''), knows: ['Agent/a', 'Agent/b'] },
   { reason: 'the document was cut off', happen: (path) => truncate(path, 60), knows: ['Agent/a', 'Agent/b'] },
@@ -77,7 +77,7 @@ const misfortunes: { reason: string; happen: (path: string) => Promise<void>; kn
 ];
 
 describe('a state of which', () => {
-  it.each(misfortunes)(
+  it.each(damages)(
     '$reason is lost, its backups are read, and a new one can begin',
     async ({ happen, knows }) => {
       const path = await written();

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
 
 /** Where the state and the secrets of a project lie that is read from elsewhere, as from a repository. */
-export interface LocalPlaces {
+export interface LocalPaths {
   /** Absolute path that `state.path` and `secrets_dir` are relative to. */
   readonly root: string;
   /** Absolute paths of further folders that the two may lead to. */
@@ -17,10 +17,10 @@ export const CHECKOUTS = path.join('.voxform', 'git');
  * Why a setting may not name that path; undefined where it may. Symbolic links count for what they lead to.
  * @param file an absolute path, which need not exist.
  */
-export function placeProblem(
+export function pathProblem(
   setting: string,
   file: string,
-  { root, allowed }: LocalPlaces,
+  { root, allowed }: LocalPaths,
 ): string | undefined {
   const real = realPathOf(file);
   const shown = real ?? file;

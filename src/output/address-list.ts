@@ -10,7 +10,7 @@ export interface NamedOptions {
 }
 
 /** `Agent/a, Agent/b and 95 more (--full lists them)` of names in the form in which they are to be shown. */
-export function named(
+export function addressList(
   names: readonly string[],
   full = false,
   { most = MOST, lists = '--full' }: NamedOptions = {},

@@ -32,7 +32,7 @@ function named(folder: string): string | undefined {
 }
 
 /** Files of the project under the names that they have from where the person stands, as compilers show them. */
-export function seenFromHere<T extends { readonly file: string }>(
+export function withPathsFromCwd<T extends { readonly file: string }>(
   { cwd, projectFolder = cwd }: Pick<Context, 'cwd' | 'projectFolder'>,
   items: readonly T[],
 ): readonly T[] {

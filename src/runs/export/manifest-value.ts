@@ -9,17 +9,17 @@ const SHORTEST_SECRET = 12;
  * A value as a manifest must write it, so that reading the manifest gives the value again: what looks like a value form stands under
  * `$literal`, and the text of a known secret as `$secret`. Undefined where a secret stands in a place that no form reaches.
  */
-export function asWritten(value: Json, secrets: readonly Secret[]): Json | undefined {
+export function manifestValue(value: Json, secrets: readonly Secret[]): Json | undefined {
   if (typeof value === 'string') return withSecrets(value, secrets);
   if (Array.isArray(value)) {
-    const items = value.map((item: Json) => asWritten(item, secrets));
+    const items = value.map((item: Json) => manifestValue(item, secrets));
     return items.includes(undefined) ? undefined : (items as Json[]);
   }
   if (!isObject(value)) return value;
   if (isForm(value)) return holdsSecret(value, secrets) ? undefined : { $literal: value as Json };
   const written: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
-    const item = asWritten(value[key] as Json, secrets);
+    const item = manifestValue(value[key] as Json, secrets);
     if (item === undefined || withSecrets(key, secrets) !== key) return undefined;
     setOwn(written, key, item);
   }

@@ -4,7 +4,7 @@ import { change, plan, resource } from './sample-plan.ts';
 import { evil } from './sample-styles.ts';
 
 /** Everything that may come from elsewhere, evil. */
-export function evilPlan(): PlanDocument {
+export function hostilePlan(): PlanDocument {
   return plan(
     (['update', 'create', 'manual', 'noop'] as const).map((action) =>
       resource(`Agent/${evil}${action}`, {

@@ -13,7 +13,7 @@ import type { JsonObject } from '../../src/values/json.ts';
 import { Secret } from '../../src/values/value.ts';
 
 /** A workspace that people made in the dashboard, and a folder of the test's own. */
-export class ByHand implements AsyncDisposable {
+export class UnmanagedWorkspace implements AsyncDisposable {
   readonly emulator: Emulator;
   readonly client: PlatformClient;
   readonly folder: string;
@@ -73,9 +73,9 @@ export class ByHand implements AsyncDisposable {
   }
 }
 
-export async function byHand(behaviour: BehaviourPatch = {}): Promise<ByHand> {
+export async function unmanagedWorkspace(behaviour: BehaviourPatch = {}): Promise<UnmanagedWorkspace> {
   const folder = await mkdtemp(path.join(tmpdir(), 'voxform-whole-'));
-  return new ByHand(await startEmulator({ seed: 1, behaviour }), folder);
+  return new UnmanagedWorkspace(await startEmulator({ seed: 1, behaviour }), folder);
 }
 
 export function known(kind: string, ...ids: readonly string[]): KnownId[] {

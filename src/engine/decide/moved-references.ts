@@ -11,7 +11,7 @@ export type Owners = ReadonlyMap<string, Address>;
  * What a field refers to as before while the record behind it is another one: the manifest did not change. Empty where it did, and
  * where nothing moved.
  */
-export function movedReferents(
+export function movedReferences(
   rule: FieldRule,
   { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },
   owners: Owners,
