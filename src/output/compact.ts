@@ -3,6 +3,7 @@ import { addressList, mustNameAll } from './address-list.ts';
 import { type Hunk, hunksOf, inAll } from './diff-hunks.ts';
 import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { stepText } from './next-steps.ts';
+import type { DiffLine } from './text-diff.ts';
 
 /** What is to be said of a resource, or once of several. */
 export interface Statement {
@@ -34,28 +35,21 @@ export function compacted(
   const known = new Map<string, FieldView>();
   const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
   if (full || resources.length < FEWEST_SHARING) return alone;
-  const kept = alone.map((said) => ({ said, parts: partsOf(said) }));
-  const shared = sharedIn(kept).sort((a, b) => rankOf(b) - rankOf(a));
-  const taken = new Set(shared.flatMap(({ parts }) => parts.flat()));
-  const rest = kept.flatMap(({ said, parts }) => {
+  const members = alone.map((said) => ({ said, parts: partsOf(said) }));
+  const sharings = sharingsOf(members);
+  const taken = new Set(sharings.flat().flatMap(({ parts }) => parts));
+  const rest = members.flatMap(({ said, parts }) => {
     const left = parts.filter((part) => !taken.has(part));
     if (left.length === parts.length) return [said];
     if (left.length === 0 && said.resources[0]?.previous_address === undefined) return [];
-    return [{ ...said, ...together(left), elsewhere: changesIn(parts) - changesIn(left) }];
+    const elsewhere = parts.filter(isChange).length - left.filter(isChange).length;
+    return [{ ...said, ...together(left), elsewhere }];
   });
-  return [...withoutTold(shared.map(({ said }) => said)), ...rest];
-}
-
-function changesIn(parts: readonly SharedPart[]): number {
-  return parts.filter(isChange).length;
-}
-
-function isChange({ content: { type } }: SharedPart): boolean {
-  return type === 'field' || type === 'hunk';
+  return [...withoutTold(sharings.map(saidOnce).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
 }
 
 /** Changes before remarks, and those of most resources first. */
-function rankOf({ said: { fields, resources } }: Shared): number {
+function rankOf({ fields, resources }: Statement): number {
   return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
 }
 
@@ -84,184 +78,151 @@ export function statementOf(resource: PlannedResource, views: FieldViewOptions):
   };
 }
 
-/** What may be said once for several: a change, a hunk of a text, a remark; of what is more than a change, all of it. */
-interface SharedPart {
+/** A change, a hunk of a text or a remark, which may be said once for several. */
+interface StatementPart {
   /** The same for what is the same. */
   readonly key: string;
   /** About, as they are shown. */
   readonly lines: number;
-  readonly content: PartContent;
+  readonly said: Partial<Said>;
+  readonly hunk?: Hunk;
 }
 
-type PartContent =
-  | { readonly type: 'field'; readonly field: FieldView }
-  | {
-      readonly type: 'hunk';
-      readonly path: string;
-      readonly notes: readonly string[];
-      readonly hunk: Hunk;
-    }
-  | { readonly type: 'released' | 'notice' | 'step'; readonly text: string };
+type Said = Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'>;
 
-function partsOf({ resources, fields, reason, released, notices, steps }: Statement): SharedPart[] {
+/** A resource with all of its parts, or with those that it shares. */
+interface Sharer {
+  readonly said: Statement;
+  readonly parts: readonly StatementPart[];
+}
+
+function isChange({ said }: StatementPart): boolean {
+  return said.fields !== undefined;
+}
+
+/** An update is said in parts, because each of its lines stands for itself; any other action is shared whole or not at all. */
+function partsOf({ resources, fields, reason, released, notices, steps }: Statement): StatementPart[] {
   const [resource] = resources;
   if (resource === undefined) return [];
-  // What happens to a record: only an update is said in parts, because each of its lines stands for itself.
-  const isUpdate = resource.action === 'update';
   const about = [resource.action, resource.adopted ?? false, resource.missing ?? false];
-  const changes = fields.flatMap((field, index): SharedPart[] => {
-    const { path, body, notes } = field;
-    if (body.form === 'diff') {
-      return hunksOf(body.lines).map((hunk) => ({
-        key: JSON.stringify([about, path, notes, hunk.key]),
-        lines: hunk.lines.length + 1,
-        content: { type: 'hunk', path, notes, hunk },
-      }));
-    }
-    const lines = body.form === 'text' ? body.lines.length + 1 : 1;
-    return [
-      {
-        key: JSON.stringify([about, resource.changes[index], notes]),
-        lines,
-        content: { type: 'field', field },
-      },
-    ];
+  const part = (said: Partial<Said>, lines: number, ...key: readonly unknown[]): StatementPart => ({
+    key: JSON.stringify([about, ...key]),
+    lines,
+    said,
   });
-  const texts = (type: 'released' | 'notice' | 'step', all: readonly string[]): SharedPart[] =>
-    all.map((text) => ({ key: JSON.stringify([about, type, text]), lines: 1, content: { type, text } }));
   const parts = [
-    ...changes,
-    ...texts('released', released),
-    ...texts('notice', notices),
-    ...texts('step', steps),
+    ...fields.flatMap((field, index) => {
+      const { path, body, notes } = field;
+      if (body.form !== 'diff') {
+        const lines = body.form === 'text' ? body.lines.length + 1 : 1;
+        return [part({ fields: [field] }, lines, resource.changes[index], notes)];
+      }
+      return hunksOf(body.lines).map((hunk) => ({
+        ...part({ fields: [withLines(field, hunk.lines)] }, hunk.lines.length + 1, path, notes, hunk.key),
+        hunk,
+      }));
+    }),
+    ...released.map((text) => part({ released: [text] }, 1, 'released', text)),
+    ...notices.map((text) => part({ notices: [text] }, 1, 'notice', text)),
+    ...steps.map((text) => part({ steps: [text] }, 1, 'step', text)),
   ];
-  const whole = isUpdate ? '' : JSON.stringify([about, reason, parts.map(({ key }) => key)]);
+  const whole = resource.action === 'update' ? [] : [reason, ...parts.map(({ key }) => key)];
   const met = new Map<string, number>();
-  return parts.map((part) => {
+  return parts.map((each) => {
     // A text may change in the same way at two places.
-    const times = (met.get(part.key) ?? 0) + 1;
-    met.set(part.key, times);
-    return { ...part, key: `${times} ${part.key} ${whole}` };
+    const times = (met.get(each.key) ?? 0) + 1;
+    met.set(each.key, times);
+    return { ...each, key: JSON.stringify([times, each.key, whole]) };
   });
 }
 
-interface KeptParts {
-  readonly said: Statement;
-  readonly parts: readonly SharedPart[];
+function withLines(field: FieldView, lines: readonly DiffLine[]): FieldView {
+  return { ...field, body: { form: 'diff', lines } };
 }
 
-interface Sharing {
-  readonly members: readonly KeptParts[];
-  /** Of each of them. */
-  readonly parts: readonly (readonly SharedPart[])[];
-}
-
-interface Shared extends Pick<Sharing, 'parts'> {
-  readonly said: Statement;
-}
-
-/** Parts that the same resources share, together, where saying them once is shorter. */
-function sharedIn(kept: readonly KeptParts[]): Shared[] {
+/** For each set of resources the parts that all of them and no others have, where saying those once is shorter. */
+function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   const holders = new Map<string, number[]>();
-  for (const [index, { parts }] of kept.entries()) {
-    for (const key of new Set(parts.map((part) => part.key))) {
+  for (const [index, { parts }] of members.entries()) {
+    for (const { key } of parts) {
       const known = holders.get(key);
       if (known === undefined) holders.set(key, [index]);
       else known.push(index);
     }
   }
-  const byHolders = Map.groupBy(
-    [...holders].filter(([, indices]) => indices.length >= FEWEST_SHARING),
-    ([, indices]) => indices.join(','),
-  );
-  let candidates = [...byHolders.values()].flatMap((same): Sharing[] => {
+  const many = [...holders].filter(([, indices]) => indices.length >= FEWEST_SHARING);
+  return [...Map.groupBy(many, ([, indices]) => indices.join()).values()].flatMap((same) => {
     const keys = new Set(same.map(([key]) => key));
-    const members = (same[0]?.[1] ?? []).flatMap((index) => kept[index] ?? []);
-    const parts = members.map((member) =>
-      worthSharing(
-        member.parts.filter(({ key }) => keys.has(key)),
-        member,
-      ),
-    );
-    return parts.every(({ length }) => length === 0) ? [] : [{ members, parts }];
+    const all = (same[0]?.[1] ?? []).flatMap((index) => members[index] ?? []);
+    const sharing = all.map((member) => ({ ...member, parts: worthSharing(member, keys) }));
+    return savedBy(sharing, all) > 0 ? [sharing] : [];
   });
-  // What is not shared after all leaves more to say of each, which another sharing may have counted on.
-  for (let before = -1; before !== candidates.length; ) {
-    before = candidates.length;
-    const taken = new Set(candidates.flatMap(({ parts }) => parts.flat()));
-    candidates = candidates.filter((each) => savedBy(each, taken) > 0);
-  }
-  return candidates.map(({ members, parts }) => ({ said: saidTogether(members, parts), parts }));
 }
 
 /** Of an update, steps alone are no reason for a box of several. */
-function worthSharing(parts: readonly SharedPart[], { said }: KeptParts): readonly SharedPart[] {
+function worthSharing({ said, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
+  const shared = parts.filter(({ key }) => keys.has(key));
   const isWhole = said.resources.every(({ action }) => action !== 'update');
-  return isWhole || parts.some(isChange) ? parts : parts.filter(({ content }) => content.type === 'notice');
+  return isWhole || shared.some(isChange) ? shared : shared.filter((part) => part.said.notices !== undefined);
 }
 
 /** In columns, about: what a line of addresses holds. */
 const LINE = 70;
 
-/** How many lines, about, are saved where the parts are said once, if those that are taken are said elsewhere too. */
-function savedBy({ members, parts }: Sharing, taken: ReadonlySet<SharedPart>): number {
-  const resources = members.flatMap(({ said }) => said.resources);
-  const lines = (parts[0] ?? []).reduce((sum, part) => sum + part.lines, 0);
+/** How many lines, about, are saved where the parts are said once. */
+function savedBy(sharing: readonly Sharer[], all: readonly Sharer[]): number {
+  const [{ parts = [] } = {}] = sharing;
+  const resources = all.flatMap(({ said }) => said.resources);
+  const lines = parts.reduce((sum, part) => sum + part.lines, 0);
   const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / LINE);
-  const isRemark = !parts.flat().some(isChange);
   const isUpdate = resources.every(({ action }) => action === 'update');
-  if (isUpdate && isRemark) return lines * (members.length - 1 - names);
-  const addresses = isUpdate && !mustNameAll(resources) ? names : members.length;
-  const covered = members.filter((member) => member.parts.every((part) => taken.has(part))).length;
-  const routes = members.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
+  if (isUpdate && !parts.some(isChange)) return lines * (all.length - 1 - names);
+  const addresses = isUpdate && !mustNameAll(resources) ? names : all.length;
+  const covered = all.filter((member) => member.parts.length === parts.length).length;
+  const routes = all.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
   // Two lines for the box of each that is not said alone, one for the reference to this one in each that is.
-  return lines * (members.length - 1) + 2 * covered - (members.length - covered) - 2 - addresses - routes;
+  return lines * (all.length - 1) + 2 * covered - (all.length - covered) - 2 - addresses - routes;
 }
 
-function saidTogether(members: readonly KeptParts[], parts: readonly (readonly SharedPart[])[]): Statement {
-  const reasons = new Set(members.map(({ said }) => said.reason));
-  const [reason = ''] = reasons;
-  const [first = []] = parts;
-  const byKey = Map.groupBy(parts.flat(), ({ key }) => key);
-  const shown = first.map((part) => {
-    const { content, key } = part;
-    if (content.type !== 'hunk') return part;
-    const hunks = (byKey.get(key) ?? []).flatMap((other) =>
-      other.content.type === 'hunk' ? [other.content.hunk] : [],
+function saidOnce(sharing: readonly Sharer[]): Statement {
+  const [{ parts = [] } = {}] = sharing;
+  const all = sharing.map(({ said }) => said);
+  const reasons = new Set(all.map(({ reason }) => reason));
+  const hunks = Map.groupBy(
+    sharing.flatMap((member) => member.parts),
+    ({ key }) => key,
+  );
+  const shown = parts.map((part) => {
+    const { key, hunk, said } = part;
+    if (hunk === undefined) return part;
+    const { lines } = inAll(
+      hunk,
+      (hunks.get(key) ?? []).flatMap((other) => other.hunk ?? []),
     );
-    return { ...part, content: { ...content, hunk: inAll(content.hunk, hunks) } };
+    return { ...part, said: { fields: said.fields?.map((field) => withLines(field, lines)) ?? [] } };
   });
   return {
-    resources: members.flatMap(({ said }) => said.resources),
+    resources: all.flatMap(({ resources }) => resources),
     ...together(shown),
-    reason: reasons.size === 1 ? reason : '',
-    routes: routesOf(members.map(({ said }) => said)),
+    reason: reasons.size === 1 ? (all[0]?.reason ?? '') : '',
+    routes: routesOf(all),
     elsewhere: 0,
   };
 }
 
-function together(
-  parts: readonly SharedPart[],
-): Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'> {
-  const texts = (type: PartContent['type']) =>
-    parts.flatMap(({ content }) => (content.type === type && 'text' in content ? [content.text] : []));
+function together(parts: readonly StatementPart[]): Said {
   const fields: FieldView[] = [];
-  for (const { content } of parts) {
-    if (content.type === 'field') fields.push(content.field);
-    if (content.type !== 'hunk') continue;
-    const { path, notes, hunk } = content;
+  for (const field of parts.flatMap(({ said }) => said.fields ?? [])) {
     const last = fields.at(-1);
-    const goesOn = last?.path === path && last.body.form === 'diff';
-    const before = goesOn && last.body.form === 'diff' ? last.body.lines : [];
-    const field = { path, notes, body: { form: 'diff', lines: [...before, ...hunk.lines] } } as const;
-    if (goesOn) fields.splice(-1, 1, field);
+    if (last?.path === field.path && last.body.form === 'diff' && field.body.form === 'diff')
+      fields[fields.length - 1] = withLines(last, [...last.body.lines, ...field.body.lines]);
     else fields.push(field);
   }
   return {
     fields,
-    released: texts('released'),
-    notices: texts('notice'),
-    steps: texts('step'),
+    released: parts.flatMap(({ said }) => said.released ?? []),
+    notices: parts.flatMap(({ said }) => said.notices ?? []),
+    steps: parts.flatMap(({ said }) => said.steps ?? []),
   };
 }
 
