@@ -31,7 +31,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'state pull': ['state pull > state.json', 'state pull -w production'],
   'state push': ['state push state.json', 'state push state.json --force'],
   'state move': ['state move --from .voxform/staging.state.json', 'state move --from local -w production'],
-  'state init': ['state init', 'state init -w production'],
+  'state init': ['state init -w production', 'state init --sql > setup.sql'],
   'state unlock': ['state unlock 5f0c2a9e', 'state unlock 5f0c2a9e -w production'],
   workspace: ['workspace list', 'workspace list --output json'],
   'workspace list': ['workspace list', 'workspace list --output json'],

@@ -70,7 +70,7 @@ export function plainSchema(
   schema: z.ZodType,
   override?: NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override'],
 ): JsonObject {
-  const options = override === undefined ? {} : { override };
+  const options = override && ({ override, unrepresentable: 'any' } as const);
   const { $schema: _, $defs: __, ...rest } = z.toJSONSchema(schema, { io: 'input', ...options });
   return simplified(rest as JsonObject) as JsonObject;
 }

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DocumentMemory } from '../../src/manifests/document-cache.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';
+import { backendOf } from '../../src/state/state-place.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace } from '../cli/workspace.ts';
 import { manifest } from '../project/temporary-project.ts';
 import { command } from '../trust/in-process.ts';
@@ -36,7 +37,12 @@ async function load(
   });
   if ('loaded' in result) {
     const { secretsDir, state, apiKey } = result.loaded.opened.workspace;
-    return { secretsDir, state: state.path, key: apiKey.reveal(), secretsWatched: result.inputs.secretsDir };
+    return {
+      secretsDir,
+      state: backendOf(state).fileOf(state),
+      key: apiKey.reveal(),
+      secretsWatched: result.inputs.secretsDir,
+    };
   }
   const { diagnostics, error } = result.invalid;
   return [

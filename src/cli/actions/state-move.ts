@@ -6,7 +6,14 @@ import { freshState, type OpenWorkspace, openWorkspace } from '../../runs/open-w
 import { emptyDocument } from '../../state/fold.ts';
 import { moveState } from '../../state/move.ts';
 import { MovedState } from '../../state/moved-state.ts';
-import { isBackend, isSameState, placeOf, type StatePlace, stateSchema } from '../../state/state-place.ts';
+import {
+  backendOf,
+  isBackend,
+  isSameState,
+  placeOf,
+  type StatePlace,
+  stateSchema,
+} from '../../state/state-place.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
@@ -38,9 +45,18 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
   return ExitCode.ok;
 }
 
-export async function initState(context: Context, { lockTimeout }: LockFlags): Promise<number> {
+export interface InitFlags extends LockFlags {
+  readonly sql?: boolean;
+}
+
+export async function initState(context: Context, { lockTimeout, sql }: InitFlags): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { store, workspace } = opened;
+  if (sql) {
+    const script = backendOf(workspace.state).setUp?.(workspace.state);
+    context.terminal.out(script ?? `The state ${store.location} needs no SQL.\n`);
+    return ExitCode.ok;
+  }
   const lease = await store.lock(opened.lockRequest('state init', lockTimeout));
   try {
     if ((await lease.read()).document !== undefined) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { StateOutput } from '../actions/state.ts';
 import type { PushFlags } from '../actions/state-edits.ts';
-import type { MoveFlags } from '../actions/state-move.ts';
+import type { InitFlags, MoveFlags } from '../actions/state-move.ts';
 import type { ResolveOptions } from '../actions/state-resolve.ts';
 import type { Start } from '../context.ts';
 import { dateOrMoment } from '../dates.ts';
@@ -114,7 +114,8 @@ export function defineState(program: Command, start: Start): void {
     .description(
       'Create an empty state even though another state of this workspace exists. The next apply creates again the records that only the other state knows.',
     )
-    .action((options: LockFlags) =>
+    .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
+    .action((options: InitFlags) =>
       start(async (context) => (await import('../actions/state-move.ts')).initState(context, options)),
     );
   state

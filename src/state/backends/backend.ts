@@ -24,6 +24,11 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   fileOf(place: Place): string | undefined;
   /** Must touch nothing yet, and load large packages only once the store is used. */
   open(place: Place, user: StoreUser): StateStore;
+  /**
+   * The SQL that prepares the place, for an administrator to run; absent where nothing has to be prepared. Must not look anything up.
+   * @throws UserError where the settings do not tell enough.
+   */
+  setUp?(place: Place): string;
 }
 
 /** Whose state it is. */

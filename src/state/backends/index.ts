@@ -1,5 +1,6 @@
 import type { StateBackend } from './backend.ts';
 import { local } from './local/local-backend.ts';
+import { postgres } from './postgres/postgres-backend.ts';
 
 /** By the name in the project file. The first is the one of a project file that names none. */
-export const backends = { local } satisfies Record<string, StateBackend>;
+export const backends = { local, postgres } satisfies Record<string, StateBackend>;

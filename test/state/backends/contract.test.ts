@@ -13,6 +13,7 @@ import { openSession, readState } from '../../../src/state/session.ts';
 import type { StateLease, StateStore } from '../../../src/state/store.ts';
 import { failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
 import { memory } from './memory-backend.ts';
+import { settingsOf } from './settings.ts';
 
 const all: [string, StateBackend][] = Object.entries({ ...backends, memory });
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
@@ -21,16 +22,18 @@ function entry(sequence: number): JournalEntry {
   return { lineage: 'L1', serial: 0, sequence, at: '2030-01-01T00:00:00Z', event: saved(`a${sequence}`) };
 }
 
-describe.each(all)('the backend %s', (_name, backend) => {
+describe.each(all)('the backend %s', (name, backend) => {
   let root: string;
+  let settings: object;
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'voxform-backend-'));
     onTestFinished(() => rm(root, { recursive: true, force: true }));
+    settings = await settingsOf(name, root);
   });
 
   /** A store of its own each time, as another process has it. */
   function store(workspace = 'staging'): StateStore {
-    return backend.open(backend.place({}, { workspace, root }), {
+    return backend.open(backend.place(settings, { workspace, root }), {
       root,
       host: 'here',
       user: 'ann',
@@ -47,7 +50,7 @@ describe.each(all)('the backend %s', (_name, backend) => {
   }
 
   it('has a place for each workspace, and tells it in one way', () => {
-    const place = (workspace: string) => backend.place({}, { workspace, root });
+    const place = (workspace: string) => backend.place(settings, { workspace, root });
     expect(place('a')).toEqual(place('a'));
     expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
     expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));

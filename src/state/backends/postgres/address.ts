@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import { UserError } from '../../../problems/user-error.ts';
+import { Secret } from '../../../values/value.ts';
+import { revealed } from '../settings.ts';
+
+/** Where a database is, taken from `state.url`. */
+export interface DatabaseAddress {
+  /** For messages: no user, no password, no options. */
+  readonly location: string;
+  /** The address without the options that are about TLS. */
+  readonly connectionString: string;
+  /** Undefined where the address names none. */
+  readonly user: string | undefined;
+  readonly tls: Tls;
+}
+
+export interface Tls {
+  readonly mode: (typeof MODES)[number];
+  /** Files in PEM; `system` as the root stands for the authorities that Node trusts. */
+  readonly root: string | undefined;
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+}
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
+const TLS_OPTIONS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat'];
+const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
+
+/** @throws UserError where it is not set, or is no address of a database. It never shows the text. */
+export function addressOf(url: Secret | string): DatabaseAddress {
+  const text = revealed('url', url);
+  const parsed = parse(text);
+  if (parsed === undefined) {
+    const name = url instanceof Secret ? ` (${url.name})` : '';
+    throw new UserError(`state.url${name} is not the address of a PostgreSQL database`, {
+      hint: `Write it as ${EXAMPLE}. Percent-encode special characters in the password, such as %40 for @.`,
+    });
+  }
+  const options = parsed.searchParams;
+  const host = options.get('host') ?? parsed.hostname;
+  const user = options.get('user') ?? decodeURIComponent(parsed.username);
+  const database = decodeURIComponent(parsed.pathname.slice(1)) || user;
+  const port = options.get('port') ?? (parsed.port || '5432');
+  const tls = tlsOf(options, host);
+  for (const option of TLS_OPTIONS) options.delete(option);
+  if (host === '') parsed.hostname = 'localhost';
+  return {
+    location: `postgres://${decodeURIComponent(host) || 'localhost'}:${port}/${database}`,
+    connectionString: parsed.href,
+    user: user || undefined,
+    tls,
+  };
+}
+
+/** True for an address that has its password in it. */
+export function hasPassword(text: string): boolean {
+  const parsed = parse(text);
+  return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
+}
+
+/** Undefined for what is no address, and for one that a password with special characters has cut in the wrong place. */
+export function parse(text: string): URL | undefined {
+  const parsed = URL.parse(text);
+  if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;
+  const isCut = parsed.hash !== '' || /@/.test(parsed.pathname + parsed.search);
+  return isCut || !text.includes('://') || !isDecodable(parsed) ? undefined : parsed;
+}
+
+function isDecodable({ username, password, hostname, pathname }: URL): boolean {
+  try {
+    decodeURIComponent([username, password, hostname, pathname].join(' '));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What libpq makes of the options: without any, TLS where the server has it, and no look at its certificate. */
+function tlsOf(options: URLSearchParams, host: string): Tls {
+  const root = options.get('sslrootcert') ?? undefined;
+  const isSocket = host.startsWith('/') || host.toLowerCase().startsWith('%2f');
+  const usual = isSocket
+    ? 'disable'
+    : root === 'system' || options.get('ssl') === 'true'
+      ? 'verify-full'
+      : 'prefer';
+  const given = options.get('sslmode') ?? usual;
+  const mode = MODES.find((each) => each === given);
+  if (mode === undefined) {
+    throw new UserError(`state.url: unknown sslmode ${JSON.stringify(given)}`, {
+      hint: `Expected one of ${MODES.join(', ')}.`,
+    });
+  }
+  const [certificate, key] = [options.get('sslcert') ?? undefined, options.get('sslkey') ?? undefined];
+  return { mode, root, certificate, key };
+}
+
+/** @throws UserError where a file cannot be read. */
+export function tlsOptions({ mode, root, certificate, key }: Tls): ConnectionOptions | false {
+  if (mode === 'disable') return false;
+  const ca = root === undefined || root === 'system' ? undefined : fileOf('sslrootcert', root);
+  if (mode === 'verify-ca' && ca === undefined) {
+    throw new UserError('state.url: sslmode=verify-ca needs sslrootcert', {
+      hint: 'Add sslrootcert=FILE, or use sslmode=verify-full.',
+    });
+  }
+  const verifiesChain = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
+  return {
+    rejectUnauthorized: verifiesChain,
+    ...(verifiesChain && mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+    ...(ca !== undefined && { ca }),
+    ...(certificate !== undefined && { cert: fileOf('sslcert', certificate) }),
+    ...(key !== undefined && { key: fileOf('sslkey', key) }),
+  };
+}
+
+function fileOf(option: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(`state.url: cannot read ${option}: ${why}`, { cause });
+  }
+}

@@ -1,0 +1,102 @@
+import type { Pool, PoolClient } from 'pg';
+import { type DatabaseAddress, tlsOptions } from './address.ts';
+
+/** Of one process at one address. A run uses one or two, many workspaces in one process share them. */
+const MOST_CONNECTIONS = 8;
+const CONNECT_MILLISECONDS = 10_000;
+const ANSWER_MILLISECONDS = 30_000;
+/** All that `pg` tells of a server that has no TLS. */
+const NO_TLS = 'The server does not support SSL connections';
+
+export type DatabaseRow = Readonly<Record<string, unknown>>;
+
+/** A database, reached through connections that all its users in this process share. Holds no state of a session, so that a pooler may be in between. */
+export interface Database {
+  /** True once it was reached. */
+  readonly wasReached: boolean;
+  /**
+   * One statement, or several without values, which then are one transaction. Ended by the signal, and by a server that does not answer in time.
+   */
+  query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
+}
+
+const databases = new Map<string, Database>();
+
+export function databaseAt(address: DatabaseAddress): Database {
+  const key = JSON.stringify([address.connectionString, address.tls]);
+  const known = databases.get(key) ?? new PooledDatabase(address);
+  databases.set(key, known);
+  return known;
+}
+
+class PooledDatabase implements Database {
+  readonly #address: DatabaseAddress;
+  #pool: Promise<Pool> | undefined;
+  #hasTls = true;
+  wasReached = false;
+
+  constructor(address: DatabaseAddress) {
+    this.#address = address;
+  }
+
+  async query(
+    text: string,
+    values: readonly unknown[],
+    signal: AbortSignal,
+  ): Promise<readonly DatabaseRow[]> {
+    signal.throwIfAborted();
+    const client = await this.#connect();
+    this.wasReached = true;
+    const { promise: givenUp, reject } = Promise.withResolvers<never>();
+    const stop = (): void => reject(signal.reason);
+    const silence = `no answer within ${ANSWER_MILLISECONDS / 1000} s`;
+    const timer = setTimeout(() => reject(new Error(silence)), ANSWER_MILLISECONDS);
+    signal.addEventListener('abort', stop, { once: true });
+    // A connection that is lost rejects its query too.
+    const ignore = (): void => undefined;
+    client.on('error', ignore);
+    let isBroken = true;
+    try {
+      const asked = values.length === 0 ? client.query(text) : client.query(text, [...values]);
+      const { rows } = await Promise.race([asked, givenUp]);
+      isBroken = false;
+      return rows;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+      client.off('error', ignore);
+      client.release(isBroken);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    this.#pool ??= this.#open();
+    const pool = this.#pool;
+    try {
+      return await (await pool).connect();
+    } catch (error) {
+      const { mode } = this.#address.tls;
+      const mayDoWithout = mode === 'prefer' || mode === 'allow';
+      if (!mayDoWithout || !(error instanceof Error) || error.message !== NO_TLS) throw error;
+      this.#hasTls = false;
+      if (this.#pool === pool) this.#pool = undefined;
+      return this.#connect();
+    }
+  }
+
+  async #open(): Promise<Pool> {
+    const { default: pg } = await import('pg');
+    const pool = new pg.Pool({
+      connectionString: this.#address.connectionString,
+      ssl: this.#hasTls && tlsOptions(this.#address.tls),
+      application_name: 'voxform',
+      connectionTimeoutMillis: CONNECT_MILLISECONDS,
+      keepAlive: true,
+      max: MOST_CONNECTIONS,
+      allowExitOnIdle: true,
+    });
+    // Of an idle connection, which the pool drops.
+    pool.on('error', () => undefined);
+    return pool;
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { UserError } from '../../../problems/user-error.ts';
+import { Secret } from '../../../values/value.ts';
+import type { StateBackend } from '../backend.ts';
+import { createRemoteStore } from '../remote/remote-store.ts';
+import { secretTextSetting, withWorkspace } from '../settings.ts';
+import { addressOf, hasPassword, parse } from './address.ts';
+import { type PostgresPlace, PostgresRemotePlace } from './postgres-place.ts';
+import { setUpScript } from './schema.ts';
+
+interface PostgresSettings {
+  readonly url: Secret | string;
+  readonly name?: string | undefined;
+  readonly schema?: string | undefined;
+}
+
+/** A state in a PostgreSQL database. */
+export const postgres: StateBackend<PostgresSettings, PostgresPlace> = {
+  settings: z.strictObject({
+    url: secretTextSetting(
+      z
+        .string()
+        .refine((text) => parse(text) !== undefined, {
+          error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
+        })
+        .refine((text) => !hasPassword(text), {
+          error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+        }),
+      {
+        description: 'DatabaseAddress of the database, as libpq takes it.',
+        examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
+      },
+    ),
+    name: z
+      .string()
+      .min(1)
+      .max(200)
+      .meta({
+        description:
+          'Name of the state in the database, with {workspace} for the name of the workspace; default: {workspace}.',
+        examples: ['voices/{workspace}'],
+      })
+      .optional(),
+    schema: z
+      .string()
+      .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'expected lower-case letters, digits and _')
+      .meta({ description: 'Schema of the tables; default: voxform.', examples: ['voxform'] })
+      .optional(),
+  }),
+  description: 'Backend of the state: postgres, a PostgreSQL database.',
+  placeSetting: 'name',
+  placeWord: 'name',
+  place: ({ url, name = '{workspace}', schema = 'voxform' }, { workspace }) => ({
+    url,
+    name: withWorkspace(name, workspace),
+    schema,
+  }),
+  keyOf: ({ url, name, schema }) => `${serverOf(url)} ${schema} ${name}`,
+  locationOf: ({ url, name }) => `${serverOf(url)} ${name}`,
+  fileOf: () => undefined,
+  open: (place, user) =>
+    createRemoteStore({ place: new PostgresRemotePlace(place, postgres.locationOf(place, user.root)), user }),
+  setUp({ url, schema }) {
+    const { user } = addressOf(url);
+    if (user === undefined) {
+      throw new UserError('state.url names no user, whom the statements would give rights', {
+        hint: 'Write it as postgres://USER@HOST:5432/DATABASE.',
+      });
+    }
+    return setUpScript(schema, user);
+  },
+};
+
+/** Without a word of its secrets; the name of the secret where that is not set or no address. */
+function serverOf(url: Secret | string): string {
+  try {
+    return addressOf(url).location;
+  } catch {
+    return url instanceof Secret ? `postgres ${url.name}` : 'postgres';
+  }
+}

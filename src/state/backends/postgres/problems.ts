@@ -1,0 +1,122 @@
+import { UserError } from '../../../problems/user-error.ts';
+
+export interface Situation {
+  /** How messages call the state. */
+  readonly location: string;
+  /** Of the database alone. */
+  readonly server: string;
+  /** True once the database was reached: what fails then may pass. */
+  readonly wasReached: boolean;
+  /** True once something was written: a server that takes no writes now may be about to hand over to another. */
+  readonly wasWritten: boolean;
+}
+
+/** What nothing is there yet looks like, or somebody else's tables do. */
+const MISSING = new Set(['42P01', '42703', '3F000', '42809']);
+
+/** What a second one meets who sets the schema up at the same time. */
+const ALREADY = new Set(['42P06', '42P07', '23505', '42710']);
+
+export function isMissing(error: unknown): boolean {
+  return MISSING.has(codeOf(error));
+}
+
+export function isAlready(error: unknown): boolean {
+  return ALREADY.has(codeOf(error));
+}
+
+export const ASK_ADMINISTRATOR =
+  'Have an administrator of the database run the output of: voxform state init --sql';
+
+/** A `UserError` for what will not pass by itself; for anything else an error with the way out in its message. */
+export function problemOf(error: unknown, about: Situation): Error {
+  if (error instanceof UserError) return error;
+  const refusal = refusalOf(error, about);
+  if (refusal !== undefined) {
+    const message = `cannot use the state ${about.location}: ${refusal.message}`;
+    return new UserError(message, { hint: refusal.hint, cause: error });
+  }
+  const { message, hint } = passing(error, about);
+  return new Error(hint === undefined ? message : `${message}. ${hint}`, { cause: error });
+}
+
+interface Told {
+  readonly message: string;
+  readonly hint: string;
+}
+
+function refusalOf(error: unknown, { server, wasReached, wasWritten }: Situation): Told | undefined {
+  const [code, message] = [codeOf(error), messageOf(error)];
+  switch (code) {
+    case '28P01':
+    case '28000':
+      return { message, hint: 'Correct the user and the password in state.url.' };
+    case '3D000':
+      return { message, hint: 'Create the database, or correct its name in state.url.' };
+    case '42501':
+      return { message, hint: `${ASK_ADMINISTRATOR}.` };
+    case '25006':
+      if (wasWritten) return undefined;
+      return { message: `${server} is read-only`, hint: 'Point state.url to the primary server.' };
+    case 'ENOTFOUND':
+      if (wasReached) return undefined;
+      return { message: `no such host: ${server}`, hint: 'Correct the host in state.url.' };
+    case 'ECONNREFUSED':
+      if (wasReached) return undefined;
+      return {
+        message: `${server} refused the connection`,
+        hint: 'Start PostgreSQL, or correct the host and the port in state.url.',
+      };
+  }
+  // `pg` gives these no code.
+  if (message.startsWith('SASL: '))
+    return { message, hint: 'Correct the user and the password in state.url.' };
+  if (message === 'The server does not support SSL connections') {
+    return {
+      message: `${server} has no TLS`,
+      hint: 'Turn TLS on there, or use sslmode=prefer in state.url.',
+    };
+  }
+  if (isCertificate(code)) {
+    return {
+      message: `the certificate of ${server} is not trusted: ${message}`,
+      hint: 'Name the file of its certificate authority in state.url: sslrootcert=FILE.',
+    };
+  }
+  // The server understood, and will answer the same again.
+  const isFinal = /^(0A|22|23|42|54)/.test(code) && code.length === 5;
+  return isFinal ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
+}
+
+function passing(error: unknown, { server, wasWritten }: Situation): { message: string; hint?: string } {
+  const message = messageOf(error);
+  switch (codeOf(error)) {
+    case '53300':
+      return {
+        message,
+        hint: 'Raise max_connections of the server, or put a pooler such as pgbouncer before it',
+      };
+    case '25006':
+      return { message: `${server} has become read-only${wasWritten ? ' during this run' : ''}` };
+    case 'ECONNREFUSED':
+      return { message: `${server} refused the connection` };
+    default:
+      return { message };
+  }
+}
+
+function isCertificate(code: string): boolean {
+  return /CERT|UNABLE_TO_VERIFY|ERR_TLS/.test(code);
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code === 'string') return code;
+  return error instanceof AggregateError ? codeOf(error.errors[0]) : '';
+}
+
+/** A name with several addresses fails with an error for each, and no words of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+}

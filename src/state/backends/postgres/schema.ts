@@ -1,0 +1,71 @@
+/* The tables. A change to them is one more step; it must leave what is stored as it is. */
+
+/** Of the part `state` of the schema. */
+export const SCHEMA_VERSION = 1;
+
+/** The oldest that is tested. */
+export const OLDEST_SERVER = { version: 130_000, name: '13' };
+
+/** All that lies in the schema, `schema_version` first. */
+export const TABLES = ['schema_version', 'states', 'journal', 'history', 'earlier'] as const;
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** What a first run does, in one transaction; `exists` says whether the schema itself is there. */
+export function setUpStatements(schema: string, exists: boolean): string {
+  return `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${schema.replaceAll("'", "''")}'));
+${exists ? '' : `CREATE SCHEMA ${quoted(schema)};\n`}${tables(quoted(schema))}`;
+}
+
+/** What somebody does who has more rights than `role`. */
+export function setUpScript(schema: string, role: string): string {
+  const name = quoted(schema);
+  return `BEGIN;
+CREATE SCHEMA IF NOT EXISTS ${name};
+${tables(name)}
+GRANT USAGE ON SCHEMA ${name} TO ${quoted(role)};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${name} TO ${quoted(role)};
+COMMIT;
+`;
+}
+
+function tables(schema: string): string {
+  return `CREATE TABLE ${schema}.schema_version (part text PRIMARY KEY, version integer NOT NULL);
+CREATE TABLE ${schema}.states (
+  name text PRIMARY KEY,
+  epoch bigint NOT NULL DEFAULT 1,
+  revision bigint NOT NULL DEFAULT 1,
+  write text NOT NULL,
+  generation text NOT NULL,
+  state text,
+  lock json,
+  heard timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN ${schema}.states.epoch IS 'Rises with each lock taken.';
+COMMENT ON COLUMN ${schema}.states.revision IS 'Rises with each write.';
+COMMENT ON COLUMN ${schema}.states.generation IS 'The write that stored the document or emptied the journal last.';
+COMMENT ON COLUMN ${schema}.states.heard IS 'When the holder of the lock was last heard from.';
+CREATE TABLE ${schema}.journal (
+  name text NOT NULL REFERENCES ${schema}.states ON DELETE CASCADE,
+  revision bigint NOT NULL,
+  nth integer NOT NULL,
+  line text NOT NULL,
+  PRIMARY KEY (name, revision, nth)
+);
+CREATE TABLE ${schema}.history (
+  name text NOT NULL REFERENCES ${schema}.states ON DELETE CASCADE,
+  revision bigint NOT NULL,
+  line text NOT NULL,
+  PRIMARY KEY (name, revision)
+);
+CREATE TABLE ${schema}.earlier (
+  name text NOT NULL REFERENCES ${schema}.states ON DELETE CASCADE,
+  revision bigint NOT NULL,
+  stored timestamptz NOT NULL DEFAULT clock_timestamp(),
+  state text NOT NULL,
+  PRIMARY KEY (name, revision)
+);
+INSERT INTO ${schema}.schema_version VALUES ('state', ${SCHEMA_VERSION});`;
+}

