@@ -27,7 +27,7 @@ export const postgres: StateBackend<PostgresSettings, PostgresPlace> = {
           error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
         }),
       {
-        description: 'DatabaseAddress of the database, as libpq takes it.',
+        description: 'Address of the database, as libpq takes it.',
         examples: [{ $secret: 'STATE_URL' }, 'postgres://user@db.example.com:5432/voxform'],
       },
     ),
