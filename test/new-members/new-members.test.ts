@@ -74,7 +74,7 @@ const exec = promisify(execFile);
 function compile(): Promise<string> {
   const { compilerOptions } = JSON.parse(readFileSync(path.join(REPOSITORY, 'tsconfig.json'), 'utf8'));
   writeFileSync(path.join(copy.root, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
-  return exec(path.join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', copy.root]).then(
+  return exec(path.join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', copy.root, '--checkers', '1']).then(
     ({ stdout }) => stdout,
     (error: { readonly stdout: string }) => error.stdout,
   );
@@ -163,7 +163,7 @@ describe('a new member is one file and one line', () => {
       run(project, 'plan', '--help'),
     ]);
     expect(plan).toMatch(/^plan of test: /);
-    expect(help).toMatch(/--output <format>[^)]*"titles"/);
+    expect(help).toMatch(/--output <format>[^)]*\btitles\b/);
   }, 60_000);
 
   it('as each of them, for the compiler', async () => {
