@@ -1,6 +1,7 @@
 import { cp, readFile, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { step } from '../step.ts';
 import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
@@ -62,17 +63,19 @@ describe('the state by hand', () => {
     );
     await workspace.run('state', 'rm', 'Agent/night', 'Agent/third', 'PhoneNumber/line');
     const close = (...args: string[]) => workspace.run('orphans', 'close', ...args);
-    expect((await close(night)).code).toBe(64);
-    expect((await close('nobody', '--because', 'kept')).stderr).toContain('not on the orphan list');
-    expect((await close(night, line, '--because', 'handed-over', '--lock-timeout', '5s')).stdout).toContain(
-      `Closed Agent/night (${night}): handed-over.`,
-    );
-    expect(await rowsOf(workspace, 'orphans')).toMatchObject([{ id: third, exists: null }]);
-    expect(await rowsOf(workspace, 'orphans', '--all')).toMatchObject([
-      { id: night, closed: { because: 'handed-over' } },
-      { id: third },
-      { id: line, natural_key: '12025550120', closed: { because: 'handed-over' } },
-    ]);
+    await step('orphans are closed with a reason', async () => {
+      expect((await close(night)).code).toBe(64);
+      expect((await close('nobody', '--because', 'kept')).stderr).toContain('not on the orphan list');
+      expect((await close(night, line, '--because', 'handed-over', '--lock-timeout', '5s')).stdout).toContain(
+        `Closed Agent/night (${night}): handed-over.`,
+      );
+      expect(await rowsOf(workspace, 'orphans')).toMatchObject([{ id: third, exists: null }]);
+      expect(await rowsOf(workspace, 'orphans', '--all')).toMatchObject([
+        { id: night, closed: { because: 'handed-over' } },
+        { id: third },
+        { id: line, natural_key: '12025550120', closed: { because: 'handed-over' } },
+      ]);
+    });
 
     const planned = async () => {
       const { stdout } = await workspace.run('plan', '--output', 'json');
@@ -81,27 +84,41 @@ describe('the state by hand', () => {
       };
       return Object.fromEntries(resources.map(({ address, action }) => [address, action]));
     };
-    expect(await planned()).toEqual({
-      'Agent/day': 'noop',
-      'Agent/night': 'blocked',
-      'Agent/third': 'adopt',
-      'PhoneNumber/line': 'blocked',
+    await step('a plan adopts no record that was handed over', async () => {
+      expect(await planned()).toEqual({
+        'Agent/day': 'noop',
+        'Agent/night': 'blocked',
+        'Agent/third': 'adopt',
+        'PhoneNumber/line': 'blocked',
+      });
+      const writes = workspace.writes();
+      await workspace.run(
+        'apply',
+        '--auto-approve',
+        '--target',
+        'Agent/night',
+        '--target',
+        'PhoneNumber/line',
+      );
+      expect(workspace.writes()).toBe(writes);
     });
-    const writes = workspace.writes();
-    await workspace.run('apply', '--auto-approve', '--target', 'Agent/night', '--target', 'PhoneNumber/line');
-    expect(workspace.writes()).toBe(writes);
 
-    const again = await close(night, '--because', 'deleted');
-    expect(again.stdout).toBe(`Closed Agent/night (${night}): deleted (was handed-over).\n`);
-    expect((await close('Agent/nigth', '--because', 'kept')).stderr).toContain('not on the orphan list');
-    expect((await close('Agent/third', '--because', 'kept')).stdout).toContain(
-      `Closed Agent/third (${third})`,
-    );
-    await close(third, '--because', 'deleted');
-    expect((await planned())['Agent/night'], 'a person said that it is no more').toBe('create');
-    expect((await workspace.run('import', 'PhoneNumber/line', line)).code).toBe(0);
-    expect((await planned())['PhoneNumber/line']).toBe('noop');
-    expect(await rowsOf(workspace, 'orphans', '--all')).toHaveLength(2);
+    await step('an orphan is closed again, for another reason', async () => {
+      const again = await close(night, '--because', 'deleted');
+      expect(again.stdout).toBe(`Closed Agent/night (${night}): deleted (was handed-over).\n`);
+      expect((await close('Agent/nigth', '--because', 'kept')).stderr).toContain('not on the orphan list');
+      expect((await close('Agent/third', '--because', 'kept')).stdout).toContain(
+        `Closed Agent/third (${third})`,
+      );
+      await close(third, '--because', 'deleted');
+    });
+
+    await step('a deleted record is created anew, and an imported one is managed again', async () => {
+      expect((await planned())['Agent/night'], 'a person said that it is no more').toBe('create');
+      expect((await workspace.run('import', 'PhoneNumber/line', line)).code).toBe(0);
+      expect((await planned())['PhoneNumber/line']).toBe('noop');
+      expect(await rowsOf(workspace, 'orphans', '--all')).toHaveLength(2);
+    });
   });
 
   it('closes the orphans that the platform has no more, once that is certain', async () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { step } from '../step.ts';
 import { agentManifest, testWorkspace } from './workspace.ts';
 
 const FILE = 'manifests/day.yaml';
@@ -17,45 +18,52 @@ describe('versions and rollback', () => {
     await workspace.run('apply', '--auto-approve');
     workspace.emulator.dashboard.publishAgent(agent);
 
-    const listed = JSON.parse(
-      (await workspace.run('versions', 'Agent/day', '--output', 'json')).stdout,
-    ) as object[];
-    expect(listed).toHaveLength(2);
-    expect((await workspace.run('versions', 'Agent/day', '1')).stdout).toContain('prompt: Be kind.');
-    const { stdout } = await workspace.run('versions', 'Agent/day', '1', '--diff', '2');
-    expect(stdout).toMatch(/^-\s+prompt: Be kind\.$/m);
-    expect(stdout).toMatch(/^\+\s+prompt: Be brief\.$/m);
-    expect(stdout).toContain('--- Agent/day version 1\n+++ Agent/day version 2\n');
-    expect(stdout, 'when a version was made is no difference').not.toMatch(
-      /published_at|updated_at|^[-+]version/m,
-    );
-    const data = JSON.parse(
-      (await workspace.run('versions', 'Agent/day', '1', '--diff', '2', '--output', 'json')).stdout,
-    ) as object;
-    expect(data).toMatchObject({ before: { version: 1 }, after: { version: 2 } });
-    expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain(
-      'are identical',
-    );
+    await step('versions are listed, shown and compared', async () => {
+      const listed = JSON.parse(
+        (await workspace.run('versions', 'Agent/day', '--output', 'json')).stdout,
+      ) as object[];
+      expect(listed).toHaveLength(2);
+      expect((await workspace.run('versions', 'Agent/day', '1')).stdout).toContain('prompt: Be kind.');
+      const { stdout } = await workspace.run('versions', 'Agent/day', '1', '--diff', '2');
+      expect(stdout).toMatch(/^-\s+prompt: Be kind\.$/m);
+      expect(stdout).toMatch(/^\+\s+prompt: Be brief\.$/m);
+      expect(stdout).toContain('--- Agent/day version 1\n+++ Agent/day version 2\n');
+      expect(stdout, 'when a version was made is no difference').not.toMatch(
+        /published_at|updated_at|^[-+]version/m,
+      );
+      const data = JSON.parse(
+        (await workspace.run('versions', 'Agent/day', '1', '--diff', '2', '--output', 'json')).stdout,
+      ) as object;
+      expect(data).toMatchObject({ before: { version: 1 }, after: { version: 2 } });
+      expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain(
+        'are identical',
+      );
+    });
 
-    const dry = await workspace.run('rollback', 'Agent/day', '--to', '1', '--dry-run');
-    expect(dry.stdout).toContain('+    prompt: "Be kind."');
-    const file = path.join(workspace.folder.root, FILE);
-    expect(await readFile(file, 'utf8')).toContain('Be brief.');
-    const writes = workspace.writes();
-    expect((await workspace.run('rollback', 'Agent/day', '--to', '1')).code).toBe(1);
-    expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).code).toBe(0);
-    expect(await readFile(file, 'utf8')).toBe(`# Who answers by day.\n${agentManifest('day', 'Be kind.')}`);
-    expect(workspace.writes()).toBe(writes);
-    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
-    expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).stdout).toContain(
-      'No managed field of Agent/day differs',
-    );
-    workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
-    workspace.emulator.dashboard.publishAgent(agent);
-    const foreign = await workspace.run('rollback', 'Agent/day', '--to', '3', '--auto-approve');
-    expect(foreign).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('belongs to workspace 01ANOTHER'),
+    await step('a rollback edits the manifest alone, once approved', async () => {
+      const dry = await workspace.run('rollback', 'Agent/day', '--to', '1', '--dry-run');
+      expect(dry.stdout).toContain('+    prompt: "Be kind."');
+      const file = path.join(workspace.folder.root, FILE);
+      expect(await readFile(file, 'utf8')).toContain('Be brief.');
+      const writes = workspace.writes();
+      expect((await workspace.run('rollback', 'Agent/day', '--to', '1')).code).toBe(1);
+      expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).code).toBe(0);
+      expect(await readFile(file, 'utf8')).toBe(`# Who answers by day.\n${agentManifest('day', 'Be kind.')}`);
+      expect(workspace.writes()).toBe(writes);
+      expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(2);
+      expect((await workspace.run('rollback', 'Agent/day', '--to', '1', '--auto-approve')).stdout).toContain(
+        'No managed field of Agent/day differs',
+      );
+    });
+
+    await step('a version of another workspace is refused', async () => {
+      workspace.emulator.dashboard.edit('agents', agent, { workspace_id: '01ANOTHER' });
+      workspace.emulator.dashboard.publishAgent(agent);
+      const foreign = await workspace.run('rollback', 'Agent/day', '--to', '3', '--auto-approve');
+      expect(foreign).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('belongs to workspace 01ANOTHER'),
+      });
     });
   });
 
