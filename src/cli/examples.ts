@@ -32,6 +32,10 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'state push': ['state push state.json', 'state push state.json --force'],
   'state move': ['state move --from .voxform/staging.state.json', 'state move --from local -w production'],
   'state init': ['state init -w production', 'state init --sql > setup.sql'],
+  'state rescue': [
+    'state rescue .voxform/rescue/5f0c2a9e.jsonl',
+    'state rescue 5f0c2a9e.jsonl -w production',
+  ],
   'state unlock': ['state unlock 5f0c2a9e', 'state unlock 5f0c2a9e -w production'],
   workspace: ['workspace list', 'workspace list --output json'],
   'workspace list': ['workspace list', 'workspace list --output json'],

@@ -8,8 +8,7 @@ import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { changesIn, planWorkspace } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { GuardOptions, LockOptions, PlatformOptions } from '../runs/run-options.ts';
-import { removeManifestDrafts } from '../runs/with-session.ts';
-import { openSession } from '../state/session.ts';
+import { withSession } from '../runs/with-session.ts';
 import type { State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
@@ -158,28 +157,33 @@ export class Reconciler {
     const { context, policy, shutdown } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
-    const session = await openSession(opened.store, opened.sessionOptions('watch', policy, fresh));
-    try {
-      const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
-      const current = isSame ? planned : await plan(session.state);
-      const { document } = current.plan;
-      const hold = this.#hold(loaded, document);
-      if (hold !== undefined) return { plan: document, ...withHold(hold) };
-      const report = await applyPlan(
-        { ...context, interrupts: shutdown },
-        { opened, session, planned: current, onError: 'continue' },
-      );
-      const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
-      const applied = [...report.results].map(
-        ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
-      );
-      const isWhole = applied.every(({ result }) => result.status === 'done');
-      const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
-      return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
-    } finally {
-      await removeManifestDrafts(opened);
-      await session.close();
-    }
+    await opened.commit(loaded.version.commit);
+    const { client } = planned.observing;
+    return withSession(
+      opened,
+      { operation: 'watch', options: policy, fresh, client },
+      async ({ session }) => {
+        const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
+        const current = isSame ? planned : await plan(session.state);
+        const { document } = current.plan;
+        const hold = this.#hold(loaded, document);
+        if (hold !== undefined) {
+          session.note({ result: 'refused', error: `held: ${hold.why}` });
+          return { plan: document, ...withHold(hold) };
+        }
+        const report = await applyPlan(
+          { ...context, interrupts: shutdown },
+          { opened, session, planned: current, onError: 'continue' },
+        );
+        const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
+        const applied = [...report.results].map(
+          ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
+        );
+        const isWhole = applied.every(({ result }) => result.status === 'done');
+        const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
+        return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
+      },
+    );
   }
 
   /** Why nothing may be written now. */

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { kinds, lookups } from '../kinds/index.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
@@ -14,20 +12,13 @@ import { type LoadListener, loadDesired } from '../project/load-desired.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
-import { newSalt } from '../state/fingerprint.ts';
-import { readState, type SessionOptions } from '../state/session.ts';
-import type { FreshState, State } from '../state/state.ts';
-import { createStore } from '../state/state-place.ts';
-import type { LockHolder, LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
-import { VERSION } from '../version.ts';
-import { marksOf, userName } from './local-user.ts';
 import { openProject } from './open-project.ts';
-import { refuseSecondState } from './refuse-second-state.ts';
 import type { RunContext } from './run-context.ts';
-import type { LockOptions, PlatformOptions } from './run-options.ts';
+import type { PlatformOptions } from './run-options.ts';
 import { warningOfSkipped } from './skipped-records.ts';
+import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
 
 interface Opening {
   readonly project: ProjectConfig;
@@ -36,46 +27,22 @@ interface Opening {
 }
 
 /** A project with one of its workspaces selected, and the means to reach its manifests, its state and its platform. */
-export class OpenWorkspace {
-  readonly project: ProjectConfig;
-  readonly workspace: WorkspaceConfig;
-  readonly store: StateStore;
+export class OpenWorkspace extends StateAccess {
   readonly #context: RunContext;
   /** For what the platform says: there a short secret is struck out too. */
   readonly #platformRedactor = new Redactor();
-  #older: string | undefined;
-  #isWarned = false;
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, as far as they were read; relative to the project folder. */
   manifests: ReadonlySet<string> = new Set();
-  /** Who held the lock when the state was read last. */
-  holder: LockHolder | undefined;
 
   /** @param declarations gives what the files declare, where several workspaces share one reading of them. */
   constructor(context: RunContext, { project, workspace, declarations }: Opening) {
+    super(context, project, workspace);
     this.#context = context;
     this.#declarations = declarations;
-    this.project = project;
-    this.workspace = workspace;
-    this.store = this.storeAt(workspace.state);
     this.#keep(workspace.apiKey);
     for (const setting of Object.values(workspace.state)) if (setting instanceof Secret) this.#keep(setting);
     context.onWorkspace?.(this.workspaceFlag);
-  }
-
-  /** A store of this workspace, its own or another one. */
-  storeAt(state: WorkspaceConfig['state']): StateStore {
-    const { env, now, failPoint } = this.#context;
-    return createStore(state, {
-      root: this.project.root,
-      host: hostname(),
-      user: userName(env),
-      pid: process.pid,
-      version: VERSION,
-      now,
-      failPoint,
-      marks: marksOf(this.#context, this.workspace.baseUrl),
-    });
   }
 
   /**
@@ -139,11 +106,6 @@ export class OpenWorkspace {
     };
   }
 
-  /** What a command that a person is told to run needs to mean this workspace; nothing where it is the only one. */
-  get workspaceFlag(): string {
-    return Object.keys(this.project.workspaces).length > 1 ? ` -w ${this.workspace.name}` : '';
-  }
-
   /** How many requests may run at once. */
   concurrency(options: PlatformOptions): number {
     return options.concurrency ?? this.project.limits.concurrency;
@@ -186,98 +148,12 @@ export class OpenWorkspace {
     return { proxy, ca: this.workspace.ca };
   }
 
-  /** The state as it is now, for commands that take no lock. An older one than the last known is warned of. */
-  async state(): Promise<State> {
-    const state = await this.stateAhead();
-    this.warnOfOlder();
-    return state;
-  }
-
-  /** The same without a word: `warnOfOlder` says it when its turn comes. */
-  async stateAhead(): Promise<State> {
-    const { workspaceId } = this.workspace;
-    let older: string | undefined;
-    this.holder = undefined;
-    const onHolder = (holder: LockHolder): void => {
-      this.holder = holder;
-    };
-    const onOlder = ({ message, hint }: UserError): void => {
-      older = hint === undefined ? message : `${message}. ${hint}`;
-    };
-    const beginning = () => this.refuseSecond();
-    const state = await readState(this.store, {
-      workspaceId,
-      fresh: freshState(),
-      beginning,
-      onOlder,
-      onHolder,
-    });
-    this.#isWarned &&= older === this.#older;
-    this.#older = older;
-    return state;
-  }
-
-  warnOfOlder(): void {
-    if (this.#older !== undefined && !this.#isWarned) this.#context.log.warn(this.#older);
-    this.#isWarned = true;
-  }
-
-  /** That the state which was read is an older one, for the plan that is made from it. */
-  get olderState(): string | undefined {
-    return this.#older;
-  }
-
-  /** Throws where a state of this workspace lies under another name, so that none may be begun. */
-  refuseSecond(): Promise<void> {
-    const { project, workspace, workspaceFlag } = this;
-    const { location } = this.store;
-    const marks = marksOf(this.#context, this.workspace.baseUrl);
-    return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd: this.#context.cwd });
-  }
-
-  /** What the right to change the state is asked with; `fresh` is what a first one begins with. */
-  sessionOptions(
-    operation: string,
-    { lockTimeout, allowOlderState = false }: LockOptions,
-    fresh: FreshState = freshState(),
-  ): SessionOptions {
-    const { log } = this.#context;
-    return {
-      lock: this.lockRequest(operation, lockTimeout),
-      ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
-      workspaceId: this.workspace.workspaceId,
-      fresh,
-      beginning: () => this.refuseSecond(),
-      version: VERSION,
-      now: this.#context.now,
-    };
-  }
-
-  lockRequest(operation: string, timeoutSeconds: number): LockRequest {
-    const { log, interrupts } = this.#context;
-    return {
-      operation,
-      timeoutSeconds,
-      signal: interrupts.stop,
-      notice: (message) => log.info(message),
-      warn: (message) => log.warn(message),
-    };
-  }
-
   #keep(secret: Secret): void {
     if (!secret.isSet) return;
     this.#platformRedactor.add(secret.reveal());
     if (secret.reveal().length >= SHORTEST_REDACTED) this.#context.redactor.add(secret.reveal());
   }
 }
-
-/** What a state begins with where there is none yet. */
-export function freshState(): FreshState {
-  return { lineage: randomUUID(), salt: newSalt() };
-}
-
-/** Shorter secrets are still shown nowhere; but to strike them out of every text would strike out innocent words. */
-const SHORTEST_REDACTED = 8;
 
 /** Opens the project of the context's folder with the workspace that flags and environment select. */
 export async function openWorkspace(

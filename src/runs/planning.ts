@@ -17,7 +17,7 @@ import type { PlanningOptions, PlatformOptions } from './run-options.ts';
 export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: OpenWorkspace): Promise<State> {
   const state = await opened.stateAhead();
   warnOfHolder(log, opened.holder);
-  opened.warnOfOlder();
+  opened.warnOfState();
   return state;
 }
 
@@ -84,7 +84,7 @@ export function preparedToPlan<T>(
   return withManifests({ opened, options, now }, async ({ desired, early }) => {
     if (early !== undefined) {
       warnOfHolder(log, early.holder);
-      opened.warnOfOlder();
+      opened.warnOfState();
       return work({ desired, ...early });
     }
     const state = await stateToRead({ log }, opened);

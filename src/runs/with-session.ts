@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { removeDrafts } from '../files/replace-file.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { openSession, type StateSession } from '../state/session.ts';
+import type { StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import type { LockOptions, PlatformOptions } from './run-options.ts';
@@ -30,20 +30,20 @@ export async function withSession<T>(
   // Before the lock: where no request could be sent, none is taken.
   const client = given ?? opened.connect(options);
   try {
-    const session = await openSession(opened.store, opened.sessionOptions(operation, options, fresh));
-    try {
-      return await work({ session, client });
-    } finally {
-      await removeManifestDrafts(opened);
-      await session.close();
-    }
+    return await opened.inSession({ operation, options, fresh }, async (session) => {
+      try {
+        return await work({ session, client });
+      } finally {
+        await removeManifestDrafts(opened);
+      }
+    });
   } finally {
     if (given === undefined) await client.close();
   }
 }
 
 /** Removes what killed commands left beside the manifests that were read. To be called by the holder of the lock. */
-export function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
+function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
   const files = file === undefined ? manifests : [...manifests, file];
   return removeDrafts([...files].map((each) => path.join(root, each)));
 }

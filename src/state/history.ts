@@ -24,14 +24,18 @@ const outcome = z.object({
   result: z.enum(runResults),
   error: z.string().optional(),
   plan: z
-    .object({ digest: z.string(), summary: z.record(z.string(), z.int()) })
+    .object({
+      digest: z.string().optional().describe('Of the saved plan.'),
+      summary: z.record(z.string(), z.int()),
+    })
     .optional()
-    .describe('The plan that was carried out.'),
+    .describe('The plan that was applied.'),
   resources: z
     .array(
       z.object({
         address: z.string(),
         action: z.string(),
+        from: z.string().optional().describe('The earlier address, of a rename.'),
         id: z.string().nullable(),
         paths: z.array(z.string()).describe('Changed fields.'),
         result: z.enum(['done', 'failed', 'skipped']),
@@ -39,6 +43,7 @@ const outcome = z.object({
       }),
     )
     .optional(),
+  more: z.int().optional().describe('Resources that are not listed.'),
   lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
   waived: z
     .array(z.object({ rule: z.string(), because: z.string() }))
@@ -49,6 +54,7 @@ const outcome = z.object({
 const ending = outcome.extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') });
 
 export type RunEnding = Immutable<z.infer<typeof outcome>>;
+export type RunResources = NonNullable<RunEnding['resources']>;
 /** Without an ending, the run is under way or died. */
 export type RunRecord = Immutable<z.infer<typeof beginning>> & Partial<Immutable<z.infer<typeof ending>>>;
 
@@ -77,8 +83,45 @@ export function beginningLine(lock: RunLock, commit: string | undefined): string
   } satisfies z.infer<typeof beginning>);
 }
 
-export function endingLine({ id }: Pick<RunLock, 'id'>, ended: Date, how: RunEnding): string {
-  return JSON.stringify({ run: id, ended: ended.toISOString(), ...how });
+interface HowEnded {
+  readonly outcome: RunEnding;
+  readonly redact: ((text: string) => string) | undefined;
+}
+
+export function endingLine(
+  { id }: Pick<RunLock, 'id'>,
+  ended: Date,
+  { outcome: { resources, ...outcome }, redact = (text) => text }: HowEnded,
+): string {
+  const listed = resources && withinBound(resources);
+  const more = (resources?.length ?? 0) - (listed?.length ?? 0);
+  const line = {
+    run: id,
+    ended: ended.toISOString(),
+    ...outcome,
+    ...(listed !== undefined && { resources: listed }),
+    ...(more > 0 && { more }),
+  };
+  return JSON.stringify(line, (key, value) =>
+    key === 'error' && typeof value === 'string' ? redact(value).slice(0, MOST_ERROR) : value,
+  );
+}
+
+const MOST_ERROR = 2_000;
+/** Characters, so that a run with many resources leaves the lines of others. */
+const MOST_RESOURCES = 100_000;
+
+/** Those that failed first. */
+function withinBound(resources: RunResources): RunResources {
+  const order = { failed: 0, skipped: 1, done: 2 } as const;
+  let left = MOST_RESOURCES;
+  const isWithin = (each: RunResources[number]): boolean => {
+    left -= JSON.stringify(each).length;
+    return left >= 0;
+  };
+  return JSON.stringify(resources).length <= MOST_RESOURCES
+    ? resources
+    : resources.toSorted((a, b) => order[a.result] - order[b.result]).filter(isWithin);
 }
 
 /** The runs that lines tell of, the oldest first. Lines that cannot be read are passed over. */

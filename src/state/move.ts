@@ -3,6 +3,7 @@ import { UserError } from '../problems/user-error.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
 import { fold } from './fold.ts';
 import { droppedBy } from './held-ids.ts';
+import { withLease } from './in-session.ts';
 import { MovedState } from './moved-state.ts';
 import { admitOlder, checkWorkspace, type SessionOptions } from './session.ts';
 import type { StateDocument } from './state-document.ts';
@@ -26,12 +27,10 @@ export interface Moved {
  * @throws UserError where there is nothing to move, or where the new place holds another state.
  */
 export async function moveState({ from, to, session }: Move): Promise<Moved> {
-  const source = await from.lock(session.lock);
-  try {
+  return withLease(from, session.lock, async (source) => {
     const stored = await source.read();
     const document = documentIn(stored, from, session);
-    const target = await to.lock(session.lock);
-    try {
+    return withLease(to, session.lock, async (target) => {
       const current = await currentOf(target, document);
       if (current !== undefined && !isCopy(current, document)) throw taken(to, current);
       // Where a move was interrupted, it is the copy that is newer.
@@ -47,12 +46,8 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
         workspace_id: document.workspace_id,
       });
       return { records: Object.keys(copy.resources).length, serial: copy.serial };
-    } finally {
-      await target.release();
-    }
-  } finally {
-    await source.release();
-  }
+    });
+  });
 }
 
 /** The state that is to be moved, with its journal worked in. */

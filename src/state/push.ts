@@ -3,6 +3,7 @@ import { kindOf, recordKey } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import { type HeldId, sharedId } from './held-ids.ts';
+import { withLease } from './in-session.ts';
 import { LostState } from './lost-state.ts';
 import { dropped, type PushOptions, quarantineDamaged } from './push-over-damaged.ts';
 import { openSession, type SessionOptions } from './session.ts';
@@ -49,8 +50,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
       ...(!force && { beginning: () => restoring(beginning) }),
     })
   ).close();
-  const lease = await store.lock(session.lock);
-  try {
+  return withLease(store, session.lock, async (lease) => {
     const { document: current, newer } = await lease.read();
     if (current !== undefined && !force) {
       const known = session.allowOlder === undefined ? newer?.serial : undefined;
@@ -80,9 +80,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     if (later !== undefined) await lease.commit({ ...next, serial: later + 1, write: randomUUID() }, serial);
     const unknown = Object.keys(lost?.pending ?? {});
     return { serial: later === undefined ? serial : later + 1, kept, unknown, aside: lost?.aside };
-  } finally {
-    await lease.release();
-  }
+  });
 }
 
 /** @throws UserError where the document drops an unknown create, which could then be sent a second time. */

@@ -1,7 +1,9 @@
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { reasonOf } from '../manifests/read-file.ts';
 import { kindOf, recordKey } from '../manifests/resource.ts';
 import { shellWord } from '../problems/shell-word.ts';
+import { UserError } from '../problems/user-error.ts';
 import type { JournalEntry } from './journal.ts';
 import { journalLine, wholeEntries } from './journal-lines.ts';
 import type { StateSession } from './session.ts';
@@ -74,28 +76,48 @@ async function writePrivate(file: string, content: string | Uint8Array): Promise
 export interface Rescue {
   readonly file: string;
   readonly entries: readonly JournalEntry[];
+  /** Lines that are no entries. */
+  readonly damaged: number;
 }
 
-/** The files of the project that hold outcomes of this state. */
-export async function rescuesOf(root: string, lineage: string): Promise<Rescue[]> {
+export interface WaitingRescue extends Rescue {
+  /** Relative to the project. */
+  readonly shown: string;
+}
+
+/** The files of the project that hold outcomes, of this state where one is named. */
+export async function rescuesOf(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
   const names = await readdir(folder).catch((): string[] => []);
-  const all = await Promise.all(names.sort().map((name) => readRescue(path.join(folder, name))));
-  return all.filter(({ entries }) => entries.some((entry) => entry.lineage === lineage));
+  const all = await Promise.all(
+    names.sort().map(async (name) => ({
+      ...(await readRescue(path.join(folder, name))),
+      shown: path.join('.voxform', 'rescue', name),
+    })),
+  );
+  return lineage === undefined
+    ? all
+    : all.filter(({ entries }) => entries.some((entry) => entry.lineage === lineage));
 }
 
-/** Entries that are damaged are passed over. */
+/** @throws UserError where there is no such file. */
 export async function readRescue(file: string): Promise<Rescue> {
-  return { file, entries: wholeEntries(await readFile(file)) };
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { cause });
+  });
+  const entries = wholeEntries(bytes);
+  const lines = bytes
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => line !== '');
+  return { file, entries, damaged: lines.length - entries.length };
 }
 
-export interface TakenIn {
-  /** `ADDRESS = ID` of each record that the state did not know. */
-  readonly records: readonly string[];
-}
-
-/** Records the outcomes, as far as the state does not know them by now, and removes the file. */
-export async function takeIn(session: StateSession, { file, entries }: Rescue): Promise<TakenIn> {
+/**
+ * Records the outcomes, as far as the state does not know them by now.
+ * @returns `ADDRESS = ID` of each record that the state did not know.
+ */
+export async function takeIn(session: StateSession, { entries }: Rescue): Promise<readonly string[]> {
   const records: string[] = [];
   for (const { lineage, at, event } of entries) {
     const { state } = session;
@@ -118,8 +140,7 @@ export async function takeIn(session: StateSession, { file, entries }: Rescue): 
       records.push(`${address} = ${entry.id}`);
     }
   }
-  await rm(file, { force: true });
-  return { records };
+  return records;
 }
 
 /** True where the unknown create is the one that the outcome is about, and no later one. */

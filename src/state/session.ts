@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
-import type { RunEnding } from './history.ts';
+import type { RunEnding, RunResources } from './history.ts';
 import type { JournalEvent } from './journal.ts';
 import { olderState } from './older-state.ts';
+import { changeOf, endingAfter } from './run-ending.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
 import type { LockHolder, LockRequest, StateLease, StateStore, StoredState } from './store.ts';
@@ -20,7 +21,10 @@ export interface StateSession {
    * lost and the session is broken: every later call rejects too, and the caller must write nothing more to the platform.
    */
   record(event: JournalEvent): Promise<void>;
-  /** Says how the run ends, for the history; what is said later adds to it. `done` where nothing is said. */
+  /**
+   * Says how the run ends, for the history; what is said later adds to it. Where nothing is said of resources, those that were recorded
+   * are told.
+   */
   note(outcome: Partial<RunEnding>): void;
   /**
    * Writes the document if anything was recorded, and gives the lock back in any case. A broken session leaves its journal
@@ -88,7 +92,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     state.committed(next);
     return new Session(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {
-    const outcome = { result: 'refused', error: reasonOf(error) } as const;
+    const outcome = endingAfter(error, { signal: options.lock.signal, changed: false });
     await lease.release({ outcome }).catch(() => undefined);
     throw error;
   }
@@ -113,6 +117,8 @@ class Session implements StateSession {
   #failure: { readonly error: unknown } | undefined;
   #closed: Promise<void> | undefined;
   #outcome: RunEnding = { result: 'done' };
+  /** What was recorded, as far as a person would call it a change. */
+  readonly #recorded: RunResources[number][] = [];
 
   constructor(lease: StateLease, state: FoldedState, options: OpenedWith) {
     this.#lease = lease;
@@ -143,6 +149,7 @@ class Session implements StateSession {
     const done = this.#tail.then(async () => {
       const at = await appended;
       if (this.#failure !== undefined) throw this.#failure.error;
+      this.#recorded.push(...changeOf(event, this.#state));
       this.#state.apply({ event, at });
       this.#changed = true;
     });
@@ -153,7 +160,9 @@ class Session implements StateSession {
   }
 
   note(outcome: Partial<RunEnding>): void {
-    this.#outcome = { ...this.#outcome, ...outcome };
+    const { resources: before = [], plan } = this.#outcome;
+    const resources = outcome.resources && [...before, ...outcome.resources];
+    this.#outcome = { ...this.#outcome, ...outcome, ...(resources && { resources }), ...(plan && { plan }) };
   }
 
   close(): Promise<void> {
@@ -183,7 +192,8 @@ class Session implements StateSession {
       ? { document: documentOf(this.#state, next, version), expectedSerial }
       : undefined;
     try {
-      await this.#lease.release({ commit, outcome: this.#outcome });
+      const outcome = { resources: this.#recorded, ...this.#outcome };
+      await this.#lease.release({ commit, outcome });
       if (mustWrite) this.#state.committed(next);
     } catch (error) {
       this.#failure ??= { error };
@@ -201,10 +211,6 @@ class Session implements StateSession {
 /** The document of one more write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Events that would make an id or an unknown create be forgotten: never right, whatever the caller meant. */

@@ -92,8 +92,8 @@ export interface LockRequest {
   readonly operation: string;
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
-  /** Of the manifests in Git, for the history. */
-  readonly commit?: string | undefined;
+  /** Of the manifests in Git, for the history. Never rejects. */
+  readonly commit?: Promise<string | undefined> | undefined;
   /** True for a step of a larger run, which has no line in the history of its own. */
   readonly isStep?: boolean | undefined;
   /** Told once when it has to wait, and when the lock of a dead holder is taken over. */

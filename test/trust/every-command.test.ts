@@ -69,6 +69,7 @@ const calls: readonly string[] = [
   'state init',
   'state move --from nowhere.state.json',
   'state unlock 1',
+  'state rescue pulled.json',
 ];
 /** Its files are searched at the end. */
 const SERVES = ['emulator'];

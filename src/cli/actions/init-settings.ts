@@ -9,6 +9,8 @@ secrets/
 .voxform/*.lock
 .voxform/*.backup-*
 .voxform/*.lost-*
+.voxform/quarantine/
+.voxform/rescue/
 `;
 
 export const editorSettings = `{

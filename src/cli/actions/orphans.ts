@@ -5,7 +5,6 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { isRightPlatform, lookAtOrphans, type OrphanStatus, type RecordReads } from '../../runs/orphans.ts';
-import { openSession } from '../../state/session.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
@@ -130,15 +129,12 @@ async function close(
   closing: readonly Orphan[],
   options: LockFlags,
 ): Promise<readonly string[]> {
-  const session = await openSession(opened.store, opened.sessionOptions('orphans close', options));
-  try {
+  return opened.inSession({ operation: 'orphans close', options }, async (session) => {
     const now = session.state.orphans;
     const still = closing.filter(({ kind, id }) => now.some((each) => each.kind === kind && each.id === id));
     for (const orphan of still) await session.record({ type: 'closed', orphan });
     return still.map(({ id }) => id);
-  } finally {
-    await session.close();
-  }
+  });
 }
 
 function print(

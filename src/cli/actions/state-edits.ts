@@ -7,11 +7,12 @@ import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
+import { takeInFile } from '../../runs/rescues.ts';
 import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
 import { pushState } from '../../state/push.ts';
-import { openSession, type StateSession } from '../../state/session.ts';
+import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
@@ -123,6 +124,16 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
   return ExitCode.ok;
 }
 
+export async function rescueState(context: Context, file: string, flags: LockFlags): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const session = opened.sessionOptions('state rescue', flags);
+  const records = await takeInFile(path.resolve(context.cwd, file), opened.store, session);
+  const { terminal } = context;
+  for (const record of records) terminal.out(`Recorded ${record}.\n`);
+  if (records.length === 0) terminal.out('Recorded. No id was missing.\n');
+  return ExitCode.ok;
+}
+
 interface Operation {
   readonly operation: string;
   readonly flags: LockFlags;
@@ -134,12 +145,7 @@ async function editing(
   edit: (session: StateSession) => Promise<void>,
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(opened.store, opened.sessionOptions(operation, flags));
-  try {
-    await edit(session);
-  } finally {
-    await session.close();
-  }
+  await opened.inSession({ operation, options: flags }, edit);
 }
 
 function requireKnown(address: string, state: State): void {

@@ -2,8 +2,10 @@ import path from 'node:path';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { plural } from '../../output/action-words.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { freshState, type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { freshState } from '../../runs/state-access.ts';
 import { emptyDocument } from '../../state/fold.ts';
+import { withLease } from '../../state/in-session.ts';
 import { moveState } from '../../state/move.ts';
 import { MovedState } from '../../state/moved-state.ts';
 import {
@@ -57,15 +59,12 @@ export async function initState(context: Context, { lockTimeout, sql }: InitFlag
     context.terminal.out(script ?? `The state ${store.location} needs no SQL.\n`);
     return ExitCode.ok;
   }
-  const lease = await store.lock(opened.lockRequest('state init', lockTimeout));
-  try {
+  await withLease(store, opened.lockRequest('state init', lockTimeout), async (lease) => {
     if ((await lease.read()).document !== undefined) {
       throw new UserError(`a state already exists at ${store.location}`);
     }
     await lease.commit(emptyDocument(freshState(), workspace.workspaceId, VERSION), undefined);
-  } finally {
-    await lease.release();
-  }
+  });
   context.terminal.out(`Created an empty state at ${store.location}.\n`);
   return ExitCode.ok;
 }

@@ -3,7 +3,7 @@ import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
-import { openSession } from '../../state/session.ts';
+import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags } from '../flags.ts';
@@ -23,33 +23,44 @@ export async function resolvePending(
   options: ResolveOptions,
 ): Promise<number> {
   refuseUnclear(addresses, options);
-  const { terminal } = context;
   const opened = await openWorkspace(context, { requireKey: false });
-  const session = await openSession(opened.store, opened.sessionOptions('state resolve', options));
-  try {
-    const { pending } = session.state;
-    const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];
-    for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
-    if (chosen.length === 0) {
-      context.log.info('No unknown creates.');
-      return ExitCode.ok;
+  return opened.inSession({ operation: 'state resolve', options }, (session) =>
+    resolveIn(session, context, { addresses, options }),
+  );
+}
+
+interface Resolving {
+  readonly addresses: readonly string[];
+  readonly options: ResolveOptions;
+}
+
+async function resolveIn(
+  session: StateSession,
+  context: Context,
+  { addresses, options }: Resolving,
+): Promise<number> {
+  const { terminal } = context;
+  const { pending } = session.state;
+  const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];
+  for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
+  if (chosen.length === 0) {
+    context.log.info('No unknown creates.');
+    return ExitCode.ok;
+  }
+  if (options.all) {
+    const rows = chosen.map((address) => [address, pending.get(address)?.since ?? '']);
+    terminal.out(
+      renderTable([{ title: 'ADDRESS', whole: true }, { title: 'SENT' }], rows, terminal.tableStyle),
+    );
+    if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length)))) {
+      context.log.warn('cancelled: nothing was written');
+      session.note({ result: 'refused', error: 'not approved' });
+      return context.interrupts.exitCode ?? ExitCode.error;
     }
-    if (options.all) {
-      const rows = chosen.map((address) => [address, pending.get(address)?.since ?? '']);
-      terminal.out(
-        renderTable([{ title: 'ADDRESS', whole: true }, { title: 'SENT' }], rows, terminal.tableStyle),
-      );
-      if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length)))) {
-        context.log.warn('cancelled: nothing was written');
-        return context.interrupts.exitCode ?? ExitCode.error;
-      }
-    }
-    for (const address of chosen) await session.record({ type: 'resolved', address });
-    for (const address of chosen) {
-      terminal.out(`Resolved ${address} as not created. The next apply creates it.\n`);
-    }
-  } finally {
-    await session.close();
+  }
+  for (const address of chosen) await session.record({ type: 'resolved', address });
+  for (const address of chosen) {
+    terminal.out(`Resolved ${address} as not created. The next apply creates it.\n`);
   }
   return ExitCode.ok;
 }

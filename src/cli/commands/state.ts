@@ -118,6 +118,17 @@ export function defineState(program: Command, start: Start): void {
     .action((options: InitFlags) =>
       start(async (context) => (await import('../actions/state-move.ts')).initState(context, options)),
     );
+  withLock(state.command('rescue'))
+    .summary('Record the ids that a run could not store')
+    .description(
+      'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
+    )
+    .argument('<file>', 'File that the run named, .voxform/rescue/ID.jsonl')
+    .action((file: string, options: LockFlags) =>
+      start(async (context) =>
+        (await import('../actions/state-edits.ts')).rescueState(context, file, options),
+      ),
+    );
   state
     .command('unlock')
     .summary('Release a lock left behind')

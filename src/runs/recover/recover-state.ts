@@ -4,13 +4,14 @@ import { kinds } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
+import { withLease } from '../../state/in-session.ts';
 import { LostState } from '../../state/lost-state.ts';
-import { openSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import type { StateBackup, StateStore } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
-import { freshState, type OpenWorkspace } from '../open-workspace.ts';
+import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions } from '../run-options.ts';
+import { freshState } from '../state-access.ts';
 import type { Recovery } from './find-lost-records.ts';
 import { restore } from './merge-backups.ts';
 
@@ -66,13 +67,9 @@ export async function recordRecovery(
 ): Promise<string | undefined> {
   const kept = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
   // What newer copies of a lost state tell is put into this one.
-  const options = opened.sessionOptions('recover', {
-    ...lock,
-    allowOlderState: isLost || lock.allowOlderState === true,
-  });
+  const options = { ...lock, allowOlderState: isLost || lock.allowOlderState === true };
   // What was set aside is known to have been this workspace's state.
-  const session = await openSession(opened.store, isLost ? { ...options, beginning: undefined } : options);
-  try {
+  await opened.inSession({ operation: 'recover', options, isLost }, async (session) => {
     if (isLost) {
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
       await restore(recovery.merged, session, declared);
@@ -83,19 +80,13 @@ export async function recordRecovery(
         recordClaim({ address, id, kind: kindNamed(kinds, kindOf(address)) }, { session, now }),
       ),
     );
-  } finally {
-    await session.close();
-  }
+  });
   return kept;
 }
 
 async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<string | undefined> {
-  const lease = await opened.store.lock(opened.lockRequest('recover', lockTimeout));
-  try {
-    return await lease.quarantine();
-  } finally {
-    await lease.release();
-  }
+  const request = { ...opened.lockRequest('recover', lockTimeout), isStep: true };
+  return withLease(opened.store, request, (lease) => lease.quarantine());
 }
 
 /** Resources whose create has had no clear answer: those of the lost state included that were put back. */

@@ -51,6 +51,8 @@ export interface StoreUser {
   /** Of voxform. */
   readonly version: string;
   now(): Date;
+  /** Strikes secrets out of what is said in the history. */
+  redact?: ((text: string) => string) | undefined;
   /** What this machine knows of states; nothing where absent. */
   readonly marks?: Marks | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;

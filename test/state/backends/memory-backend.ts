@@ -16,8 +16,8 @@ export class Shelf {
   history: string[] = [];
   writes = 0;
   reads = 0;
-  /** Asked at each write: `before` fails it, `after` does it and loses the answer. */
-  fault: (() => 'before' | 'after' | undefined) | undefined;
+  /** Asked at each write: `before` fails it, `after` does it and loses the answer, `never` answers nothing. */
+  fault: (() => 'before' | 'after' | 'never' | undefined) | undefined;
 }
 
 const nothing: RemoteContent = {
@@ -66,9 +66,13 @@ export function memoryPlace(
       const silent = lock && Math.round((now().getTime() - Date.parse(lock.heard)) / 1000);
       return { ...shelf.held, silentSeconds: silent };
     },
-    async write(change, held) {
+    async write(change, held, signal) {
       const fault = shelf.fault?.();
       if (fault === 'before') throw new Error('the connection was refused');
+      if (fault === 'never')
+        await new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        });
       if (shelf.held.revision !== held.revision) throw new Overtaken();
       const revision = randomUUID();
       shelf.held = changed(shelf.held, change, revision);

@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { StoreUser } from '../../../src/state/backends/backend.ts';
 import { createRemoteStore } from '../../../src/state/backends/remote/remote-store.ts';
 import { LostLock } from '../../../src/state/lost-lock.ts';
@@ -132,7 +133,35 @@ describe('a remote store', () => {
       ['Agent/a', 'id-a'],
       ['Agent/b', 'id-b'],
     ]);
-    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('waits 10 s for a store that does not answer once the run was stopped, and keeps the ids then', async () => {
+    const { store, shelf, root } = await scene();
+    const stop = new AbortController();
+    const warnings: string[] = [];
+    const warn = (text: string) => warnings.push(text);
+    const lock = lockRequest({ isStep: false, signal: stop.signal, warn });
+    const session = await openSession(store(), sessionOptions({ lock }));
+    await session.record(creating('a'));
+    const asked = Promise.withResolvers<void>();
+    shelf.fault = () => {
+      asked.resolve();
+      return 'never';
+    };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const recorded = failureOf(session.record(saved('a')));
+    await asked.promise;
+    stop.abort('SIGINT');
+    const closed = failureOf(session.close());
+    vi.advanceTimersByTime(9_999);
+    await setImmediate();
+    expect(warnings).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect((await recorded).message).toContain('it did not answer in time');
+    await closed;
+    expect(warnings.join()).toContain(': Agent/a = id-a. The next run in this folder records it');
+    expect(await readdir(join(root, '.voxform', 'rescue'))).toHaveLength(1);
   });
 
   it('takes in what another create has overtaken as an orphan, and leaves that create alone', async () => {

@@ -7,7 +7,7 @@ import type { Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { Ending, LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
-import type { FailPoint } from '../backend.ts';
+import type { FailPoint, StoreUser } from '../backend.ts';
 import { quarantine } from './backups.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';
 import { onFiles } from './file-problem.ts';
@@ -27,6 +27,7 @@ export interface LocalLeaseParts {
   readonly lock: LockSettings;
   readonly request: Pick<LockRequest, 'notice' | 'isStep'>;
   readonly marks: Marks | undefined;
+  readonly redact: StoreUser['redact'];
   failPoint(name: FailPoint): void;
 }
 
@@ -127,7 +128,7 @@ export class LocalLease implements StateLease {
   }
 
   async #release({ commit, outcome = { result: 'done' } }: Ending): Promise<void> {
-    const { lock, location, files, path, request } = this.#parts;
+    const { lock, location, files, path, request, redact } = this.#parts;
     try {
       await this.#ready?.catch(() => undefined);
       if (commit === undefined) await this.#writer?.close();
@@ -136,7 +137,7 @@ export class LocalLease implements StateLease {
       await this.#endHeartbeat();
       const isOurs = await this.#isHeld().catch(() => false);
       if (isOurs && !request.isStep)
-        await addToHistory(files, path, endingLine(this.info, lock.now(), outcome));
+        await addToHistory(files, path, endingLine(this.info, lock.now(), { outcome, redact }));
       await onFiles('lock', location, () => releaseLock(lock, this.info.id));
     }
   }

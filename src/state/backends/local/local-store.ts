@@ -63,8 +63,9 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
       at('lock', async (path, lock) => {
         await makeFolders(dirname(path), { files, mode: 0o700 });
         const info = await takeLock(lock, request);
-        if (!request.isStep) await addToHistory(files, path, beginningLine(info, request.commit));
-        return new LocalLease({ files, path, location, info, lock, request, marks, failPoint });
+        if (!request.isStep) await addToHistory(files, path, beginningLine(info, await request.commit));
+        const { redact } = options;
+        return new LocalLease({ files, path, location, info, lock, request, marks, failPoint, redact });
       }),
 
     history: () => at('read', async (path) => runsIn(await readHistory(files, path))),

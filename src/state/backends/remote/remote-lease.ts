@@ -113,7 +113,9 @@ export class RemoteLease implements StateLease {
       await this.#write('end', () => ({
         ...(commit !== undefined && this.#contentOf(commit.document, commit.expectedSerial)),
         lock: null,
-        ...(!this.#request.isStep && { history: endingLine(this.info, this.#user.now(), outcome) }),
+        ...(!this.#request.isStep && {
+          history: endingLine(this.info, this.#user.now(), { outcome, redact: this.#user.redact }),
+        }),
       }));
       if (commit !== undefined) await this.#user.marks?.raise(commit.document, this.#place.location);
     } catch (error) {

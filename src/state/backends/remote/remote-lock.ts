@@ -64,7 +64,7 @@ async function tryLock(
       write: randomUUID(),
       summary: `${operation}: lock`,
       lock,
-      ...(!isStep && { history: beginningLine(lock, commit) }),
+      ...(!isStep && { history: beginningLine(lock, await commit) }),
     };
     const locked = await writeSurely(place, change, held, { stop });
     if (seen !== undefined)

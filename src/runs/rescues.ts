@@ -1,0 +1,73 @@
+import { rm } from 'node:fs/promises';
+import { UserError } from '../problems/user-error.ts';
+import { inSession } from '../state/in-session.ts';
+import { readRescue, rescuesOf, takeIn } from '../state/rescue.ts';
+import type { SessionOptions } from '../state/session.ts';
+import type { StateStore } from '../state/store.ts';
+import type { RunLog } from './run-context.ts';
+
+const OPERATION = 'state rescue';
+
+interface TakingIn {
+  readonly session: SessionOptions;
+  readonly log: Pick<RunLog, 'info' | 'warn'>;
+}
+
+/**
+ * Records what earlier runs of this project could not store in its state. In a session of its own, so that the state has a new serial
+ * when what came of it is compared with what was read before.
+ */
+export async function takeInWaiting(
+  root: string,
+  store: StateStore,
+  { session: options, log }: TakingIn,
+): Promise<void> {
+  if ((await rescuesOf(root)).length === 0) return;
+  const { document } = await store.read();
+  const waiting = document === undefined ? [] : await rescuesOf(root, document.lineage);
+  if (waiting.length === 0) return;
+  await inSession(store, forRescue(options), async (session) => {
+    for (const rescue of waiting) {
+      const records = await takeIn(session, rescue);
+      await rm(rescue.file, { force: true });
+      if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
+      if (rescue.damaged > 0)
+        log.warn(
+          `${rescue.damaged} damaged lines of ${rescue.shown} were lost: look for unknown creates with voxform plan`,
+        );
+    }
+  });
+}
+
+/**
+ * Records what a run could not store, from its file.
+ * @returns `ADDRESS = ID` of each record that the state did not know.
+ * @throws UserError where the file holds nothing for this state.
+ */
+export async function takeInFile(
+  file: string,
+  store: StateStore,
+  options: SessionOptions,
+): Promise<readonly string[]> {
+  const rescue = await readRescue(file);
+  if (rescue.damaged > 0 || rescue.entries.length === 0) {
+    throw new UserError(`${file} is damaged, or no rescue file`, {
+      hint: 'Nothing was recorded. Import the ids that the failed run printed: voxform import ADDRESS ID',
+    });
+  }
+  return inSession(store, forRescue(options), async (session) => {
+    const [other] = rescue.entries.filter(({ lineage }) => lineage !== session.state.lineage);
+    if (other !== undefined) {
+      throw new UserError(`${file} belongs to another state (lineage ${other.lineage})`, {
+        hint: `The state ${store.location} has the lineage ${session.state.lineage}. Select the workspace of the failed run with -w.`,
+      });
+    }
+    const records = await takeIn(session, rescue);
+    if (!session.changed) throw new UserError(`nothing to record: the state has everything of ${file}`);
+    return records;
+  });
+}
+
+function forRescue(options: SessionOptions): SessionOptions {
+  return { ...options, lock: { ...options.lock, operation: OPERATION } };
+}

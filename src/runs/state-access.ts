@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { UserError } from '../problems/user-error.ts';
+import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
+import { newSalt } from '../state/fingerprint.ts';
+import { inSession } from '../state/in-session.ts';
+import { rescuesOf } from '../state/rescue.ts';
+import { readState, type SessionOptions, type StateSession } from '../state/session.ts';
+import type { FreshState, State } from '../state/state.ts';
+import { createStore } from '../state/state-place.ts';
+import type { LockHolder, LockRequest, StateStore } from '../state/store.ts';
+import { Secret } from '../values/value.ts';
+import { VERSION } from '../version.ts';
+import { ciJob } from './ci-job.ts';
+import { commitOf } from './git-state.ts';
+import { marksOf, userName } from './local-user.ts';
+import { refuseSecondState } from './refuse-second-state.ts';
+import { takeInWaiting } from './rescues.ts';
+import type { RunContext } from './run-context.ts';
+import type { LockOptions } from './run-options.ts';
+
+export interface StateChange {
+  /** The command, e.g. `apply`. */
+  readonly operation: string;
+  readonly options: LockOptions;
+  /** What a first state begins with; something new where absent. */
+  readonly fresh?: FreshState | undefined;
+  /** The state was lost, and what is left of it was set aside: an empty one may begin. */
+  readonly isLost?: boolean | undefined;
+}
+
+/** Shorter secrets are still shown nowhere; but to strike them out of every text would strike out innocent words. */
+export const SHORTEST_REDACTED = 8;
+
+/** The state of one workspace, to be read and to be changed. */
+export class StateAccess {
+  readonly project: ProjectConfig;
+  readonly workspace: WorkspaceConfig;
+  readonly store: StateStore;
+  /** Who held the lock when the state was read last. */
+  holder: LockHolder | undefined;
+  readonly #context: RunContext;
+  #older: string | undefined;
+  #waiting: string | undefined;
+  #isWarned = false;
+  #commit: Promise<string | undefined> | undefined;
+
+  constructor(context: RunContext, project: ProjectConfig, workspace: WorkspaceConfig) {
+    this.#context = context;
+    this.project = project;
+    this.workspace = workspace;
+    this.store = this.storeAt(workspace.state);
+  }
+
+  /** What a command that a person is told to run needs to mean this workspace; nothing where it is the only one. */
+  get workspaceFlag(): string {
+    return Object.keys(this.project.workspaces).length > 1 ? ` -w ${this.workspace.name}` : '';
+  }
+
+  /** The folder for what belongs to the state. */
+  get #root(): string {
+    return this.project.localRoot ?? this.project.root;
+  }
+
+  /** A store of this workspace, its own or another one. */
+  storeAt(state: WorkspaceConfig['state']): StateStore {
+    const { env, now, failPoint, redactor } = this.#context;
+    for (const each of Object.values(state)) {
+      if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
+        redactor.add(each.reveal());
+    }
+    return createStore(state, {
+      root: this.#root,
+      host: hostname(),
+      user: userName(env),
+      pid: process.pid,
+      job: ciJob(env),
+      version: VERSION,
+      now,
+      failPoint,
+      marks: marksOf(this.#context, this.workspace.baseUrl),
+      redact: (text) => redactor.redact(text),
+    });
+  }
+
+  /** The state as it is now, for commands that take no lock. What is to be known about it is warned of. */
+  async state(): Promise<State> {
+    const state = await this.stateAhead();
+    this.warnOfState();
+    return state;
+  }
+
+  /** The same without a word: `warnOfState` says it when its turn comes. */
+  async stateAhead(): Promise<State> {
+    const { workspaceId } = this.workspace;
+    let older: string | undefined;
+    this.holder = undefined;
+    const state = await readState(this.store, {
+      workspaceId,
+      fresh: freshState(),
+      beginning: () => this.refuseSecond(),
+      onOlder: ({ message, hint }: UserError) => {
+        older = hint === undefined ? message : `${message}. ${hint}`;
+      },
+      onHolder: (holder) => {
+        this.holder = holder;
+      },
+    });
+    this.#isWarned &&= older === this.#older;
+    this.#older = older;
+    const [rescue] = await rescuesOf(this.#root, state.lineage);
+    this.#waiting =
+      rescue &&
+      `${rescue.shown} holds ids that are not in the state yet: the next run that writes records them`;
+    return state;
+  }
+
+  /** That the state is an older one, or lacks what an earlier run could not store. */
+  warnOfState(): void {
+    if (this.#isWarned) return;
+    for (const each of [this.#older, this.#waiting]) if (each !== undefined) this.#context.log.warn(each);
+    this.#isWarned = true;
+  }
+
+  /** That the state which was read is an older one, for the plan that is made from it. */
+  get olderState(): string | undefined {
+    return this.#older;
+  }
+
+  /** Throws where a state of this workspace lies under another name, so that none may be begun. */
+  refuseSecond(): Promise<void> {
+    const { project, workspace, workspaceFlag } = this;
+    const { location } = this.store;
+    const marks = marksOf(this.#context, this.workspace.baseUrl);
+    return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd: this.#context.cwd });
+  }
+
+  /** Does work that changes the state, under its lock. What an earlier run could not store is recorded before. */
+  async inSession<T>(change: StateChange, work: (session: StateSession) => Promise<T>): Promise<T> {
+    const options = this.sessionOptions(change.operation, change.options);
+    const { fresh = options.fresh, isLost = false } = change;
+    const { log } = this.#context;
+    await takeInWaiting(this.#root, this.store, { session: options, log });
+    const beginning = isLost ? undefined : options.beginning;
+    return inSession(this.store, { ...options, fresh, beginning }, work);
+  }
+
+  /** What the right to change the state is asked with. */
+  sessionOptions(operation: string, { lockTimeout, allowOlderState = false }: LockOptions): SessionOptions {
+    const { log, now } = this.#context;
+    return {
+      lock: this.lockRequest(operation, lockTimeout),
+      ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
+      workspaceId: this.workspace.workspaceId,
+      fresh: freshState(),
+      beginning: () => this.refuseSecond(),
+      version: VERSION,
+      now,
+    };
+  }
+
+  lockRequest(operation: string, timeoutSeconds: number): LockRequest {
+    const { log, interrupts } = this.#context;
+    return {
+      operation,
+      timeoutSeconds,
+      signal: interrupts.stop,
+      commit: this.commit(),
+      notice: (message) => log.info(message),
+      warn: (message) => log.warn(message),
+    };
+  }
+
+  /** Begins to find out which commit the manifests are, so that it is known when a run begins. */
+  commit(known?: string): Promise<string | undefined> {
+    this.#commit ??= known === undefined ? commitOf(this.project.root) : Promise.resolve(known);
+    return this.#commit;
+  }
+}
+
+/** What a state begins with where there is none yet. */
+export function freshState(): FreshState {
+  return { lineage: randomUUID(), salt: newSalt() };
+}

@@ -1,0 +1,111 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { journalLine } from '../../src/state/journal-lines.ts';
+import type { StateDocument } from '../../src/state/state-document.ts';
+import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
+const RESCUE = '.voxform/rescue/run.jsonl';
+
+interface Scene extends TestWorkspace {
+  readonly id: string;
+  /** As a run leaves it that could not store the id of the night line. */
+  rescueFile(lineage?: string): string;
+  at(file: string): string;
+}
+
+/** A workspace whose state lost a record. */
+async function scene(): Promise<Scene> {
+  const workspace = await testWorkspace(FILES);
+  const at = (file: string) => path.join(workspace.folder.root, file);
+  await workspace.run('apply', '--auto-approve');
+  const { stdout: pulled } = await workspace.run('state', 'pull');
+  const document = JSON.parse(pulled) as StateDocument;
+  const { 'Agent/night': entry, ...resources } = document.resources;
+  if (entry === undefined) throw new Error('nothing was applied');
+  await workspace.folder.write('less.json', JSON.stringify({ ...document, resources }));
+  expect((await workspace.run('state', 'push', '--force', 'less.json')).code).toBe(0);
+  return Object.assign(workspace, {
+    id: entry.id,
+    at,
+    rescueFile: (lineage = document.lineage) =>
+      journalLine({
+        lineage,
+        serial: 1,
+        sequence: 2,
+        at: '2030-01-01T00:00:00Z',
+        event: { type: 'saved', address: 'Agent/night', entry },
+      }),
+  });
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
+
+it('is said by commands that read, and recorded by the next one that writes', async () => {
+  await using w = await scene();
+  mkdirSync(w.at('.voxform/rescue'));
+  writeFileSync(w.at(RESCUE), w.rescueFile());
+  for (const command of ['plan', 'status']) {
+    expect(oneLine((await w.run(command)).stderr)).toContain(
+      `${RESCUE} holds ids that are not in the state yet`,
+    );
+  }
+  const writes = w.writes();
+  const applied = await w.run('apply', '--auto-approve');
+  expect([applied.code, w.writes()]).toEqual([0, writes]);
+  expect(oneLine(applied.stderr)).toContain(`recorded from ${RESCUE}: Agent/night = ${w.id}`);
+  expect(readdirSync(w.at('.voxform/rescue'))).toEqual([]);
+  const after = await w.run('plan', '--detailed-exitcode');
+  expect([after.code, after.stderr]).toEqual([0, '']);
+});
+
+it('refuses a plan that was saved before the record was known', async () => {
+  await using w = await scene();
+  await w.run('plan', '--out', 'p.plan');
+  mkdirSync(w.at('.voxform/rescue'));
+  writeFileSync(w.at(RESCUE), w.rescueFile());
+  const writes = w.writes();
+  const { code, stderr } = await w.run('apply', 'p.plan', '--auto-approve');
+  expect([code, w.writes()]).toEqual([1, writes]);
+  expect(oneLine(stderr)).toMatch(/error: .*(stale|changed)/);
+});
+
+it('takes a file of another machine', async () => {
+  await using w = await scene();
+  await w.folder.write('found.jsonl', w.rescueFile());
+  const { code, stdout } = await w.run('state', 'rescue', 'found.jsonl');
+  expect([code, stdout]).toEqual([0, `Recorded Agent/night = ${w.id}.\n`]);
+  expect((await w.run('plan', '--detailed-exitcode')).code).toBe(0);
+  expect(readFileSync(w.at('found.jsonl'), 'utf8')).toBe(w.rescueFile());
+});
+
+it.each([
+  ['of another state', (w: Scene) => w.rescueFile('another'), 'belongs to another state (lineage another)'],
+  [
+    'that is damaged',
+    (w: Scene) => w.rescueFile().replace('night', 'nicht'),
+    'is damaged, or no rescue file',
+  ],
+  [
+    'of which half is damaged',
+    (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`,
+    'is damaged, or no',
+  ],
+  ['with nothing in it', () => '', 'is damaged, or no rescue file'],
+  ['of something else', () => '{"kind":"Agent"}\n', 'is damaged, or no rescue file'],
+])('refuses a file %s', async (_, content, message) => {
+  await using w = await scene();
+  await w.folder.write('found.jsonl', content(w));
+  const { code, stderr } = await w.run('state', 'rescue', 'found.jsonl');
+  expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining(message)]);
+  expect((await w.run('state', 'list')).stdout).not.toContain('night');
+});
+
+it('refuses a file of which everything is known, and one that is not there', async () => {
+  await using w = await scene();
+  await w.folder.write('found.jsonl', w.rescueFile());
+  await w.run('state', 'rescue', 'found.jsonl');
+  expect((await w.run('state', 'rescue', 'found.jsonl')).stderr).toContain('nothing to record');
+  expect((await w.run('state', 'rescue', 'none.jsonl')).stderr).toContain('no such file');
+});
