@@ -70,8 +70,15 @@ export function plainSchema(
   schema: z.ZodType,
   override?: NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override'],
 ): JsonObject {
-  const options = override && ({ override, unrepresentable: 'any' } as const);
-  const { $schema: _, $defs: __, ...rest } = z.toJSONSchema(schema, { io: 'input', ...options });
+  const {
+    $schema: _,
+    $defs: __,
+    ...rest
+  } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    ...(override && { override }),
+  });
   return simplified(rest as JsonObject) as JsonObject;
 }
 
