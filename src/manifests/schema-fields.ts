@@ -16,6 +16,8 @@ export function bare(schema: unknown): unknown {
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
   let schema = bare(root);
   for (const part of path) {
+    if (schema instanceof z.ZodDiscriminatedUnion)
+      schema = schema.options.find((each) => hasField(each, part));
     if (schema instanceof z.ZodObject)
       schema = bare(Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined);
     else if (schema instanceof z.ZodArray) schema = bare(schema.element);
@@ -23,6 +25,10 @@ export function schemaAt(root: unknown, path: DocumentPath): unknown {
     else return undefined;
   }
   return schema;
+}
+
+function hasField(schema: unknown, name: string | number): boolean {
+  return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name);
 }
 
 /** True where the schema takes text of some form. */

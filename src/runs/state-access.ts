@@ -64,7 +64,7 @@ export class StateAccess {
 
   /** A store of this workspace, its own or another one. */
   storeAt(state: WorkspaceConfig['state']): StateStore {
-    const { env, now, failPoint, redactor } = this.#context;
+    const { env, now, failPoint, redactor, cacheFolder, log } = this.#context;
     for (const each of Object.values(state)) {
       if (each instanceof Secret && each.isSet && each.reveal().length >= SHORTEST_REDACTED)
         redactor.add(each.reveal());
@@ -78,6 +78,9 @@ export class StateAccess {
       version: VERSION,
       now,
       failPoint,
+      env,
+      cacheFolder,
+      debug: (message) => log.debug(message),
       marks: marksOf(this.#context, this.workspace.baseUrl),
       redact: (text) => redactor.redact(text),
     });

@@ -3,6 +3,7 @@ import type { Environment } from '../../src/manifests/inputs.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { InvalidProject } from '../../src/project/invalid-project.ts';
 import { loadProject } from '../../src/project/load-project.ts';
+import { backends } from '../../src/state/backends/index.ts';
 import { lineOf, PLAIN_PROJECT, TemporaryProject } from './temporary-project.ts';
 
 async function problemsOf(text: string | Uint8Array, env: Environment = {}): Promise<string[]> {
@@ -208,7 +209,9 @@ const rows: readonly Row[] = [
   {
     reason: 'an unknown backend',
     text: `${PLAIN_PROJECT}    state: { backend: s3 }\n`,
-    expected: [':7:23 workspaces.test.state.backend not-allowed backend must be "local", is "s3"'],
+    expected: [
+      `:7:23 workspaces.test.state.backend wrong-type backend: expected one of ${Object.keys(backends).join(', ')}`,
+    ],
   },
   {
     reason: 'a patch that is no object',

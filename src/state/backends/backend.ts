@@ -22,6 +22,8 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   locationOf(place: Place, root: string): string;
   /** The file that holds the state, an absolute path; undefined where it is not on this machine. */
   fileOf(place: Place): string | undefined;
+  /** A folder of this machine that a setting names, as an absolute path: a project that was fetched may not choose it freely. */
+  folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
   /** Must touch nothing yet, and load large packages only once the store is used. */
   open(place: Place, user: StoreUser): StateStore;
   /**
@@ -37,6 +39,8 @@ export interface StateOwner {
   readonly workspace: string;
   /** Absolute path of the folder that paths in settings are relative to. */
   readonly root: string;
+  /** Address of the repository that the project was fetched from; absent where it lies in `root`. */
+  readonly source?: string | undefined;
 }
 
 /** Who works with the state, for its lock, and in which project. */
@@ -55,6 +59,11 @@ export interface StoreUser {
   redact?: ((text: string) => string) | undefined;
   /** What this machine knows of states; nothing where absent. */
   readonly marks?: Marks | undefined;
+  /** Of this process, for programs that the store runs. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Absolute path of the folder for what may be lost; nothing is kept for the next run where absent. */
+  readonly cacheFolder?: string | undefined;
+  debug?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
 }
 

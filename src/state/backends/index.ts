@@ -1,6 +1,7 @@
 import type { StateBackend } from './backend.ts';
+import { git } from './git/git-backend.ts';
 import { local } from './local/local-backend.ts';
 import { postgres } from './postgres/postgres-backend.ts';
 
 /** By the name in the project file. The first is the one of a project file that names none. */
-export const backends = { local, postgres } satisfies Record<string, StateBackend>;
+export const backends = { local, git, postgres } satisfies Record<string, StateBackend>;

@@ -1,9 +1,16 @@
+import { newRepository } from './git/git-server.ts';
 import { freshPlace } from './postgres/postgres-server.ts';
 
 type Given = (root: string) => object | Promise<object>;
 
 /** What a backend needs to be opened at a place where nothing is yet; the others need nothing. */
-const given: Readonly<Record<string, Given>> = { postgres: freshPlace };
+const given: Readonly<Record<string, Given>> = {
+  git: (root) => {
+    newRepository(root);
+    return {};
+  },
+  postgres: freshPlace,
+};
 
 export async function settingsOf(name: string, root: string): Promise<object> {
   return (await given[name]?.(root)) ?? {};

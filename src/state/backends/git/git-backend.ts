@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { isRefName } from '../../../git/git-address.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { Secret } from '../../../values/value.ts';
+import type { StateBackend } from '../backend.ts';
+import { createRemoteStore } from '../remote/remote-store.ts';
+import { secretTextSetting, withWorkspace } from '../settings.ts';
+import { createGitPlace } from './git-place.ts';
+import { type GitPlace, remoteKey, remotePath, shownRemote } from './git-settings.ts';
+
+interface GitSettings {
+  readonly remote?: Secret | string | undefined;
+  readonly ref?: string | undefined;
+}
+
+const REF = 'refs/voxform/{workspace}';
+
+/** A state in a ref of a Git repository. */
+export const git: StateBackend<GitSettings, GitPlace> = {
+  settings: z.strictObject({
+    remote: secretTextSetting(z.string().min(1), {
+      description:
+        'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
+      examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
+    }).optional(),
+    ref: z
+      .string()
+      .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {
+        error: 'expected a whole ref, such as refs/voxform/{workspace}',
+      })
+      .meta({
+        description: `Ref of the state, with {workspace} for the name of the workspace; default: ${REF}.`,
+        examples: [REF, 'refs/heads/voxform/{workspace}'],
+      })
+      .optional(),
+  }),
+  description: 'Backend of the state: git, a ref of a Git repository that machines share.',
+  placeSetting: 'ref',
+  placeWord: 'ref',
+  place: ({ remote = 'origin', ref = REF }, { root, workspace, source }) => ({
+    remote,
+    ref: withWorkspace(ref, workspace),
+    root,
+    ...(source !== undefined && { source }),
+  }),
+  keyOf: (place) => `${remoteKey(place)} ${place.ref}`,
+  locationOf: (place) => `${place.ref} of ${shownRemote(place)}`,
+  fileOf: () => undefined,
+  folderOf(place) {
+    const path = remotePath(place);
+    return path === undefined ? undefined : { setting: 'remote', path };
+  },
+  open(place, user) {
+    if (!isRefName(place.ref)) {
+      throw new UserError(`state.ref: ${place.ref} is not a valid ref`, {
+        hint: 'Write a ref of its own for this workspace, such as refs/voxform/production.',
+      });
+    }
+    return createRemoteStore({ place: createGitPlace(place, user, git.locationOf(place, user.root)), user });
+  },
+};

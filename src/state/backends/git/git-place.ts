@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { lastWords } from '../../../git/run-git.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { withLine } from '../../history.ts';
+import type { StoreUser } from '../backend.ts';
+import type {
+  EarlierDocument,
+  RemoteChange,
+  RemoteContent,
+  RemoteLock,
+  RemotePlace,
+} from '../remote/remote-place.ts';
+import { type GitPlace, shownRemote } from './git-settings.ts';
+import { RefAccess } from './ref-access.ts';
+import {
+  commitStream,
+  entriesOf,
+  HISTORY,
+  isOurs,
+  journalFiles,
+  journalIndex,
+  LOCK,
+  STATE,
+  writeOf,
+} from './state-commit.ts';
+
+/** A push takes up to some seconds, so that signs of life are few; and a machine's clock may be wrong by two minutes. */
+const TIMING = { beat: 150_000, patience: 720_000, gather: 90, poll: 3_000 };
+
+const MOST_EARLIER = 10;
+/** Commits in which earlier documents are looked for: a run makes one for each of its writes. */
+const EARLIER_COMMITS = 1_000;
+
+/** How often the ref may move while it is read. */
+const ROUNDS = 4;
+
+const NOTHING: RemoteContent = {
+  revision: undefined,
+  write: undefined,
+  state: undefined,
+  journal: new Uint8Array(),
+  lock: undefined,
+  silentSeconds: undefined,
+};
+
+const lockSchema = z.looseObject({
+  id: z.string(),
+  operation: z.string(),
+  who: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  since: z.string(),
+  voxform_version: z.string(),
+  heard: z.iso.datetime({ offset: true }),
+});
+
+export function createGitPlace(place: GitPlace, user: StoreUser, location: string): RemotePlace {
+  const access = new RefAccess(place, user);
+  const { ref } = place;
+  let last = NOTHING;
+
+  const withSilence = (content: RemoteContent): RemoteContent => {
+    const { lock } = content;
+    const silent = lock && Math.round((user.now().getTime() - Date.parse(lock.heard)) / 1000);
+    return { ...content, silentSeconds: silent && Math.max(0, silent) };
+  };
+
+  const foreign = (what: string): UserError =>
+    new UserError(`${ref} of ${shownRemote(place)} holds something else than a state: ${what}`, {
+      hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
+    });
+
+  const lockIn = (bytes: Buffer): RemoteLock => {
+    try {
+      return lockSchema.parse(JSON.parse(bytes.toString()));
+    } catch {
+      throw new UserError(`the ${LOCK} of the state ${location} cannot be read`, {
+        hint: 'If no run is under way, remove the file in a commit on top of the ref.',
+      });
+    }
+  };
+
+  /** Undefined where not all of it is here. @throws UserError where it is no state. */
+  const contentAt = async (tip: string, signal: AbortSignal): Promise<RemoteContent | undefined> => {
+    const [commit, tree] = (await access.objects([tip, `${tip}^{tree}`], signal)) ?? [];
+    if (commit === undefined) return undefined;
+    if (commit.type !== 'commit') throw foreign(`a ${commit.type}`);
+    if (tree === undefined) return undefined;
+    const write = writeOf(commit.bytes);
+    const entries = entriesOf(tree.bytes, tip.length / 2);
+    const other = entries.find(({ name, isFile }) => !isFile || !isOurs(name));
+    if (other !== undefined) throw foreign(other.name);
+    if (entries.length === 0 && write === undefined) throw foreign('a commit without files');
+    const wanted = entries
+      .filter(({ name }) => name !== HISTORY)
+      .toSorted((a, b) => (journalIndex(a.name) ?? 0) - (journalIndex(b.name) ?? 0));
+    const ids = wanted.map(({ id }) => id);
+    const objects = await access.objects(ids, signal);
+    const files = new Map<string, Buffer>();
+    for (const [index, { name }] of wanted.entries()) {
+      const object = objects?.[index];
+      if (object === undefined) return undefined;
+      files.set(name, object.bytes);
+    }
+    const journal = [...files].flatMap(([name, bytes]) => (journalIndex(name) === undefined ? [] : [bytes]));
+    const lock = files.get(LOCK);
+    return withSilence({
+      revision: tip,
+      write,
+      state: files.get(STATE),
+      journal: Buffer.concat(journal),
+      lock: lock && lockIn(lock),
+      silentSeconds: undefined,
+    });
+  };
+
+  const read = async (signal: AbortSignal): Promise<RemoteContent> => {
+    for (let round = 1; round <= ROUNDS; round++) {
+      const tip = await access.tip(signal);
+      if (tip === undefined) return NOTHING;
+      if (tip === last.revision) return withSilence(last);
+      const content = await contentAt(tip, signal);
+      if (content !== undefined) {
+        last = content;
+        return content;
+      }
+      // Not fetched yet, or damaged.
+      if (round > 1) await access.renew();
+      await access.fetch(1, signal);
+    }
+    throw new Error('the ref moves all the time');
+  };
+
+  /** Undefined where the commit is not here. */
+  const historyAt = async (commit: string, signal: AbortSignal): Promise<string | undefined> => {
+    const [at, history] = (await access.objects([commit, `${commit}:${HISTORY}`], signal)) ?? [];
+    return at && (history?.bytes.toString() ?? '');
+  };
+
+  const filesOf = async (change: RemoteChange, held: RemoteContent, signal: AbortSignal) => {
+    const { state, lock, journal, history } = change;
+    const files = new Map<string, Uint8Array | null>();
+    if (state !== undefined) files.set(STATE, state);
+    if (lock !== undefined) files.set(LOCK, lock && Buffer.from(`${JSON.stringify(lock, null, 2)}\n`));
+    const had = journalFiles(held.journal);
+    if (journal === null) for (const name of had.keys()) files.set(name, null);
+    if (journal) {
+      const all = journalFiles(Buffer.concat([held.journal, journal]));
+      for (const [name, bytes] of [...all].slice(Math.max(0, had.size - 1))) files.set(name, bytes);
+    }
+    if (history !== undefined) {
+      const before = held.revision === undefined ? '' : await historyAt(held.revision, signal);
+      if (before === undefined) return undefined;
+      files.set(HISTORY, Buffer.from(withLine(before, history)));
+    }
+    return files;
+  };
+
+  /** Makes the commit here. Undefined where what it stands on is not here. */
+  const commit = async (
+    change: RemoteChange,
+    held: RemoteContent,
+    signal: AbortSignal,
+  ): Promise<string | undefined> => {
+    const files = await filesOf(change, held, signal);
+    if (files === undefined) return undefined;
+    const stream = commitStream({
+      ...change,
+      parent: held.revision,
+      files,
+      at: user.now(),
+      isBranch: ref.startsWith('refs/heads/'),
+      idDigits: access.idDigits,
+    });
+    const { code, out, complaint } = await access.git(['fast-import', '--quiet', '--done'], signal, stream);
+    if (code === 0) return out.toString().trim();
+    user.debug?.(`git fast-import: ${lastWords(complaint)}`);
+    return undefined;
+  };
+
+  return {
+    location,
+    setting: 'state.ref',
+    timing: TIMING,
+    read,
+    async write(change, held, signal) {
+      let made = await commit(change, held, signal);
+      if (made === undefined) {
+        await access.renew();
+        if (held.revision !== undefined) await access.fetch(1, signal);
+        made = await commit(change, held, signal);
+      }
+      if (made === undefined) throw new Error('git cannot make a commit on top of the last one');
+      await access.push(made, held.revision, signal);
+      return made;
+    },
+    async history(signal) {
+      const { revision } = await read(signal);
+      const text = revision === undefined ? '' : await historyAt(revision, signal);
+      if (text === undefined) throw new Error('the history cannot be read');
+      return text.split('\n').filter((line) => line !== '');
+    },
+    async earlier(signal) {
+      const { revision, state } = await read(signal);
+      if (revision === undefined) return [];
+      await access.fetch(EARLIER_COMMITS, signal);
+      const { out } = await access.git(
+        ['rev-list', `--max-count=${MOST_EARLIER + 1}`, '--end-of-options', revision, '--', STATE],
+        signal,
+      );
+      const commits = out
+        .toString()
+        .split('\n')
+        .filter((id) => id !== '');
+      const names = commits.map((id) => `${id}:${STATE}`);
+      const objects = (await access.objects(names, signal)) ?? [];
+      return objects.flatMap((object, index): EarlierDocument[] => {
+        if (object === undefined || (state !== undefined && object.bytes.equals(state))) return [];
+        return [{ source: `${location} at ${commits[index]?.slice(0, 10)}`, bytes: object.bytes }];
+      });
+    },
+  };
+}

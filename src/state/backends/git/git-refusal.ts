@@ -1,0 +1,63 @@
+import { lastWords } from '../../../git/run-git.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { Overtaken } from '../remote/remote-place.ts';
+
+/* Git says in words alone why it failed. `LC_ALL=C` keeps them as they are. */
+
+export interface Asked {
+  /** How messages call the remote. */
+  readonly remote: string;
+  readonly ref: string;
+  /** True until the remote has answered once: what is wrong then is wrong in the settings. */
+  readonly isFirst: boolean;
+}
+
+/** Somebody else wrote first. */
+const RACES =
+  /stale info|fetch first|non-fast-forward|is at [0-9a-f]+ but expected|reference already exists|incorrect old value/;
+
+/** The server takes no such push, however often it is tried. */
+const DECLINES =
+  /declined|hidden ref|protected|prohibited|not allowed|funny refname|denied|denying|rule violations|shallow update/;
+
+const CREDENTIALS =
+  /authentication failed|could not read (username|password)|permission denied|permission to .* denied|access denied|not allowed to (push|upload|download)|returned error: 40[13]|host key verification failed/i;
+const MISSING = /does not appear to be a git repository|repository .*not found|returned error: 404/i;
+const UNUSABLE =
+  /transport '.*' not allowed|unable to find remote helper|dubious ownership|certificate|hash algorithm|does not support/i;
+const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
+
+/** Why the remote could not be read or written: a `UserError` where trying again is no use. */
+export function refusalOf(complaint: string, { remote, isFirst }: Asked): Error {
+  const words = lastWords(complaint) || 'git said nothing';
+  if (CREDENTIALS.test(complaint)) {
+    return new UserError(`the remote ${remote} refused access: ${words}`, {
+      hint: 'The state is read and written with the credentials that git has here. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
+    });
+  }
+  if (MISSING.test(complaint)) {
+    return new UserError(`there is no repository at the remote ${remote}: ${words}`, {
+      hint: 'Correct state.remote, or give git credentials that may see the repository.',
+    });
+  }
+  if (UNUSABLE.test(complaint) || (isFirst && UNKNOWN_HOST.test(complaint))) {
+    return new UserError(`cannot use the remote ${remote}: ${words}`);
+  }
+  return new Error(words);
+}
+
+/** The same for a push, from what `git push --porcelain` printed. */
+export function pushRefusalOf(printed: string, complaint: string, asked: Asked): Error {
+  const reason = /^!\t\S+\t\[[^\]]*\](?: \((.*)\))?/m.exec(printed)?.[1];
+  if (reason === undefined) return refusalOf(complaint, asked);
+  if (RACES.test(reason)) return new Overtaken();
+  const said = complaint.split('\n').filter((line) => line.startsWith('remote:'));
+  const words = [reason, lastWords(said.join('\n'))].filter((each) => each !== '').join(': ');
+  if (!DECLINES.test(reason)) return new Error(words);
+  const { remote, ref } = asked;
+  return new UserError(`the remote ${remote} does not take ${ref}: ${words}`, {
+    hint: ref.startsWith('refs/heads/')
+      ? 'Allow these credentials to push to that branch, or set state.ref to another one.'
+      : 'Allow these credentials to push to it, or keep the state in a branch: state.ref: refs/heads/voxform/{workspace}',
+  });
+}

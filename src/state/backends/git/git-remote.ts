@@ -1,0 +1,175 @@
+import { parseGitAddress } from '../../../git/git-address.ts';
+import {
+  ALONE,
+  type GitSetting,
+  gitEnvironment,
+  lastWords,
+  type ProcessEnvironment,
+  runGit,
+} from '../../../git/run-git.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { revealed } from '../settings.ts';
+import { type GitPlace, isRemoteName, shownRemote } from './git-settings.ts';
+
+/** The repository that holds the state, and how git reaches it. */
+export interface GitRemote {
+  /** As git is told; an address is in the environment alone. */
+  readonly name: string;
+  readonly env: ProcessEnvironment;
+  /** Paths among its addresses begin here. */
+  readonly cwd: string;
+  /** Its address, without any password. */
+  readonly address: string;
+}
+
+/** Name of a remote that is given as an address. */
+const ADDRESSED = 'voxform-state';
+
+/** Settings of the repository of the user that git needs to reach another one as this user does. */
+const REACHING =
+  /^(url\..*\.(insteadof|pushinsteadof)|http\..*|credential\..*|core\.(sshcommand|askpass|gitproxy)|ssh\..*|protocol\..*)$/s;
+const OF_A_REMOTE = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack', 'receivepack'];
+
+/** Nothing is signed, asked, added or tidied up. */
+const OURS: readonly GitSetting[] = [
+  ...ALONE,
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['push.followTags', 'false'],
+  ['push.gpgSign', 'false'],
+  ['push.recurseSubmodules', 'no'],
+  ['fetch.recurseSubmodules', 'no'],
+  ['fetch.writeCommitGraph', 'false'],
+  ['fetch.fsckObjects', 'false'],
+];
+
+/** Variables by which a caller sets settings, and says how far git looks for the repository. */
+const CALLERS =
+  /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+
+/**
+ * Finds the remote. Reads settings and nothing else.
+ * @throws UserError where there is no such remote, or it may not be used.
+ */
+export async function findRemote(
+  place: GitPlace,
+  env: ProcessEnvironment,
+  signal: AbortSignal,
+): Promise<GitRemote> {
+  const bare = gitEnvironment(env);
+  const own = { ...bare, ...Object.fromEntries(Object.entries(env).filter(([name]) => CALLERS.test(name))) };
+  const list = ['config', '--list', '-z', '--includes'];
+  const [inside, outside, top] = await Promise.all([
+    runGit(['-C', place.root, ...list], { env: own, signal }),
+    runGit(list, { env: { ...bare, GIT_DIR: '/nonexistent' }, cwd: place.root, signal }),
+    runGit(['-C', place.root, 'rev-parse', '--show-toplevel'], { env: own, signal }),
+  ]);
+  if (inside.code !== 0) throw new UserError(`git config: ${lastWords(inside.complaint)}`);
+  const all = settingsIn(inside.out);
+  const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : place.root;
+  const { name, address, settings } = addressed(place, { all, cwd, complaint: lastWords(top.complaint) });
+  const reaching = without(all, settingsIn(outside.out)).filter(([key]) => REACHING.test(key));
+  const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
+  return {
+    name,
+    address,
+    cwd,
+    env: {
+      ...gitEnvironment(env, [...reaching, ...settings, ...OURS]),
+      ...(env.GIT_ASKPASS && { GIT_ASKPASS: env.GIT_ASKPASS }),
+      ...(!hasSsh && { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' }),
+    },
+  };
+}
+
+interface Repository {
+  readonly all: readonly GitSetting[];
+  readonly cwd: string;
+  /** Why there is no repository. */
+  readonly complaint: string;
+}
+
+function addressed(
+  place: GitPlace,
+  { all, cwd, complaint }: Repository,
+): Pick<GitRemote, 'name' | 'address'> & { readonly settings: readonly GitSetting[] } {
+  const written = revealed('remote', place.remote);
+  const isSource = place.source !== undefined && written === 'origin';
+  const remote = isSource ? place.source : written;
+  const of = (variable: string): string[] =>
+    all.filter(([key]) => key === `remote.${remote}.${variable}`).map(([, value]) => value);
+  const [url, ...further] = of('url');
+  const shown = shownRemote(place);
+  if (url !== undefined && place.source === undefined) {
+    const pushed = of('pushurl');
+    if ((pushed.length || 1 + further.length) > 1) {
+      throw new UserError(`the remote ${shown} has several addresses to push to, and a state has one place`, {
+        hint: 'Name one address: state.remote.',
+      });
+    }
+    if (/^[a-z][a-z0-9+.-]*::/i.test(url)) {
+      throw new UserError(`the remote ${shown} names a helper program, which is not allowed for a state`, {
+        hint: 'Name the address of a repository: state.remote.',
+      });
+    }
+    const settings = all.filter(([key]) => OF_A_REMOTE.some((each) => key === `remote.${remote}.${each}`));
+    return { name: remote, address: normal(url, cwd), settings };
+  }
+  if (place.source !== undefined && !isSource && isRemoteName(remote)) {
+    throw new UserError(`state.remote: a project from --git has only the remote origin, not ${remote}`, {
+      hint: 'origin is the repository that --git names; any other one needs its address.',
+    });
+  }
+  if (isRemoteName(remote)) throw noSuchRemote(remote, place.root, { all, cwd, complaint });
+  const { url: address, shown: bare } = parseGitAddress(remote, { cwd: place.root, option: 'state.remote' });
+  const full = remote.includes('://') ? remote : address;
+  return { name: ADDRESSED, address: bare, settings: [[`remote.${ADDRESSED}.url`, full]] };
+}
+
+function noSuchRemote(remote: string, root: string, { all, complaint }: Repository): UserError {
+  const remotes = all.flatMap(([key]) => /^remote\.(.+)\.url$/s.exec(key)?.[1] ?? []);
+  const hint = 'Name a remote or the address of a repository in voxform.yaml: state.remote.';
+  if (remotes.length > 0) {
+    const known = [...new Set(remotes)].join(', ');
+    return new UserError(`the repository of ${root} has no remote ${remote}; remotes: ${known}`, { hint });
+  }
+  if (complaint === '') return new UserError(`the repository of ${root} has no remote ${remote}`, { hint });
+  return new UserError(
+    `state.remote is ${remote}, but ${root} is in no usable Git repository: ${complaint}`,
+    {
+      hint,
+    },
+  );
+}
+
+/** The address in one spelling, without a password. */
+function normal(url: string, cwd: string): string {
+  try {
+    return parseGitAddress(url, { cwd, option: 'state.remote' }).shown;
+  } catch {
+    return url.replace(/\/\/[^/]*@/, '//');
+  }
+}
+
+function settingsIn(listed: Buffer): GitSetting[] {
+  return listed
+    .toString()
+    .split('\0')
+    .filter((item) => item !== '')
+    .map((item) => {
+      const end = item.indexOf('\n');
+      return end === -1 ? [item, 'true'] : [item.slice(0, end), item.slice(end + 1)];
+    });
+}
+
+/** The settings without those that git has anyway: a header that is set twice is sent twice. */
+function without(all: readonly GitSetting[], had: readonly GitSetting[]): GitSetting[] {
+  const left = new Map<string, number>();
+  const keyOf = ([name, value]: GitSetting): string => `${name}\n${value}`;
+  for (const each of had) left.set(keyOf(each), (left.get(keyOf(each)) ?? 0) + 1);
+  return all.filter((each) => {
+    const count = left.get(keyOf(each)) ?? 0;
+    left.set(keyOf(each), count - 1);
+    return count <= 0;
+  });
+}

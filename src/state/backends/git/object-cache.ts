@@ -1,0 +1,132 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { lstat, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type GitResult, lastWords, runGit } from '../../../git/run-git.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { GitRemote } from './git-remote.ts';
+
+export type ObjectFormat = 'sha1' | 'sha256';
+
+/* From when on the objects are thrown away, to be fetched again: git itself would keep them for two weeks. */
+const MOST_PACK_FILES = 80;
+const MOST_LOOSE = 6_700;
+const MOST_BYTES = 256_000_000;
+const MOST_SHALLOW_BYTES = 64_000;
+
+/** One of 256 folders of objects stands for all of them, as it does for git. */
+const SAMPLE = { folder: '17', of: 256 };
+
+/**
+ * A bare repository of our own, for the objects of one remote: the repository of the user stays as it is. All that is in it is at the
+ * remote as well, so that it may be lost at any time.
+ */
+export class ObjectCache {
+  readonly #remote: GitRemote;
+  readonly #format: ObjectFormat;
+  readonly #base: string | undefined;
+  #folder: Promise<string> | undefined;
+
+  /** @param base absolute path of the folder for caches; a temporary one where absent. */
+  constructor(remote: GitRemote, format: ObjectFormat, base: string | undefined) {
+    this.#remote = remote;
+    this.#format = format;
+    this.#base = base;
+  }
+
+  /** Digits of an object's id. */
+  get idDigits(): number {
+    return this.#format === 'sha1' ? 40 : 64;
+  }
+
+  async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
+    this.#folder ??= this.#open(signal);
+    const folder = await this.#folder.catch((error: unknown) => {
+      this.#folder = undefined;
+      throw error;
+    });
+    const { env, cwd } = this.#remote;
+    return runGit(['--git-dir', folder, ...args], { env, cwd, input, signal });
+  }
+
+  /** Begins anew, without any object. */
+  async renew(): Promise<void> {
+    const folder = await this.#folder?.catch(() => undefined);
+    if (folder !== undefined) await discard(folder);
+    this.#folder = undefined;
+  }
+
+  async #open(signal: AbortSignal): Promise<string> {
+    const { address, env } = this.#remote;
+    const base = this.#base === undefined ? await temporaryFolder() : path.join(this.#base, 'states');
+    const key = createHash('sha256').update(address).digest('hex').slice(0, 24);
+    const folder = path.join(base, `${key}.${this.#format}`);
+    if (await isLarge(folder)) await discard(folder);
+    if (await isThere(folder)) return folder;
+    await mkdir(base, { recursive: true, mode: 0o700 });
+    const fresh = `${folder}.new-${randomUUID()}`;
+    const { code, complaint } = await runGit(
+      ['init', '--quiet', '--bare', '--template=', `--object-format=${this.#format}`, '--', fresh],
+      { env, signal },
+    );
+    if (code !== 0) throw new UserError(`git init: ${lastWords(complaint)}`);
+    try {
+      await rename(fresh, folder);
+    } catch (error) {
+      // Another run was first.
+      await rm(fresh, { recursive: true, force: true });
+      if (!(await isThere(folder))) throw error;
+    }
+    return folder;
+  }
+}
+
+async function isThere(folder: string): Promise<boolean> {
+  return (await sizeOf(path.join(folder, 'HEAD'))) !== undefined;
+}
+
+async function isLarge(folder: string): Promise<boolean> {
+  const objects = path.join(folder, 'objects');
+  const [packs, sample, shallow = 0] = await Promise.all([
+    sizesIn(path.join(objects, 'pack')),
+    sizesIn(path.join(objects, SAMPLE.folder)),
+    sizeOf(path.join(folder, 'shallow')),
+  ]);
+  const sum = (sizes: readonly number[]): number => sizes.reduce((all, each) => all + each, 0);
+  return (
+    packs.length > MOST_PACK_FILES ||
+    sample.length * SAMPLE.of > MOST_LOOSE ||
+    sum(packs) + sum(sample) * SAMPLE.of > MOST_BYTES ||
+    shallow > MOST_SHALLOW_BYTES
+  );
+}
+
+async function sizesIn(folder: string): Promise<number[]> {
+  const names = await readdir(folder).catch(() => []);
+  return Promise.all(names.map(async (name) => (await sizeOf(path.join(folder, name))) ?? 0));
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  return (await stat(file).catch(() => undefined))?.size;
+}
+
+/** At once for those who come after, whoever works with it still. */
+async function discard(folder: string): Promise<void> {
+  const away = `${folder}.old-${randomUUID()}`;
+  const isGone = await rename(folder, away).then(
+    () => false,
+    () => true,
+  );
+  if (!isGone) await rm(away, { recursive: true, force: true });
+}
+
+/** One of this user alone: what others write must not be taken for the state. */
+async function temporaryFolder(): Promise<string> {
+  const uid = process.getuid?.();
+  const folder = path.join(tmpdir(), `voxform-${uid ?? 'cache'}`);
+  await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
+  const found = await lstat(folder);
+  const isOwn =
+    found.isDirectory() && (uid === undefined || (found.uid === uid && (found.mode & 0o077) === 0));
+  return isOwn ? folder : mkdtemp(`${folder}-`);
+}

@@ -1,0 +1,128 @@
+import { type GitResult, runGit } from '../../../git/run-git.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { StoreUser } from '../backend.ts';
+import { type Asked, pushRefusalOf, refusalOf } from './git-refusal.ts';
+import { findRemote, type GitRemote } from './git-remote.ts';
+import { type GitPlace, shownRemote } from './git-settings.ts';
+import { ObjectCache } from './object-cache.ts';
+import { type GitObject, objectsIn } from './state-commit.ts';
+
+/** What git says where the objects of our own are damaged. */
+const DAMAGE =
+  /pack-objects|unable to read|corrupt|bad object|missing (blob|tree|commit|object)|loose object|packfile|not a git repository:/i;
+
+/** One ref of a remote, and the objects that were fetched from it. Every method is one command of git's, or two. */
+export class RefAccess {
+  readonly #place: GitPlace;
+  readonly #user: Pick<StoreUser, 'env' | 'cacheFolder'>;
+  #remote: GitRemote | undefined;
+  #cache: ObjectCache | undefined;
+  #isReached = false;
+
+  constructor(place: GitPlace, user: Pick<StoreUser, 'env' | 'cacheFolder'>) {
+    this.#place = place;
+    this.#user = user;
+  }
+
+  /** The commit that the ref is at; undefined where there is no such ref. */
+  async tip(signal: AbortSignal): Promise<string | undefined> {
+    const remote = await this.#reach(signal);
+    const { ref } = this.#place;
+    const { code, out, complaint } = await installed(
+      runGit(['ls-remote', '--', remote.name, ref, 'HEAD'], {
+        // Not in the repository of the user, whose settings would count twice.
+        env: { ...remote.env, GIT_DIR: '/nonexistent' },
+        cwd: remote.cwd,
+        signal,
+      }),
+    );
+    if (code !== 0) throw refusalOf(complaint, this.#asked);
+    this.#isReached = true;
+    const refs = out
+      .toString()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    const format = refs[0]?.[0]?.length === 64 ? 'sha256' : 'sha1';
+    this.#cache ??= new ObjectCache(remote, format, this.#user.cacheFolder);
+    return refs.find(([, name]) => name === ref)?.[0];
+  }
+
+  async fetch(depth: number, signal: AbortSignal): Promise<void> {
+    const { name } = await this.#reach(signal);
+    const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-progress'];
+    const { code, complaint } = await this.git(
+      ['fetch', `--depth=${depth}`, ...options, '--', name, this.#place.ref],
+      signal,
+    );
+    if (code === 0) return;
+    if (DAMAGE.test(complaint)) await this.renew();
+    throw refusalOf(complaint, this.#asked);
+  }
+
+  /**
+   * Puts the ref on a commit that was made here.
+   * @param before where it is now; undefined for a new ref.
+   * @throws as `RemotePlace.write` does.
+   */
+  async push(commit: string, before: string | undefined, signal: AbortSignal): Promise<void> {
+    const { name } = await this.#reach(signal);
+    const { ref } = this.#place;
+    const options = ['--porcelain', '--no-progress', '--no-verify', '--no-signed', '--no-follow-tags'];
+    // A fast-forward in any case: the lease says that it begins where this commit does.
+    const lease = `--force-with-lease=${ref}:${before ?? ''}`;
+    const { code, out, complaint } = await this.git(
+      ['push', ...options, lease, '--', name, `${commit}:${ref}`],
+      signal,
+    );
+    if (code === 0) return;
+    if (DAMAGE.test(complaint)) await this.renew();
+    throw pushRefusalOf(out.toString(), complaint, this.#asked);
+  }
+
+  /** Undefined where not even their absence can be told. */
+  async objects(
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<(GitObject | undefined)[] | undefined> {
+    if (names.length === 0) return [];
+    const input = [Buffer.from(names.map((name) => `${name}\n`).join(''))];
+    const { code, out } = await this.git(['cat-file', '--batch'], signal, input);
+    return code === 0 ? objectsIn(out) : undefined;
+  }
+
+  /** With the objects that were fetched, and after `tip` only. */
+  async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
+    if (this.#cache === undefined) throw new Error('the ref was not looked up yet');
+    return installed(this.#cache.git(args, signal, input));
+  }
+
+  /** Digits of an object's id. */
+  get idDigits(): number {
+    return this.#cache?.idDigits ?? 40;
+  }
+
+  /** Throws away what was fetched. */
+  async renew(): Promise<void> {
+    await this.#cache?.renew();
+  }
+
+  get #asked(): Asked {
+    const { ref } = this.#place;
+    return { ref, remote: shownRemote(this.#place), isFirst: !this.#isReached };
+  }
+
+  async #reach(signal: AbortSignal): Promise<GitRemote> {
+    this.#remote ??= await installed(findRemote(this.#place, this.#user.env ?? {}, signal));
+    return this.#remote;
+  }
+}
+
+async function installed<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw new UserError('a state in Git needs git, which is not installed');
+  }
+}

@@ -1,0 +1,131 @@
+import type { RemoteChange } from '../remote/remote-place.ts';
+
+/* What a commit of a state holds, as git reads and writes it. */
+
+export const STATE = 'state.json';
+export const LOCK = 'lock.json';
+export const HISTORY = 'history.jsonl';
+
+/** Bytes after which the journal goes on in a further file, so that a write costs the same however long the run. Part of the format. */
+const JOURNAL_FILE = 256_000;
+
+export function journalName(index: number): string {
+  return index === 0 ? 'journal.jsonl' : `journal-${index}.jsonl`;
+}
+
+/** Of a name in the tree: which of the journal's files it is; undefined for none of them. */
+export function journalIndex(name: string): number | undefined {
+  const found = /^journal(?:-([1-9]\d{0,8}))?\.jsonl$/.exec(name);
+  return found === null ? undefined : Number(found[1] ?? 0);
+}
+
+/** The journal in its files. A line is in the file that its first byte falls to, so that adding lines changes only the last ones. */
+export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  let start = 0;
+  let index = 0;
+  for (let at = 0; at < journal.length; ) {
+    const end = journal.indexOf(0x0a, at);
+    const next = end === -1 ? journal.length : end + 1;
+    if (Math.floor(at / JOURNAL_FILE) > Math.floor(start / JOURNAL_FILE)) {
+      files.set(journalName(index), journal.subarray(start, at));
+      index += 1;
+      start = at;
+    }
+    at = next;
+  }
+  if (start < journal.length) files.set(journalName(index), journal.subarray(start));
+  return files;
+}
+
+export interface NewCommit extends Pick<RemoteChange, 'write' | 'summary'> {
+  readonly parent: string | undefined;
+  readonly at: Date;
+  /** By name; null removes one. */
+  readonly files: ReadonlyMap<string, Uint8Array | null>;
+  readonly isBranch: boolean;
+  /** Digits of an object's id. */
+  readonly idDigits: number;
+}
+
+const AUTHOR = 'voxform <voxform@localhost>';
+
+/** For `git fast-import`, which prints the commit and leaves no ref. */
+export function commitStream({
+  parent,
+  at,
+  files,
+  write,
+  summary,
+  isBranch,
+  idDigits,
+}: NewCommit): Uint8Array[] {
+  const ref = `refs/new/${write}`;
+  // A host that builds every branch need not build this one.
+  const body = isBranch ? '[skip ci]\n\n' : '';
+  const message = Buffer.from(`${summary.replaceAll(/\s+/g, ' ')}\n\n${body}Write: ${write}\n`);
+  const changes = [...files].flatMap(([name, bytes]) =>
+    bytes === null
+      ? [Buffer.from(`D ${name}\n`)]
+      : [Buffer.from(`M 100644 inline ${name}\ndata ${bytes.length}\n`), bytes, Buffer.from('\n')],
+  );
+  return [
+    Buffer.from(`commit ${ref}\nmark :1\ncommitter ${AUTHOR} ${Math.floor(at.getTime() / 1000)} +0000\n`),
+    Buffer.from(`data ${message.length}\n`),
+    message,
+    Buffer.from(parent === undefined ? '\n' : `\nfrom ${parent}\n`),
+    ...changes,
+    Buffer.from(`\nget-mark :1\nreset ${ref}\nfrom ${'0'.repeat(idDigits)}\n\ndone\n`),
+  ];
+}
+
+/** `RemoteChange.write` of a commit, as git stores one; undefined for one that is not ours. */
+export function writeOf(commit: Buffer): string | undefined {
+  return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
+}
+
+export interface TreeEntry {
+  readonly name: string;
+  readonly id: string;
+  readonly isFile: boolean;
+}
+
+/** What a tree has, as git stores one. @param idLength bytes of an object's id. */
+export function entriesOf(tree: Buffer, idLength: number): TreeEntry[] {
+  const entries: TreeEntry[] = [];
+  for (let at = 0; at < tree.length; ) {
+    const end = tree.indexOf(0, at);
+    const [mode = '', ...name] = tree.subarray(at, end).toString().split(' ');
+    at = end + 1 + idLength;
+    const id = tree.subarray(end + 1, at).toString('hex');
+    entries.push({ name: name.join(' '), id, isFile: mode.startsWith('100') });
+  }
+  return entries;
+}
+
+export interface GitObject {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** What `git cat-file --batch` printed, in the order of the request; undefined for an object that is not there. */
+export function objectsIn(printed: Buffer): (GitObject | undefined)[] {
+  const objects: (GitObject | undefined)[] = [];
+  for (let at = 0; at < printed.length; ) {
+    const end = printed.indexOf(0x0a, at);
+    const [, type = '', size] = printed.subarray(at, end).toString().split(' ');
+    at = end + 1;
+    if (size === undefined) {
+      objects.push(undefined);
+      continue;
+    }
+    objects.push({ type, bytes: printed.subarray(at, at + Number(size)) });
+    at += Number(size) + 1;
+  }
+  return objects;
+}
+
+/** False for a name that no commit of a state has. */
+export function isOurs(name: string): boolean {
+  return [STATE, LOCK, HISTORY].includes(name) || journalIndex(name) !== undefined;
+}
