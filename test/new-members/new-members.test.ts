@@ -144,7 +144,7 @@ describe('a new member is one file and one line', () => {
     );
     await voxform('apply', '--auto-approve');
     expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
-  }, 60_000);
+  }, 180_000);
 
   it('as a state backend, which holds the state of an apply', async () => {
     const project = projectWith(
@@ -154,7 +154,7 @@ describe('a new member is one file and one line', () => {
     );
     expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
     expect(readdirSync(project)).not.toContain('.voxform');
-  }, 60_000);
+  }, 180_000);
 
   it('as an output format, which --output takes and --help names', async () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
@@ -164,9 +164,9 @@ describe('a new member is one file and one line', () => {
     ]);
     expect(plan).toMatch(/^plan of test: /);
     expect(help).toMatch(/--output <format>[^)]*\btitles\b/);
-  }, 60_000);
+  }, 180_000);
 
   it('as each of them, for the compiler', async () => {
     expect(await compiled).toBe('');
-  }, 120_000);
+  }, 180_000);
 });
