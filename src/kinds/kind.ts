@@ -138,11 +138,9 @@ export interface Lookup {
   readonly description: string;
   /** How `get` names and shows them. */
   readonly table: RecordTable;
-  list(client: PlatformClient): AsyncIterable<{
-    readonly id: string;
-    readonly name: string;
-    readonly workspace_id?: string | null | undefined;
-  }>;
+  list(client: PlatformClient): AsyncIterable<LookupRecord>;
   /** What a person must do in the dashboard when there is none of that name, a sentence without its full stop. */
   manualAddStep(name: string): string;
 }
+
+export type LookupRecord = { readonly id: string; readonly name: string };

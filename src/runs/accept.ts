@@ -1,4 +1,3 @@
-import { ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { isDrift } from '../engine/plan/drift.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
@@ -82,10 +81,8 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
   for (const { address, id } of facts.planned.resources) {
     if (id !== null && facts.declared.has(address)) records.set(address, id);
   }
-  const { client, workspaceId } = facts;
   for (const lookup of lookupsOf(facts)) {
-    const progress = new ReadCounter(undefined);
-    const shown = await readList(() => lookup.list(client), { workspaceId, progress });
+    const shown = await readList(lookup, facts);
     for (const [name, named] of Map.groupBy(shown, (record) => record.name)) {
       const [first, second] = named;
       if (first !== undefined && second === undefined) records.set(`${lookup.name}/${name}`, first.id);

@@ -4,7 +4,7 @@ import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord, unlisted } from '../engine/observe/read-record.ts';
-import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import type { Kind, Lookup, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { type KnownId, knownOf, type Missed, mentionedIds } from './mentioned-ids.ts';
 import type { RecordReads } from './orphans.ts';
@@ -24,11 +24,6 @@ export interface FoundRecord {
   readonly published: PublishedRecord | undefined;
   /** Clauses that say where its id was heard of; none for a record that a list shows. */
   readonly mentions: readonly string[];
-}
-
-export interface LookupRecord {
-  readonly id: string;
-  readonly name: string;
 }
 
 /** Everything of a workspace that can be found. */
@@ -65,14 +60,12 @@ export async function discoverEach(
   const missed: Missed[] = [];
   const search = { ...input, progress, missed, take };
   for (const kind of input.kinds.values()) {
-    const { list } = kind;
-    if (list === undefined) await findById(kind, search);
-    else await findByList(kind, () => list(input.client), search);
+    if (kind.list === undefined) await findById(kind, search);
+    else await findByList(kind, search);
   }
   const lookups = new Map<string, readonly LookupRecord[]>();
   for (const lookup of input.lookups.values()) {
-    const { workspaceId, client } = input;
-    const shown = await readList(() => lookup.list(client), { workspaceId, progress });
+    const shown = await readList(lookup, input, progress);
     lookups.set(
       lookup.name,
       shown.map(({ id, name }) => ({ id, name })),
@@ -88,21 +81,16 @@ interface DiscoverySearch extends Discovering {
   take(kind: Kind, found: FoundRecord): void;
 }
 
-async function findByList(
-  kind: Kind,
-  list: () => AsyncIterable<ShownRecord>,
-  search: DiscoverySearch,
-): Promise<void> {
-  const { client, workspaceId, progress, missed, take } = search;
+async function findByList(kind: Kind, search: DiscoverySearch): Promise<void> {
+  const { client, progress, missed, take } = search;
   // What is collected is no more than the ids.
   const passing = async function* () {
-    for await (const record of list()) {
+    for await (const record of kind.list?.(client) ?? []) {
       take(kind, { record, published: undefined, mentions: [] });
-      yield { id: record.id };
+      yield record.id;
     }
   };
-  const shown = await readList(passing, { workspaceId, progress });
-  const ids = new Set(shown.map(({ id }) => id));
+  const ids = new Set(await readList({ list: passing }, search, progress));
   for (const [id, clauses] of knownOf(kind, search.known)) {
     if (!ids.has(id)) missed.push({ kind: kind.name, id, because: why(unlisted(id, client), clauses) });
   }

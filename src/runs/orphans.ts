@@ -1,6 +1,5 @@
 import { kindNamed } from '../engine/kind-named.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import { ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
@@ -56,16 +55,12 @@ export async function lookAtOrphans(
   const existing = new Set<Orphan>();
   const single: Orphan[] = [];
   for (const [name, members] of Map.groupBy(orphans, ({ kind }) => kind)) {
-    const { list } = kindNamed(looking.kinds, name);
-    if (list === undefined) {
+    const kind = kindNamed(looking.kinds, name);
+    if (kind.list === undefined) {
       single.push(...members);
       continue;
     }
-    const shown = await readList(() => list(client), {
-      workspaceId,
-      progress: new ReadCounter(undefined),
-    });
-    const ids = new Set(shown.map(({ id }) => id));
+    const ids = new Set((await readList(kind, looking)).map(({ id }) => id));
     for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);
   }
   await eachConcurrently(single, concurrency, async (orphan) => {

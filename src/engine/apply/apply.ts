@@ -244,11 +244,7 @@ function failureOf(error: unknown, { action, address }: PlannedResource): Omit<F
       ...(error.hint !== undefined && { hint: error.hint }),
       ...(error.next.length > 0 && { next: error.next }),
     };
-  if (
-    error instanceof PlatformError &&
-    error.outcome === 'lost' &&
-    (action === 'create' || action === 'replace')
-  ) {
+  if (error instanceof PlatformError && error.outcome === 'lost' && creates.has(action)) {
     return {
       error: message,
       hint: `${address} may or may not have been created. It stays unknown and is never resent automatically. Run plan to resolve it.`,

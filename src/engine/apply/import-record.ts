@@ -6,9 +6,7 @@ import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { keyKept } from '../decide/natural-key.ts';
 import type { Observation } from '../observe/observation.ts';
-import { ReadCounter } from '../observe/read-counter.ts';
-import { readList } from '../observe/read-list.ts';
-import { getRecord, unlisted } from '../observe/read-record.ts';
+import { createRecheck } from '../observe/recheck.ts';
 
 /** Which record an address is to be. */
 export interface Claim {
@@ -31,11 +29,12 @@ export interface RecordImport extends Claim {
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
 export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
-  const held = input.session.state.resources.get(input.address)?.id;
-  const isMissing =
-    held !== undefined && held !== input.id && (await lookFor({ ...input, id: held })).status !== 'shown';
-  if (isHeldAlready(input.session.state, input, isMissing)) return 'already';
-  const seen = await lookFor(input);
+  const { kind, id, session, now } = input;
+  const held = session.state.resources.get(input.address)?.id;
+  const look = createRecheck(input, { maxAgeMilliseconds: 0, now });
+  const isMissing = held !== undefined && held !== id && (await look.at(kind, held)).status !== 'shown';
+  if (isHeldAlready(session.state, input, isMissing)) return 'already';
+  const seen = await look.at(kind, id);
   if (seen.status !== 'shown') throw notThere(input, seen);
   await recordClaim(input, input);
   return 'imported';
@@ -100,16 +99,4 @@ export async function recordClaim(
       },
     }),
   });
-}
-
-async function lookFor({ kind, id, client, workspaceId }: RecordImport): Promise<Observation> {
-  if (kind.get !== undefined) return getRecord(kind, { id, client, workspaceId });
-  const list = kind.list;
-  if (list === undefined) return { status: 'absent' };
-  const shown = await readList(() => list(client), {
-    workspaceId,
-    progress: new ReadCounter(undefined),
-  });
-  const record = shown.find((each) => each.id === id);
-  return record === undefined ? unlisted(id, client) : { status: 'shown', record };
 }

@@ -1,9 +1,8 @@
-import type { Kind } from '../../kinds/kind.ts';
-import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
-import type { State } from '../../state/state.ts';
+import { type Address, kindOf } from '../../manifests/resource.ts';
 import { kindNamed } from '../kind-named.ts';
+import type { PlanRequest } from '../plan-request.ts';
 import { type Binding, bindResources } from './bind.ts';
-import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
+import { refuseUnknown, scopeOf } from './scope.ts';
 
 /** What a run is about: the resources in its scope, each with what the state remembers of it. */
 export interface Bound {
@@ -19,14 +18,10 @@ export interface Bound {
   readonly allowRecreate: ReadonlySet<string>;
 }
 
-interface BindingRequest {
-  readonly desired: readonly Resource[];
-  readonly state: State;
-  readonly selection: Selection;
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly allowReplace: readonly Address[];
-  readonly allowRecreate: readonly string[];
-}
+type BindingRequest = Pick<
+  PlanRequest,
+  'desired' | 'state' | 'selection' | 'kinds' | 'allowReplace' | 'allowRecreate'
+>;
 
 /** @throws UserError for an address that is given and unknown, and for a kind that only a newer version knows. */
 export function bindDesired(request: BindingRequest): Bound {

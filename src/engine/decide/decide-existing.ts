@@ -104,15 +104,10 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   if (kind.create === undefined && namesake === undefined) {
     const steps = [creationStep(facts)];
     const reason = `${fields} names a record that is not in the workspace`;
-    return {
-      ...without(facts, 'manual', reason),
-      planned: plannedAs(facts, 'manual', { id, reason, changes, steps }),
-    };
+    return without(facts, 'manual', { id, reason, changes, steps });
   }
-  const blocked = (reason: string, steps?: readonly NextStep[]): Decision => ({
-    ...without(facts, 'blocked', reason),
-    planned: plannedAs(facts, 'blocked', { id, reason, changes, ...(steps !== undefined && { steps }) }),
-  });
+  const blocked = (reason: string, steps?: readonly NextStep[]): Decision =>
+    without(facts, 'blocked', { id, reason, changes, ...(steps !== undefined && { steps }) });
   if (!facts.mayReplace) {
     return blocked(`${fields} cannot be updated`, [
       { action: 'replace', address: binding.resource.address, id },
@@ -170,10 +165,7 @@ function updated({
   const asObserved = fieldsAsObserved(kind, sending).map((field) => [field, valueAt(record, field)] as const);
   const lacking = record === undefined ? undefined : kind.unsendable?.(Object.fromEntries(asObserved));
   if (lacking !== undefined) {
-    return {
-      ...without(facts, 'blocked', lacking),
-      planned: plannedAs(facts, 'blocked', { id, reason: lacking, changes: differences.changes }),
-    };
+    return without(facts, 'blocked', { id, reason: lacking, changes: differences.changes });
   }
   const steps = [...manualSteps(facts, manual, record), ...publishSteps(kind, record)];
   const leftOut = omittedIdsOf(kind, sending, facts.records);

@@ -40,7 +40,8 @@ function marked(decision: Decision, { binding: { entry }, observation }: Facts):
 function decided(facts: Facts): Decision {
   const { binding, observation, holder } = facts;
   if (observation.status === 'shown' && holder !== undefined) {
-    return without(facts, 'blocked', `the record ${observation.record.id} is already managed as ${holder}`);
+    const reason = `the record ${observation.record.id} is already managed as ${holder}`;
+    return without(facts, 'blocked', { reason });
   }
   const disowned = disownedRecord(facts);
   if (disowned !== undefined) return refusedToTake(facts, disowned);
@@ -82,7 +83,7 @@ function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
     { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
     { action: 'close_orphan', id, because: 'deleted' },
   ];
-  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+  return without(facts, 'blocked', { reason, steps });
 }
 
 function succeeding({ entry }: Binding): FoundBy {
@@ -108,7 +109,7 @@ function missing(facts: Facts): Decision {
     again !== undefined
       ? [{ action: 'import', address, id: again.id, reason: 'former' }]
       : [{ action: 'wait' }, { action: 'recreate', address, ...(isNamed && { remove_id: true as const }) }];
-  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+  return without(facts, 'blocked', { reason, steps });
 }
 
 /** Found where nothing of this run may be written. */
@@ -121,7 +122,7 @@ function elsewhere(facts: Facts, workspaceId: string): Decision {
       ? { action: 'correct_id' }
       : { action: 'release', address: resource.address, id: entry.id, or: 'correct_workspace' },
   ];
-  return { ...without(facts, 'blocked', reason), planned: plannedAs(facts, 'blocked', { reason, steps }) };
+  return without(facts, 'blocked', { reason, steps });
 }
 
 function missingReason({ entry, released }: Binding): string {
@@ -135,30 +136,18 @@ function missingReason({ entry, released }: Binding): string {
 function created(facts: Facts, reason: string, recreates?: string): Decision {
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
-    return without(
-      facts,
-      'blocked',
-      `metadata.id names ${binding.resource.id}, but the platform has no such record; remove metadata.id to create a new one`,
-    );
+    return without(facts, 'blocked', {
+      reason: `metadata.id names ${binding.resource.id}, but the platform has no such record; remove metadata.id to create a new one`,
+    });
   }
   if (facts.contender !== undefined && facts.contender !== binding.resource.address) {
     const steps: NextStep[] = [{ action: 'resolve_first', address: facts.contender }];
     const contested = `the unknown create of ${facts.contender} may have made this record`;
-    return {
-      ...without(facts, 'unknown', contested),
-      planned: plannedAs(facts, 'unknown', { reason: contested, steps }),
-    };
+    return without(facts, 'unknown', { reason: contested, steps });
   }
   const changes = creationOf(kind, leaves, facts.fingerprints);
   if (kind.create === undefined) {
-    return {
-      ...without(facts, 'manual', reason),
-      planned: plannedAs(facts, 'manual', {
-        reason,
-        changes,
-        steps: [creationStep(facts), ...facts.missing],
-      }),
-    };
+    return without(facts, 'manual', { reason, changes, steps: [creationStep(facts), ...facts.missing] });
   }
   if (facts.missing.length > 0) return waiting(facts, facts.missing);
   const manual = changes.filter((change) => change.manual);
@@ -187,7 +176,7 @@ function undecided(facts: Facts): Decision {
     { action: 'import', address, id: null, reason: isListed ? 'not_listed' : 'found' },
     { action: 'resolve_not_created', address },
   ];
-  return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+  return without(facts, 'unknown', { reason, steps });
 }
 
 /** The address under which a question is open: until an apply, a resource with a new name has its earlier one there. */
@@ -206,7 +195,7 @@ function answered(facts: Facts, id: string): Decision {
   const address = addressInState(facts);
   const reason = `the unknown create sent at ${facts.binding.pending?.since} succeeded, but the manifest changed since`;
   const steps: NextStep[] = [{ action: 'import', address, id, reason: 'succeeded' }];
-  return { ...without(facts, 'unknown', reason), planned: plannedAs(facts, 'unknown', { reason, steps }) };
+  return without(facts, 'unknown', { reason, steps });
 }
 
 function offer({ id, agrees, differs, mentions }: Candidate, address: string): NextStep {

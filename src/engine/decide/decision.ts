@@ -67,18 +67,14 @@ export function waiting(
   steps: readonly NextStep[],
   changes: readonly PlannedChange[] = [],
 ): Decision {
-  const reason = 'waits for a record it refers to';
-  return {
-    ...without(facts, 'manual', reason),
-    planned: plannedAs(facts, 'manual', { reason, changes, steps: [...steps] }),
-  };
+  return without(facts, 'manual', { reason: 'waits for a record it refers to', changes, steps: [...steps] });
 }
 
-export function without(facts: Facts, action: Action, reason: string): Decision {
-  const { binding } = facts;
+/** Nothing is written. */
+export function without(facts: Facts, action: Action, details: PlannedDetails): Decision {
   return {
-    planned: plannedAs(facts, action, { reason }),
-    id: binding.entry?.id,
+    planned: plannedAs(facts, action, details),
+    id: facts.binding.entry?.id,
     settled: undefined,
     warnings: [],
   };

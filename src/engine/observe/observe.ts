@@ -47,17 +47,7 @@ export async function observe(bound: Bound, request: PlanRequest): Promise<Snaps
 }
 
 export function observeOptions(request: PlanRequest): ObserveOptions {
-  return {
-    client: request.client,
-    kinds: request.kinds,
-    lookups: request.lookups,
-    workspaceId: request.workspace.id,
-    state: request.state,
-    concurrency: request.concurrency,
-    refresh: request.refresh,
-    evenIfAll: request.evenIfAll,
-    ...(request.onProgress !== undefined && { onProgress: request.onProgress }),
-  };
+  return { ...request, workspaceId: request.workspace.id };
 }
 
 /** What the platform shows where a secret is or was sent: compared by fingerprint, like the secret itself. */

@@ -1,10 +1,9 @@
-import type { Kind, Lookup, ShownRecord } from '../../kinds/kind.ts';
+import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { interningStrings, internStringsOf } from './intern-strings.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import { ReadCounter } from './read-counter.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
 
@@ -15,7 +14,6 @@ export interface ReadAheadOptions
 
 /** What gives a read its result; undefined where it failed too early for its failure to be kept. */
 type Begun<T> = Promise<T | undefined>;
-type LookedUp = Awaited<ReturnType<typeof collectLookup>>;
 
 interface WantedRecord {
   readonly kind: Kind;
@@ -34,7 +32,7 @@ export class ReadAhead {
   readonly #options: ReadAheadOptions;
   readonly #records = new Map<string, WantedRecord>();
   readonly #lists = new Map<string, Begun<readonly ShownRecord[]>>();
-  readonly #lookups = new Map<string, Begun<LookedUp>>();
+  readonly #lookups = new Map<string, Begun<readonly LookupRecord[]>>();
   /** Every list that was begun, also those that were given out. */
   readonly #listed = new Set<string>();
   readonly #queue: WantedRecord[] = [];
@@ -56,7 +54,7 @@ export class ReadAhead {
     const kind = this.#options.kinds.get(kindOf(address));
     if (kind === undefined) return;
     if (kind.list !== undefined) {
-      this.#list(kind.name, this.#lists, () => collectKind(kind, this.#options));
+      this.#list(kind.name, this.#lists, () => readList(kind, this.#options));
       return;
     }
     const entry = kind.get === undefined ? undefined : known;
@@ -71,7 +69,7 @@ export class ReadAhead {
   refersTo(kind: string): void {
     const lookup = this.#options.lookups.get(kind);
     if (lookup === undefined) return;
-    this.#list(kind, this.#lookups, () => collectLookup(lookup, this.#options));
+    this.#list(kind, this.#lookups, () => readList(lookup, this.#options));
   }
 
   /**
@@ -96,7 +94,7 @@ export class ReadAhead {
     return taken(this.#lists, kind);
   }
 
-  lookup(name: string): Begun<LookedUp> | undefined {
+  lookup(name: string): Begun<readonly LookupRecord[]> | undefined {
     return taken(this.#lookups, name);
   }
 
@@ -146,17 +144,4 @@ function taken<T>(begun: Map<string, T>, name: string): T | undefined {
   const found = begun.get(name);
   begun.delete(name);
   return found;
-}
-
-type ListSource = Pick<ReadAheadOptions, 'client' | 'workspaceId'>;
-
-function collectKind(kind: Kind, { client, workspaceId }: ListSource): Promise<ShownRecord[]> {
-  const list = kind.list;
-  if (list === undefined) return Promise.resolve([]);
-  return readList(() => list(client), { workspaceId, progress: new ReadCounter(undefined) });
-}
-
-function collectLookup(lookup: Lookup, { client, workspaceId }: ListSource) {
-  const progress = new ReadCounter(undefined);
-  return readList(() => lookup.list(client), { workspaceId, progress });
 }

@@ -45,7 +45,6 @@ export async function readAll(
   }
   const byKind = Map.groupBy(wanted, (binding) => binding.resource.kind);
 
-  const collecting = { workspaceId: options.workspaceId, progress };
   const lists = new Map<string, readonly ShownRecord[]>();
   const single: Binding[] = [];
   const listing: Promise<void>[] = [];
@@ -53,12 +52,9 @@ export async function readAll(
     const kind = kindNamed(options.kinds, name);
     if (kind.list === undefined) single.push(...members);
     else {
-      const list = kind.list;
       listing.push(
         (async () => {
-          const shown = await counted(progress, ahead?.list(name), () =>
-            readList(() => list(options.client), collecting),
-          );
+          const shown = await counted(progress, ahead?.list(name), () => readList(kind, options, progress));
           lists.set(name, shown);
           for (const [address, observation] of matchToList(kind, members, { shown, client: options.client }))
             records.set(address, observation);
@@ -71,9 +67,7 @@ export async function readAll(
     listing.push(
       (async () => {
         const { name } = lookup;
-        const shown = await counted(progress, ahead?.lookup(name), () =>
-          readList(() => lookup.list(options.client), collecting),
-        );
+        const shown = await counted(progress, ahead?.lookup(name), () => readList(lookup, options, progress));
         lookups.set(name, idsByName(shown));
       })(),
     );

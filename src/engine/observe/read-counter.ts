@@ -17,7 +17,7 @@ export class ReadCounter {
   #lists = 0;
   readonly #tell: ((progress: ReadProgress) => void) | undefined;
 
-  constructor(tell: ((progress: ReadProgress) => void) | undefined) {
+  constructor(tell?: (progress: ReadProgress) => void) {
     this.#tell = tell;
   }
 

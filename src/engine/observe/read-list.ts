@@ -1,21 +1,19 @@
+import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { ReadCounter } from './read-counter.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { ReadCounter } from './read-counter.ts';
 
-export interface ListReading {
-  readonly workspaceId: string;
-  readonly progress: ReadCounter;
-}
-
-/** All records of a list. */
+/** All records of a kind or a lookup; none where the platform cannot list them. */
 export async function readList<T>(
-  list: () => AsyncIterable<T>,
-  { workspaceId, progress }: ListReading,
+  source: { list?(client: PlatformClient): AsyncIterable<T> },
+  { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
+  progress = new ReadCounter(),
 ): Promise<T[]> {
   const all: T[] = [];
   try {
     await progress.list(async () => {
-      for await (const record of list()) {
+      for await (const record of source.list?.(client) ?? []) {
         all.push(record);
         progress.expect(1);
         progress.done(1);

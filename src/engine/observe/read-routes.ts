@@ -4,7 +4,6 @@ import { UserError } from '../../problems/user-error.ts';
 import type { PlanDocument, PlanWarning } from '../plan/plan-document.ts';
 import { type RoutingKind, routingKinds } from '../plan/routes.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import { ReadCounter } from './read-counter.ts';
 import { readList } from './read-list.ts';
 
 export interface RoutesRead {
@@ -32,7 +31,7 @@ export async function readRoutes(
       continue;
     }
     try {
-      lists.set(kind.name, await listed(kind, options));
+      lists.set(kind.name, await readList(kind, options));
     } catch (error) {
       const failure = error instanceof UserError ? error.cause : error;
       if (!(failure instanceof PlatformError)) throw error;
@@ -43,13 +42,6 @@ export async function readRoutes(
     }
   }
   return { lists, warnings };
-}
-
-function listed(kind: RoutingKind, { client, workspaceId }: ObserveOptions): Promise<ShownRecord[]> {
-  const list = kind.list;
-  if (list === undefined) return Promise.resolve([]);
-  const collecting = { workspaceId, progress: new ReadCounter(undefined) };
-  return readList(() => list(client), collecting);
 }
 
 function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {

@@ -1,7 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import { ReadCounter } from './read-counter.ts';
 import { readList } from './read-list.ts';
 import { getRecord, unlisted } from './read-record.ts';
 
@@ -51,16 +50,11 @@ interface ListIndex {
 
 async function listAll(
   kind: Kind,
-  { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
+  platform: Pick<ObserveOptions, 'client' | 'workspaceId'>,
 ): Promise<ListIndex> {
-  const shown = await readList(() => kind.list?.(client) ?? none(), {
-    workspaceId,
-    progress: new ReadCounter(undefined),
-  });
+  const shown = await readList(kind, platform);
   return {
     byId: new Map(shown.map((record) => [record.id, record])),
     byKey: Map.groupBy(shown, (record) => kind.recordKey?.(record)),
   };
 }
-
-async function* none(): AsyncGenerator<ShownRecord> {}

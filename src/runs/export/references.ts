@@ -1,5 +1,5 @@
+import type { LookupRecord } from '../../kinds/kind.ts';
 import type { Json } from '../../values/json.ts';
-import type { LookupRecord } from '../discover.ts';
 
 /** Turns ids into references. */
 export class References {

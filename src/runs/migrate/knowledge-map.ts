@@ -1,12 +1,11 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import type { Kind, Lookup } from '../../kinds/kind.ts';
+import type { Kind, Lookup, LookupRecord } from '../../kinds/kind.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import { unflatten } from '../../values/path.ts';
 import { Reference, toForms, type Value } from '../../values/value.ts';
-import type { LookupRecord } from '../discover.ts';
 
 /** The name or id that something is looked up by in the one workspace, and that it has in the other. */
 export type NameMap = ReadonlyMap<string, string>;

@@ -1,4 +1,3 @@
-import { ReadCounter } from '../../engine/observe/read-counter.ts';
 import { readList } from '../../engine/observe/read-list.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
@@ -158,9 +157,7 @@ async function readShelves(
   for (const lookup of lookups.values()) {
     if (!needed.has(lookup.name) && names.size === 0) continue;
     const { workspaceId } = to.workspace;
-    const progress = new ReadCounter(undefined);
-    const shown = await readList(() => lookup.list(client), { workspaceId, progress });
-    shelves.set(lookup.name, lookupIndexOf(shown));
+    shelves.set(lookup.name, lookupIndexOf(await readList(lookup, { client, workspaceId })));
   }
   return shelves;
 }
