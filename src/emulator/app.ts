@@ -20,7 +20,7 @@ export function emulatorApp(
   const app = new Hono<EmulatorEnv>();
   app.notFound((c) => errorAnswer(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), emulated));
   app.onError((error) => errorAnswer(error, emulated));
-  app.route('/__emulator', dashboardRoutes(dashboard));
+  app.route('/__emulator', dashboardRoutes(emulated, dashboard));
   app.route('/api/v1', apiRoutes(emulated, apiKey));
   return app;
 }

@@ -117,7 +117,7 @@ export class Dashboard {
       status: 'paid',
       invoice_url: `https://billing.example.com/${id}`,
       invoice_pdf: `https://billing.example.com/${id}.pdf`,
-      number: `INV-${String(this.#world.invoices.size + 1).padStart(4, '0')}`,
+      number: `INV-${String(this.#world.records.invoices.size + 1).padStart(4, '0')}`,
       period_start: now - 30 * 24 * 60 * 60,
       period_end: now,
       ...invoice,
@@ -130,7 +130,7 @@ export class Dashboard {
   }): Stored<'api-keys'> {
     const now = microsecondTime(this.#world.beginWrite());
     return putRecord(this.#world, 'api-keys', {
-      id: Math.max(0, ...this.#world.apiKeys.values().map(({ id }) => id)) + 1,
+      id: Math.max(0, ...this.#world.records['api-keys'].values().map(({ id }) => id)) + 1,
       created_at: now,
       ...key,
       expires_at: key.expires_at ?? null,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { replaceFile } from '../files/replace-file.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
-import { storedSchemas } from './stored-records.ts';
+import { type CollectionName, eachCollection, storedSchemas } from './stored-records.ts';
 import type { World, WorldData } from './world.ts';
 
 const FORMAT_VERSION = 1;
@@ -15,16 +15,11 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
   format_version: z.literal(FORMAT_VERSION),
   workspace_id: z.string().min(1),
   sequence: z.strictObject({ time: z.int(), drawn: z.int().min(0) }),
-  records: z.strictObject({
-    agents: z.array(storedSchemas.agents),
-    numbers: z.array(storedSchemas.numbers),
-    'knowledge-bases': z.array(storedSchemas['knowledge-bases']),
-    calls: z.array(storedSchemas.calls),
-    webhooks: z.array(storedSchemas.webhooks),
-    users: z.array(storedSchemas.users),
-    invoices: z.array(storedSchemas.invoices),
-    'api-keys': z.array(storedSchemas['api-keys']),
-  }),
+  records: z.strictObject(
+    eachCollection<{ [Name in CollectionName]: z.ZodArray<(typeof storedSchemas)[Name]> }>((name) =>
+      z.array(storedSchemas[name]),
+    ),
+  ),
 });
 
 /**

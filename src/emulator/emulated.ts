@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 /** What the routes work on. The behaviour is looked up at each request: it may change between two. */
 export interface Emulated {
   readonly world: World;
-  readonly behaviour: EmulatorBehaviour;
+  behaviour: EmulatorBehaviour;
 }
 
 export interface EmulatorEnv {

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
-import type { EmulatorBehaviour } from './behaviour.ts';
 import { breakConnection, compressed, sendDripping, sendTruncated } from './broken-responses.ts';
-import type { EmulatorEnv } from './emulated.ts';
+import type { Emulated, EmulatorEnv } from './emulated.ts';
 import type { Fault, Faults } from './faults.ts';
 import { type ReceivedBody, readBody, withoutKeys } from './received-body.ts';
 import type { ReceivedRequest, RequestLog } from './request-log.ts';
@@ -16,7 +15,7 @@ export interface RequestPipelineParts {
   readonly app: Hono<EmulatorEnv>;
   readonly log: RequestLog;
   readonly faults: Faults;
-  readonly behaviour: () => EmulatorBehaviour;
+  readonly emulated: Emulated;
   readonly onRequest?: RequestHook | undefined;
   /** Aborted when the emulator closes: ends all waiting. */
   readonly closing: AbortSignal;
@@ -32,12 +31,12 @@ export function requestPipeline(
   return async (request, bindings) => {
     const body = await readBody(bindings.incoming);
     const carryOut = async (): Promise<Response> =>
-      compressed(await parts.app.fetch(request, { ...bindings, body }), parts.behaviour().compresses);
+      compressed(await parts.app.fetch(request, { ...bindings, body }), parts.emulated.behaviour.compresses);
     const path = bindings.incoming.url ?? '/';
     if (path.startsWith('/__emulator')) return parts.app.fetch(request, { ...bindings, body });
     const received = writtenDown(request.method, path, body);
     parts.log.add(received);
-    const latency = parts.behaviour().latencyMs;
+    const latency = parts.emulated.behaviour.latencyMs;
     if (latency > 0) await pause(latency, parts.closing);
     if (parts.closing.aborted) return withoutAnswer(bindings);
     const fault = (await parts.onRequest?.(received)) ?? parts.faults.take(received);

@@ -6,6 +6,7 @@ import { emulatorApp } from './app.ts';
 import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from './behaviour.ts';
 import { Dashboard } from './dashboard.ts';
 import { DataFile, loadWorldData } from './data-file.ts';
+import type { Emulated } from './emulated.ts';
 import { Faults } from './faults.ts';
 import type { Seed } from './ids-and-clock.ts';
 import { mergePatch } from './merge-patch.ts';
@@ -60,31 +61,22 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const faults = new Faults();
   const log = new RequestLog();
   const closing = new AbortController();
-  let behaviour: EmulatorBehaviour = emulatorBehaviour.parse(options.behaviour ?? {});
+  const emulated: Emulated = { world, behaviour: emulatorBehaviour.parse(options.behaviour ?? {}) };
   const setBehaviour = (patch: BehaviourPatch): EmulatorBehaviour => {
-    behaviour = emulatorBehaviour.parse(mergePatch(behaviour, patch));
-    return behaviour;
-  };
-  const emulated = {
-    world,
-    get behaviour() {
-      return behaviour;
-    },
+    emulated.behaviour = emulatorBehaviour.parse(mergePatch(emulated.behaviour, patch));
+    return emulated.behaviour;
   };
   const app = emulatorApp(emulated, {
     apiKey: options.apiKey,
-    dashboard: { world, dashboard, faults, log, behaviour: () => behaviour, setBehaviour },
+    dashboard: { dashboard, faults, log, setBehaviour },
   });
-  const enter = requestPipeline({
-    app,
-    log,
-    faults,
-    behaviour: () => behaviour,
-    onRequest: options.onRequest,
-    closing: closing.signal,
-  });
-  const host = options.host ?? '127.0.0.1';
-  const server = createServerFor(enter);
+  const { onRequest, host = '127.0.0.1' } = options;
+  const enter = requestPipeline({ app, log, faults, emulated, onRequest, closing: closing.signal });
+  const server = createAdaptorServer({
+    fetch: (request, bindings) => enter(request, bindings as HttpBindings),
+    createServer,
+    overrideGlobalObjects: false,
+  }) as Server;
   const port = await listen(server, host, options.port ?? 0);
   const close = async (): Promise<void> => {
     closing.abort();
@@ -102,7 +94,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     dashboard,
     faults,
     get behaviour() {
-      return behaviour;
+      return emulated.behaviour;
     },
     setBehaviour,
     clearRequests: () => log.clear(),
@@ -119,14 +111,6 @@ async function openWorld({ dataFile, workspaceId, seed }: EmulatorOptions): Prom
     });
   }
   return new World({ workspaceId: data?.workspace_id ?? workspaceId ?? DEFAULT_WORKSPACE_ID, seed, data });
-}
-
-function createServerFor(enter: (request: Request, bindings: HttpBindings) => Promise<Response>): Server {
-  return createAdaptorServer({
-    fetch: (request, bindings) => enter(request, bindings as HttpBindings),
-    createServer,
-    overrideGlobalObjects: false,
-  }) as Server;
 }
 
 async function listen(server: Server, host: string, port: number): Promise<number> {

@@ -31,122 +31,106 @@ const agentConfiguration = {
   tts_config: ttsConfig,
 };
 
-export const storedVersion = z.strictObject({
+const storedVersion = z.strictObject({
   version: z.int().min(1),
   published_at: timestamp,
   updated_at: timestamp,
   ...agentConfiguration,
 });
 
-export const storedAgent = z.strictObject({
-  id,
-  status: z.string(),
-  version: z.int().nullable(),
-  ...agentConfiguration,
-  /** In place of `llm_config.api_key`. */
-  api_key: keyMarker.nullable(),
-  workspace_id: id,
-  created_at: timestamp,
-  updated_at: timestamp,
-  published_at: timestamp.nullable(),
-  /** Oldest first. */
-  versions: z.array(storedVersion),
-});
-
-export const storedNumber = z.strictObject({
-  id,
-  number: phoneNumberText,
-  nickname: z.string().max(255),
-  inbound_agent_id: nullableId,
-  outbound_agent_id: nullableId,
-  telephony_trunk_id: id,
-  telephony_dispatch_id: id,
-  workspace_id: id,
-  created_at: timestamp,
-  updated_at: timestamp,
-});
-
-export const storedKnowledgeBase = z.strictObject({
-  id,
-  name: z.string(),
-  created_at: timestamp,
-  updated_at: timestamp,
-  workspace_id: id,
-});
-
-export const storedCall = z.strictObject({
-  id,
-  start_time: timestamp,
-  end_time: timestamp,
-  duration: z.string().regex(/^\d+:\d\d:\d\d$/),
-  channel_type: z.string(),
-  cost: z.number(),
-  session_id: z.string().nullable(),
-  end_reason: z.string(),
-  session_status: z.string(),
-  from: z.string(),
-  to: z.string(),
-  direction: z.enum(['inbound', 'outbound']),
-  session_outcome: z.string(),
-  e2e_latency: z.int(),
-  agent_id: id,
-  workspace_id: id,
-  created_at: timestamp,
-  updated_at: timestamp,
-  analysis: z.record(z.string(), z.json()).nullable(),
-});
-
-export const storedWebhook = z.strictObject({
-  id,
-  ...webhookRequest.required().shape,
-  workspace_id: id,
-  created_at: timestamp,
-  updated_at: timestamp,
-});
-
-export const storedUser = z.strictObject({
-  id,
-  name: z.string(),
-  email: z.string().regex(/^\S+@\S+$/, { error: 'expected an e-mail address' }),
-  /** Others than those that can be set are shown all the same. */
-  role: z.string().min(1).nullable(),
-  is_owner: z.boolean(),
-  modules: z.array(z.enum(userModules)),
-  agent_ids: z.array(id),
-});
-
-export const storedInvoice = z.strictObject({
-  id,
-  created_at: z.int(),
-  amount_due: z.int(),
-  amount_paid: z.int(),
-  total: z.int(),
-  currency: z.string().regex(/^[a-z]{3}$/),
-  status: z.string(),
-  invoice_url: z.url(),
-  invoice_pdf: z.url(),
-  number: z.string(),
-  period_start: z.int(),
-  period_end: z.int(),
-});
-
-export const storedApiKey = z.strictObject({
-  id: z.int(),
-  name: z.string(),
-  created_at: timestamp,
-  expires_at: timestamp.nullable(),
-});
-
 /** The collections of a world by the names that the dashboard's paths use. */
 const collections = {
-  agents: storedAgent,
-  numbers: storedNumber,
-  'knowledge-bases': storedKnowledgeBase,
-  calls: storedCall,
-  webhooks: storedWebhook,
-  users: storedUser,
-  invoices: storedInvoice,
-  'api-keys': storedApiKey,
+  agents: z.strictObject({
+    id,
+    status: z.string(),
+    version: z.int().nullable(),
+    ...agentConfiguration,
+    /** In place of `llm_config.api_key`. */
+    api_key: keyMarker.nullable(),
+    workspace_id: id,
+    created_at: timestamp,
+    updated_at: timestamp,
+    published_at: timestamp.nullable(),
+    /** Oldest first. */
+    versions: z.array(storedVersion),
+  }),
+  numbers: z.strictObject({
+    id,
+    number: phoneNumberText,
+    nickname: z.string().max(255),
+    inbound_agent_id: nullableId,
+    outbound_agent_id: nullableId,
+    telephony_trunk_id: id,
+    telephony_dispatch_id: id,
+    workspace_id: id,
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  'knowledge-bases': z.strictObject({
+    id,
+    name: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    workspace_id: id,
+  }),
+  calls: z.strictObject({
+    id,
+    start_time: timestamp,
+    end_time: timestamp,
+    duration: z.string().regex(/^\d+:\d\d:\d\d$/),
+    channel_type: z.string(),
+    cost: z.number(),
+    session_id: z.string().nullable(),
+    end_reason: z.string(),
+    session_status: z.string(),
+    from: z.string(),
+    to: z.string(),
+    direction: z.enum(['inbound', 'outbound']),
+    session_outcome: z.string(),
+    e2e_latency: z.int(),
+    agent_id: id,
+    workspace_id: id,
+    created_at: timestamp,
+    updated_at: timestamp,
+    analysis: z.record(z.string(), z.json()).nullable(),
+  }),
+  webhooks: z.strictObject({
+    id,
+    ...webhookRequest.required().shape,
+    workspace_id: id,
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+  users: z.strictObject({
+    id,
+    name: z.string(),
+    email: z.string().regex(/^\S+@\S+$/, { error: 'expected an e-mail address' }),
+    /** Others than those that can be set are shown all the same. */
+    role: z.string().min(1).nullable(),
+    is_owner: z.boolean(),
+    modules: z.array(z.enum(userModules)),
+    agent_ids: z.array(id),
+  }),
+  invoices: z.strictObject({
+    id,
+    created_at: z.int(),
+    amount_due: z.int(),
+    amount_paid: z.int(),
+    total: z.int(),
+    currency: z.string().regex(/^[a-z]{3}$/),
+    status: z.string(),
+    invoice_url: z.url(),
+    invoice_pdf: z.url(),
+    number: z.string(),
+    period_start: z.int(),
+    period_end: z.int(),
+  }),
+  'api-keys': z.strictObject({
+    id: z.int(),
+    name: z.string(),
+    created_at: timestamp,
+    expires_at: timestamp.nullable(),
+  }),
 } as const;
 
 export type CollectionName = keyof typeof collections;
@@ -162,4 +146,10 @@ export type StoredUser = Stored<'users'>;
 
 export function isCollection(name: string): name is CollectionName {
   return Object.hasOwn(collections, name);
+}
+
+/** Something made of each collection, under its name. */
+export function eachCollection<Made>(make: (name: CollectionName) => unknown): Made {
+  const names = Object.keys(collections) as CollectionName[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Made;
 }

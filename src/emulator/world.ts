@@ -1,5 +1,5 @@
 import { IdsAndClock, type Seed, type SequencePoint } from './ids-and-clock.ts';
-import type { CollectionName, Stored, StoredNumber } from './stored-records.ts';
+import { type CollectionName, eachCollection, type Stored, type StoredNumber } from './stored-records.ts';
 
 /** A world as plain data, as it is kept in the data file. */
 export interface WorldData {
@@ -22,6 +22,11 @@ export class World {
   readonly sequence: IdsAndClock;
   /** All collections, each by id. */
   readonly records: WorldRecords;
+  readonly agents: WorldRecords['agents'];
+  readonly numbers: WorldRecords['numbers'];
+  readonly knowledgeBases: WorldRecords['knowledge-bases'];
+  readonly webhooks: WorldRecords['webhooks'];
+  readonly users: WorldRecords['users'];
   /** Called at the start of every write; the write itself is over before the next turn of the event loop. */
   onWrite: () => void = () => {};
   readonly #readsBefore = new Map<string, number>();
@@ -30,17 +35,14 @@ export class World {
   constructor({ workspaceId, seed, data }: WorldOptions) {
     this.workspaceId = workspaceId;
     this.sequence = new IdsAndClock(seed, data?.sequence);
-    const records = data?.records;
-    this.records = {
-      agents: byId(records?.agents),
-      numbers: byId(records?.numbers),
-      'knowledge-bases': byId(records?.['knowledge-bases']),
-      calls: byId(records?.calls),
-      webhooks: byId(records?.webhooks),
-      users: byId(records?.users),
-      invoices: byId(records?.invoices),
-      'api-keys': byId(records?.['api-keys']),
-    };
+    this.records = eachCollection<WorldRecords>((name) =>
+      byId<{ readonly id: string | number }>(data?.records[name]),
+    );
+    this.agents = this.records.agents;
+    this.numbers = this.records.numbers;
+    this.knowledgeBases = this.records['knowledge-bases'];
+    this.webhooks = this.records.webhooks;
+    this.users = this.records.users;
   }
 
   /** Hides a new record from so many reads of it. */
@@ -53,38 +55,6 @@ export class World {
     const left = this.#readsBefore.get(id) ?? 0;
     if (left > 0) this.#readsBefore.set(id, left - 1);
     return left > 0;
-  }
-
-  get agents(): WorldRecords['agents'] {
-    return this.records.agents;
-  }
-
-  get numbers(): WorldRecords['numbers'] {
-    return this.records.numbers;
-  }
-
-  get knowledgeBases(): WorldRecords['knowledge-bases'] {
-    return this.records['knowledge-bases'];
-  }
-
-  get calls(): WorldRecords['calls'] {
-    return this.records.calls;
-  }
-
-  get webhooks(): WorldRecords['webhooks'] {
-    return this.records.webhooks;
-  }
-
-  get users(): WorldRecords['users'] {
-    return this.records.users;
-  }
-
-  get invoices(): WorldRecords['invoices'] {
-    return this.records.invoices;
-  }
-
-  get apiKeys(): WorldRecords['api-keys'] {
-    return this.records['api-keys'];
   }
 
   /** Begins a write: the time it happens at, in milliseconds since 1970. Must be called once for each change. */
@@ -108,16 +78,7 @@ export class World {
     return {
       workspace_id: this.workspaceId,
       sequence: this.sequence.point,
-      records: {
-        agents: [...this.agents.values()],
-        numbers: [...this.numbers.values()],
-        'knowledge-bases': [...this.knowledgeBases.values()],
-        calls: [...this.calls.values()],
-        webhooks: [...this.webhooks.values()],
-        users: [...this.users.values()],
-        invoices: [...this.invoices.values()],
-        'api-keys': [...this.apiKeys.values()],
-      },
+      records: eachCollection<WorldData['records']>((name) => [...this.records[name].values()]),
     };
   }
 }

@@ -27,7 +27,7 @@ export function billingHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
       throw invalid([{ field: 'limit', message: 'The limit cannot be chosen' }]);
     }
     const { limit, starting_after: after, ending_before: before } = checked(query, c.req.query());
-    const invoices = [...emulated.world.invoices.values()].sort(newestFirst);
+    const invoices = [...emulated.world.records.invoices.values()].sort(newestFirst);
     const start = after === undefined ? 0 : indexOf(invoices, after, 'starting_after') + 1;
     if (before === undefined) return c.json({ data: invoices.slice(start, start + limit) });
     const end = indexOf(invoices, before, 'ending_before');

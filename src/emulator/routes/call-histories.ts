@@ -19,13 +19,13 @@ export function callHistoryRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/call-histories', (c) => {
       const filter = filterOf(c, emulated);
-      const calls = emulated.world.calls.values().filter((call) => isWithin(call, filter));
+      const calls = emulated.world.records.calls.values().filter((call) => isWithin(call, filter));
       return c.json(
         pageOf(seenByKey(calls, emulated), listing, { request: filter, behaviour: emulated.behaviour }),
       );
     })
     .get('/call-histories/:id', (c) => {
-      const call = emulated.world.calls.get(c.req.param('id'));
+      const call = emulated.world.records.calls.get(c.req.param('id'));
       if (call === undefined) throw notFound('Call history');
       return c.json({ data: call });
     });

@@ -4,20 +4,17 @@ import { userRoles } from '../../platform/records.ts';
 import { type Json, jsonValue } from '../../values/json.ts';
 import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from '../behaviour.ts';
 import type { Dashboard } from '../dashboard.ts';
-import type { EmulatorEnv } from '../emulated.ts';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
 import { type Faults, plannedFault } from '../faults.ts';
 import { notFound } from '../refusal.ts';
 import { bodyOf, checkedStrictly } from '../request-checks.ts';
 import type { RequestLog } from '../request-log.ts';
 import { type CollectionName, isCollection } from '../stored-records.ts';
-import type { World } from '../world.ts';
 
 export interface DashboardParts {
-  readonly world: World;
   readonly dashboard: Dashboard;
   readonly faults: Faults;
   readonly log: RequestLog;
-  readonly behaviour: () => EmulatorBehaviour;
   readonly setBehaviour: (patch: BehaviourPatch) => EmulatorBehaviour;
 }
 
@@ -40,11 +37,11 @@ const forms = {
 } as const;
 
 /** The dashboard and the emulator's own controls, without a key. Answers are `{ "data": … }`. */
-export function dashboardRoutes(parts: DashboardParts): Hono<EmulatorEnv> {
+export function dashboardRoutes(emulated: Emulated, parts: DashboardParts): Hono<EmulatorEnv> {
   const { dashboard } = parts;
   const routes = new Hono<EmulatorEnv>();
   const created = (c: Context<EmulatorEnv>, data: unknown): Response => c.json({ data }, 201);
-  controlRoutes(routes, parts);
+  controlRoutes(routes, emulated, parts);
   routes.post('/agents/:id/publish', (c) => c.json({ data: dashboard.publishAgent(c.req.param('id')) }));
   routes.post('/numbers/:id/link', (c) =>
     c.json({ data: dashboard.linkNumber(c.req.param('id'), checkedStrictly(forms.link, bodyOf(c))) }),
@@ -69,14 +66,17 @@ export function dashboardRoutes(parts: DashboardParts): Hono<EmulatorEnv> {
   return routes;
 }
 
-function controlRoutes(routes: Hono<EmulatorEnv>, parts: DashboardParts): void {
-  const { world, faults, log } = parts;
-  routes.get('/world', (c) => c.json({ data: world.toData() }));
-  routes.get('/behaviour', (c) => c.json({ data: parts.behaviour() }));
+function controlRoutes(
+  routes: Hono<EmulatorEnv>,
+  emulated: Emulated,
+  { faults, log, setBehaviour }: DashboardParts,
+): void {
+  routes.get('/world', (c) => c.json({ data: emulated.world.toData() }));
+  routes.get('/behaviour', (c) => c.json({ data: emulated.behaviour }));
   routes.put('/behaviour', (c) => {
     const patch = bodyOf(c);
     checkedStrictly(emulatorBehaviour, patch);
-    return c.json({ data: parts.setBehaviour(patch) });
+    return c.json({ data: setBehaviour(patch) });
   });
   routes.get('/requests', (c) => c.json({ data: log.entries, count: log.entries.length }));
   routes.delete('/requests', (c) => {

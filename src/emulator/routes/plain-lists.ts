@@ -18,7 +18,7 @@ export function plainListRoutes(emulated: Emulated): Hono<EmulatorEnv> {
   return new Hono<EmulatorEnv>()
     .get('/api-keys', (c) => {
       const { world, behaviour } = emulated;
-      const { data, meta } = pageOf(world.apiKeys.values(), apiKeys, {
+      const { data, meta } = pageOf(world.records['api-keys'].values(), apiKeys, {
         request: pageRequestOf(c),
         behaviour,
       });
