@@ -185,6 +185,18 @@ describe('a remote store', () => {
     expect(state.orphans).toMatchObject([{ address: 'Agent/a', id: 'id-a', reason: 'replaced' }]);
   });
 
+  it('refuses a journal whose last entry was cut', async () => {
+    const { store, shelf, pass } = await scene();
+    const first = await openSession(store(), recorded());
+    await first.record(creating('a'));
+    await first.record(saved('a'));
+    shelf.held = { ...shelf.held, journal: shelf.held.journal.subarray(0, -20) };
+    pass(600);
+    const { message, hint } = await failureOf(openSession(store(), recorded()));
+    expect(message).toContain('is damaged');
+    expect(hint).toContain('voxform state push FILE');
+  });
+
   it('lets one of several have the lock at once', async () => {
     const { store } = await scene();
     const all = await Promise.allSettled(

@@ -1,6 +1,7 @@
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
 import { fold } from '../../fold.ts';
+import type { JournalEntry } from '../../journal.ts';
 import { parseJournal } from '../../journal-lines.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
 import type { Marks } from '../../marks.ts';
@@ -16,7 +17,7 @@ const EARLIER = `Push an earlier copy: voxform state push FILE. ${RECOVER}`;
 /** The document and the journal that goes with it. Throws as `parseState` and `parseJournal` do. */
 export function storedIn(held: RemoteContent, { location }: Pick<RemotePlace, 'location'>): StoredState {
   const document = held.state && parseState(held.state, location, EARLIER);
-  const { entries: journal } = parseJournal(Buffer.from(held.journal), `${location} journal`);
+  const journal = journalIn(held.journal, location);
   const isWhole = journal.every(
     (entry, index) =>
       entry.lineage === document?.lineage && entry.serial === document.serial && entry.sequence === index + 1,
@@ -27,6 +28,17 @@ export function storedIn(held: RemoteContent, { location }: Pick<RemotePlace, 'l
     });
   }
   return { document, journal };
+}
+
+/** A place stores whole lines or none: one that was cut was stored, and somebody was told so. */
+function journalIn(held: Uint8Array, location: string): readonly JournalEntry[] {
+  try {
+    const { entries, goodLength } = parseJournal(Buffer.from(held), `${location} journal`);
+    if (goodLength === held.length) return entries;
+  } catch (error) {
+    if (!(error instanceof LostState)) throw error;
+  }
+  throw new LostState(`the journal of the state ${location} is damaged`, { hint: EARLIER });
 }
 
 /** The document in force, or where it went. */
