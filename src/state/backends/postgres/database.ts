@@ -77,16 +77,32 @@ class PooledDatabase implements Database {
     } catch (error) {
       const { mode } = this.#address.tls;
       const mayDoWithout = mode === 'prefer' || mode === 'allow';
-      if (!mayDoWithout || !(error instanceof Error) || error.message !== NO_TLS) throw error;
+      const hasNoTls = error instanceof Error && error.message === NO_TLS;
+      // What could not be opened, such as a file that is missing, may be there the next time.
+      if (this.#pool === pool && (hasNoTls || !this.wasReached)) this.#pool = undefined;
+      if (!mayDoWithout || !hasNoTls) throw error;
       this.#hasTls = false;
-      if (this.#pool === pool) this.#pool = undefined;
       return this.#connect();
     }
   }
 
   async #open(): Promise<Pool> {
     const { default: pg } = await import('pg');
+    /** Ends its connection where the login fails on this side, which `pg` leaves open. */
+    class Client extends pg.Client {
+      override connect(): Promise<this>;
+      override connect(callback: (error: Error) => void): void;
+      override connect(callback?: (error: Error) => void): Promise<this> | undefined {
+        if (callback === undefined) return super.connect() as Promise<this>;
+        super.connect((error: Error) => {
+          if (error) this.end().catch(() => undefined);
+          callback(error);
+        });
+        return undefined;
+      }
+    }
     const pool = new pg.Pool({
+      Client,
       connectionString: this.#address.connectionString,
       ssl: this.#hasTls && tlsOptions(this.#address.tls),
       application_name: 'voxform',

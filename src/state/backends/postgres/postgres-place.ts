@@ -1,4 +1,3 @@
-import { UserError } from '../../../problems/user-error.ts';
 import type { Secret } from '../../../values/value.ts';
 import {
   type EarlierDocument,
@@ -11,9 +10,10 @@ import {
 } from '../remote/remote-place.ts';
 import { addressOf } from './address.ts';
 import { type Database, type DatabaseRow, databaseAt } from './database.ts';
-import { isAlready, isMissing, problemOf } from './problems.ts';
-import { OLDEST_SERVER, quoted, SCHEMA_VERSION, setUpStatements, TABLES } from './schema.ts';
+import { isAlready, problemOf } from './problems.ts';
+import { quoted, setUpStatements } from './schema.ts';
 import { type LastRead, readStatement, writeStatement } from './statements.ts';
+import { type Absent, Tables } from './tables.ts';
 
 export interface PostgresPlace {
   readonly url: Secret | string;
@@ -30,6 +30,7 @@ export class PostgresRemotePlace implements RemotePlace {
   readonly timing: RemoteTiming;
   readonly #place: PostgresPlace;
   readonly #schema: string;
+  readonly #tables: Tables;
   #known: LastRead | undefined;
   /** What the last read found instead of our tables. */
   #absent: Absent | undefined;
@@ -40,30 +41,33 @@ export class PostgresRemotePlace implements RemotePlace {
     this.timing = timing;
     this.#place = place;
     this.#schema = quoted(place.schema);
+    this.#tables = new Tables(place.schema, location);
   }
 
   async read(signal: AbortSignal): Promise<RemoteContent> {
     return this.#at(async (database) => {
-      const { text, values } = readStatement(this.#schema, this.#place.name, this.#known);
-      let row: DatabaseRow | undefined;
-      try {
-        [row] = await database.query(text, values, signal);
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-        this.#absent = await this.#lookAround(database, signal);
+      const found = await this.#tables.query(
+        database,
+        readStatement(this.#schema, this.#place.name, this.#known),
+        signal,
+      );
+      if ('hasSchema' in found) {
+        this.#absent = found;
         return NOTHING;
       }
       this.#absent = undefined;
-      this.#check(row);
-      return this.#contentOf(row as unknown as ReadRow);
+      this.#tables.check(found[0]);
+      return this.#contentOf(found[0] as unknown as ReadRow);
     });
   }
 
   async write(change: RemoteChange, held: RemoteContent, signal: AbortSignal): Promise<string> {
     return this.#at(async (database) => {
       if (this.#absent !== undefined) await this.#setUp(this.#absent, database, signal);
-      const { text, values } = writeStatement(this.#schema, this.#place.name, { change, held });
-      const [row] = await database.query(text, values, signal);
+      const statement = writeStatement(this.#schema, this.#place.name, { change, held });
+      const found = await this.#tables.query(database, statement, signal);
+      if ('hasSchema' in found) throw this.#tables.gone();
+      const [row] = found;
       if (row === undefined) throw new Overtaken();
       this.#wasWritten = true;
       return String(row.revision);
@@ -88,13 +92,8 @@ export class PostgresRemotePlace implements RemotePlace {
 
   async #rows<T>(text: string, signal: AbortSignal, made: (row: DatabaseRow) => T): Promise<readonly T[]> {
     return this.#at(async (database) => {
-      try {
-        return (await database.query(text, [this.#place.name], signal)).map(made);
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-        await this.#lookAround(database, signal);
-        return [];
-      }
+      const found = await this.#tables.query(database, { text, values: [this.#place.name] }, signal);
+      return 'hasSchema' in found ? [] : found.map(made);
     });
   }
 
@@ -112,23 +111,6 @@ export class PostgresRemotePlace implements RemotePlace {
         wasWritten: this.#wasWritten,
       });
     }
-  }
-
-  /** @throws UserError where what is there is not ours, or not for this voxform. */
-  #check(row: DatabaseRow | undefined): void {
-    if (row === undefined) throw this.#notOurs(['schema_version']);
-    const { version, server, server_name, encoding } = row;
-    if (Number(version) > SCHEMA_VERSION) throw this.#newer(Number(version));
-    if (Number(server) < OLDEST_SERVER.version) {
-      throw new UserError(
-        `the state ${this.location} is on PostgreSQL ${server_name}; voxform needs ${OLDEST_SERVER.name} or later`,
-        { hint: 'Upgrade the server, or keep the state in another database.' },
-      );
-    }
-    if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
-    throw new UserError(`the database of the state ${this.location} has the encoding ${encoding}, not UTF8`, {
-      hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
-    });
   }
 
   #contentOf(row: ReadRow): RemoteContent {
@@ -155,46 +137,6 @@ export class PostgresRemotePlace implements RemotePlace {
     };
   }
 
-  /** Finds out why our tables were not there. */
-  async #lookAround(database: Database, signal: AbortSignal): Promise<Absent> {
-    const [found] = await database.query(
-      `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
-  current_setting('server_encoding') AS encoding,
-  EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists,
-  ARRAY(SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = $1 AND c.relname = ANY ($2) ORDER BY 1) AS taken`,
-      [this.#place.schema, TABLES],
-      signal,
-    );
-    const taken = found?.taken as string[];
-    if (taken.length === 0) {
-      this.#check({ ...found, version: SCHEMA_VERSION });
-      return { hasSchema: found?.exists === true };
-    }
-    if (!taken.includes('schema_version')) throw this.#notOurs(taken);
-    const version = await this.#versionThere(database, signal);
-    if (version !== undefined && version > SCHEMA_VERSION) throw this.#newer(version);
-    const missing = TABLES.filter((table) => !taken.includes(table));
-    if (version === undefined || missing.length === 0) throw this.#notOurs(taken);
-    throw new UserError(
-      `the schema ${this.#schema} of the state ${this.location} lacks ${missing.join(', ')}`,
-      {
-        hint: 'Restore the schema from a backup of the database.',
-      },
-    );
-  }
-
-  async #versionThere(database: Database, signal: AbortSignal): Promise<number | undefined> {
-    try {
-      const text = `SELECT version FROM ${this.#schema}.schema_version WHERE part = $1`;
-      const [row] = await database.query(text, ['state'], signal);
-      return row && Number(row.version);
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-  }
-
   async #setUp({ hasSchema }: Absent, database: Database, signal: AbortSignal): Promise<void> {
     try {
       await database.query(setUpStatements(this.#place.schema, hasSchema), [], signal);
@@ -204,25 +146,6 @@ export class PostgresRemotePlace implements RemotePlace {
     }
     this.#absent = undefined;
   }
-
-  #notOurs(tables: readonly string[]): UserError {
-    return new UserError(
-      `the schema ${this.#schema} of the state ${this.location} has tables that are not of voxform: ${tables.join(', ')}`,
-      { hint: 'Set state.schema to another schema. Nothing was changed.' },
-    );
-  }
-
-  #newer(version: number): UserError {
-    return new UserError(
-      `the schema ${this.#schema} of the state ${this.location} has version ${version}; this voxform knows ${SCHEMA_VERSION}`,
-      { hint: 'Upgrade voxform.' },
-    );
-  }
-}
-
-/** Our tables are not there, and nothing of somebody else's is. */
-interface Absent {
-  readonly hasSchema: boolean;
 }
 
 interface ReadRow {

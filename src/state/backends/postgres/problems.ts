@@ -1,3 +1,4 @@
+import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
 export interface Situation {
@@ -110,9 +111,7 @@ function isCertificate(code: string): boolean {
 }
 
 function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (typeof code === 'string') return code;
-  return error instanceof AggregateError ? codeOf(error.errors[0]) : '';
+  return errorCode(error) ?? (error instanceof AggregateError ? codeOf(error.errors[0]) : '');
 }
 
 /** A name with several addresses fails with an error for each, and no words of its own. */

@@ -1,0 +1,124 @@
+import { UserError } from '../../../problems/user-error.ts';
+import type { Database, DatabaseRow } from './database.ts';
+import { isMissing } from './problems.ts';
+import { OLDEST_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema.ts';
+import type { SqlStatement } from './statements.ts';
+
+/** Our tables are not there, and nothing of somebody else's is. */
+export interface Absent {
+  readonly hasSchema: boolean;
+}
+
+/** The tables of one schema: whether they are there, and ours. Only a statement that fails costs a look at them. */
+export class Tables {
+  readonly #schema: string;
+  readonly #location: string;
+
+  constructor(schema: string, location: string) {
+    this.#schema = schema;
+    this.#location = location;
+  }
+
+  /**
+   * What a statement over the tables gives.
+   * @throws UserError where what is there is not ours, or that of a newer voxform.
+   */
+  async query(
+    database: Database,
+    { text, values }: SqlStatement,
+    signal: AbortSignal,
+  ): Promise<readonly DatabaseRow[] | Absent> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await database.query(text, values, signal);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        const absent = await this.#lookAround(database, signal);
+        if (absent !== undefined) return absent;
+        // Another run made them in between, unless that helped nothing.
+        if (attempt > 1) throw this.#notOurs(TABLES);
+      }
+    }
+  }
+
+  /** @throws UserError where the server or the schema is not for this voxform. */
+  check(row: DatabaseRow | undefined): void {
+    if (row === undefined) throw this.#notOurs(['schema_version']);
+    const { version, server, server_name, encoding } = row;
+    if (Number(version) > SCHEMA_VERSION) throw this.#newer(Number(version));
+    if (Number(server) < OLDEST_SERVER.version) {
+      throw new UserError(
+        `the state ${this.#location} is on PostgreSQL ${server_name}; voxform needs ${OLDEST_SERVER.name} or later`,
+        { hint: 'Upgrade the server, or keep the state in another database.' },
+      );
+    }
+    if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
+    throw new UserError(
+      `the database of the state ${this.#location} has the encoding ${encoding}, not UTF8`,
+      {
+        hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
+      },
+    );
+  }
+
+  gone(): UserError {
+    return new UserError(
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} was dropped during this run`,
+      {
+        hint: 'Restore it from a backup of the database.',
+      },
+    );
+  }
+
+  /** Finds out why they were not there; undefined where they are by now. */
+  async #lookAround(database: Database, signal: AbortSignal): Promise<Absent | undefined> {
+    const [found] = await database.query(
+      `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
+  current_setting('server_encoding') AS encoding,
+  EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists,
+  ARRAY(SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = ANY ($2) ORDER BY 1) AS taken`,
+      [this.#schema, TABLES],
+      signal,
+    );
+    const taken = found?.taken as string[];
+    if (taken.length === 0) {
+      this.check({ ...found, version: SCHEMA_VERSION });
+      return { hasSchema: found?.exists === true };
+    }
+    const version = taken.includes('schema_version') ? await this.#versionThere(database, signal) : undefined;
+    if (version === undefined) throw this.#notOurs(taken);
+    if (version > SCHEMA_VERSION) throw this.#newer(version);
+    const missing = TABLES.filter((table) => !taken.includes(table));
+    if (missing.length === 0) return undefined;
+    throw new UserError(
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} lacks ${missing.join(', ')}`,
+      { hint: 'Restore the schema from a backup of the database.' },
+    );
+  }
+
+  async #versionThere(database: Database, signal: AbortSignal): Promise<number | undefined> {
+    try {
+      const text = `SELECT version FROM ${quoted(this.#schema)}.schema_version WHERE part = $1`;
+      const [row] = await database.query(text, ['state'], signal);
+      return row && Number(row.version);
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #notOurs(tables: readonly string[]): UserError {
+    return new UserError(
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} has tables that are not of voxform: ${tables.join(', ')}`,
+      { hint: 'Set state.schema to another schema. Nothing was changed.' },
+    );
+  }
+
+  #newer(version: number): UserError {
+    return new UserError(
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} has version ${version}; this voxform knows ${SCHEMA_VERSION}`,
+      { hint: 'Upgrade voxform.' },
+    );
+  }
+}

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../../../../src/problems/user-error.ts';
+import { addressOf } from '../../../../src/state/backends/postgres/address.ts';
+import { databaseAt } from '../../../../src/state/backends/postgres/database.ts';
+import { problemOf } from '../../../../src/state/backends/postgres/problems.ts';
+import { failureOf, lockRequest } from '../../temporary-state.ts';
+import { type Database, freshDatabase, storeIn } from './databases.ts';
+import { PostgresProxy } from './postgres-proxy.ts';
+import { postgresServer } from './postgres-server.ts';
+
+interface Failure {
+  readonly reason: string;
+  url(database: Database): string | Promise<string>;
+  /** Locks instead of only reading. */
+  readonly locks?: boolean;
+  readonly message: string;
+  readonly hint: string;
+}
+
+const failures: readonly Failure[] = [
+  {
+    reason: 'a wrong password',
+    url: async (database) => database.urlWith({ user: await database.role(), password: 'not-this-one' }),
+    message: 'password authentication failed',
+    hint: 'Correct the user and the password in state.url.',
+  },
+  {
+    reason: 'no password',
+    url: async (database) => database.urlWith({ user: await database.role(), password: '' }),
+    message: 'password',
+    hint: 'Correct the user and the password in state.url.',
+  },
+  {
+    reason: 'an unknown host',
+    url: () => 'postgres://ann:not-this-one@db.invalid/voxform',
+    message: 'no such host: postgres://db.invalid:5432/voxform',
+    hint: 'Correct the host in state.url.',
+  },
+  {
+    reason: 'a port where nobody listens',
+    url: (database) => database.urlWith({ port: 1 }),
+    message: 'refused the connection',
+    hint: 'Start PostgreSQL, or correct the host and the port in state.url.',
+  },
+  {
+    reason: 'a database that does not exist',
+    url: async () => (await postgresServer()).url('no_such_database'),
+    message: 'database "no_such_database" does not exist',
+    hint: 'Create the database, or correct its name in state.url.',
+  },
+  {
+    reason: 'no right to create the schema',
+    url: async (database) => database.urlWith({ user: await database.role(), password: 'p' }),
+    locks: true,
+    message: 'permission denied for database',
+    hint: 'Have an administrator of the database run the output of: voxform state init --sql',
+  },
+  {
+    reason: 'no right to the schema that is there',
+    url: async (database) => {
+      await (await (await storeIn(database.url)).lock(lockRequest())).release();
+      return database.urlWith({ user: await database.role(), password: 'p' });
+    },
+    message: 'permission denied for schema voxform',
+    hint: 'Have an administrator of the database run the output of: voxform state init --sql',
+  },
+  {
+    reason: 'a server that takes no writes, such as a standby',
+    url: async (database) => {
+      const role = await database.role('SUPERUSER');
+      await database.sql(`ALTER ROLE ${role} SET default_transaction_read_only = on`);
+      return database.urlWith({ user: role, password: 'p' });
+    },
+    locks: true,
+    message: 'is read-only',
+    hint: 'Point state.url to the primary server.',
+  },
+  {
+    reason: 'a server without TLS, where TLS is required',
+    url: (database) => `${database.url}?sslmode=require`,
+    message: 'has no TLS',
+    hint: 'use sslmode=prefer in state.url',
+  },
+  {
+    reason: 'an encoding that not every name has',
+    url: async () => (await freshDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")).url,
+    message: 'has the encoding LATIN1, not UTF8',
+    hint: 'ENCODING UTF8',
+  },
+  {
+    reason: 'no address',
+    url: () => 'mysql://ann:not-this-one@127.0.0.1/voxform',
+    message: 'state.url (STATE_URL) is not the address of a PostgreSQL database',
+    hint: 'postgres://USER:PASSWORD@HOST:5432/DATABASE',
+  },
+  {
+    reason: 'a password that cuts the address',
+    url: () => 'postgres://ann:12?not-this-one@127.0.0.1/voxform',
+    message: 'is not the address of a PostgreSQL database',
+    hint: 'Percent-encode special characters',
+  },
+  {
+    reason: 'an sslmode that does not exist',
+    url: (database) => `${database.url}?sslmode=always`,
+    message: 'unknown sslmode "always"',
+    hint: 'verify-full',
+  },
+  {
+    reason: 'a certificate authority that cannot be read',
+    url: (database) => `${database.url}?sslmode=verify-full&sslrootcert=/no/such.pem`,
+    message: 'cannot read sslrootcert',
+    hint: '',
+  },
+];
+
+describe('a database that cannot be used', () => {
+  it.each(failures)(
+    'is refused at once, with the way out: $reason',
+    async ({ url, locks, message, hint }) => {
+      const store = await storeIn(await url(await freshDatabase()));
+      const failure = await failureOf(locks ? store.lock(lockRequest()) : store.read());
+      expect(failure).toBeInstanceOf(UserError);
+      expect(failure.message).toContain(message);
+      expect(failure.hint ?? '').toContain(hint);
+      expect(`${failure.message} ${failure.hint} ${store.location}`).not.toMatch(/not-this-one|p@ss|p%40ss/);
+    },
+  );
+
+  it('is refused where the server is older than what is tested', async () => {
+    const { urlWith } = await freshDatabase();
+    await using proxy = await PostgresProxy.start();
+    proxy.answer = (bytes) =>
+      Buffer.from(
+        bytes
+          .toString('latin1')
+          .replace(/18\d{4}/, '090624')
+          .replace('18.', '09.'),
+        'latin1',
+      );
+    const { message, hint } = await failureOf((await storeIn(urlWith({ port: proxy.port }))).read());
+    expect(message).toContain('is on PostgreSQL 09.4; voxform needs 13 or later');
+    expect(hint).toContain('Upgrade the server');
+  });
+
+  it('is waited for while it has no connection left', async () => {
+    const database = await freshDatabase();
+    const role = await database.role('CONNECTION LIMIT 0');
+    await database.sql(`GRANT CREATE ON DATABASE ${database.name} TO ${role}`);
+    await using proxy = await PostgresProxy.start();
+    const store = await storeIn(database.urlWith({ user: role, password: 'p', port: proxy.port }));
+    const locked = store.lock(lockRequest());
+    await once(proxy.events, 'closed');
+    await database.sql(`ALTER ROLE ${role} CONNECTION LIMIT -1`);
+    await (await locked).release();
+  });
+
+  it('says what helps once it has waited in vain for a connection', async () => {
+    const database = await freshDatabase();
+    const url = database.urlWith({ user: await database.role('CONNECTION LIMIT 0'), password: 'p' });
+    const error = await failureOf(
+      databaseAt(addressOf(url)).query('SELECT 1', [], new AbortController().signal),
+    );
+    const about = { location: 'it', server: 'there', wasReached: false, wasWritten: false };
+    const problem = problemOf(error, about);
+    expect(problem).not.toBeInstanceOf(UserError);
+    expect(problem.message).toMatch(/too many connections for role.*Raise max_connections/);
+  });
+});

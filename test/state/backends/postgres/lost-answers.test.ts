@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { openSession, readState } from '../../../../src/state/session.ts';
+import { creating, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
+import { freshDatabase, storeIn } from './databases.ts';
+import { type Fate, PostgresProxy } from './postgres-proxy.ts';
+
+const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
+
+/** A run whose connection is lost at one piece of what goes through it. @returns how many pieces went through. */
+async function runLosing(
+  url: string,
+  name: string,
+  { nth, fate }: { readonly nth: number; readonly fate: Fate },
+) {
+  await using proxy = await PostgresProxy.start();
+  let pieces = 0;
+  proxy.fate = () => (++pieces === nth ? fate : undefined);
+  const address = new URL(url);
+  address.port = String(proxy.port);
+  const store = await storeIn(address.href, { name });
+  const session = await openSession(store, recorded());
+  await Promise.all(['a', 'b'].map((each) => session.record(creating(each))));
+  await Promise.all(['a', 'b'].map((each) => session.record(saved(each))));
+  await session.record(creating('c'));
+  await session.close();
+  return pieces;
+}
+
+describe('a connection that is lost', () => {
+  it.each(['lost', 'passed'] as const)('loses and repeats nothing, wherever it is cut: %s', async (fate) => {
+    const { url, sql } = await freshDatabase();
+    // Makes the schema, which is part of the first run of all.
+    const whole = await runLosing(url, 'whole', { nth: 0, fate: undefined });
+    expect(whole).toBeGreaterThan(20);
+    const cuts = Array.from({ length: whole }, (_, index) => index + 1);
+    await Promise.all(cuts.map((nth) => runLosing(url, `cut-${nth}`, { nth, fate })));
+    for (const nth of cuts) {
+      const store = await storeIn(url, { name: `cut-${nth}` });
+      const state = await readState(store, recorded());
+      expect([...state.resources.keys()], `cut at ${nth}`).toEqual(['Agent/a', 'Agent/b']);
+      expect([...state.pending.keys()], `cut at ${nth}`).toEqual(['Agent/c']);
+      expect(await store.holder()).toBeUndefined();
+      expect(await store.history()).toMatchObject([{ command: 'apply', result: 'done' }]);
+    }
+    const histories = await sql('SELECT name, count(*)::integer AS lines FROM voxform.history GROUP BY name');
+    expect(histories.filter(({ lines }) => lines !== 2)).toEqual([]);
+  });
+});

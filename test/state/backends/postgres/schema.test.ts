@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { postgres } from '../../../../src/state/backends/postgres/postgres-backend.ts';
+import { openSession, readState } from '../../../../src/state/session.ts';
+import type { StateStore } from '../../../../src/state/store.ts';
+import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
+import { freshDatabase, storeIn } from './databases.ts';
+
+async function recordedIn(store: StateStore): Promise<void> {
+  const session = await openSession(store, sessionOptions());
+  await session.record(creating('a'));
+  await session.record(saved('a'));
+  await session.close();
+}
+
+const tablesIn = `SELECT table_schema || '.' || table_name AS name FROM information_schema.tables
+  WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`;
+
+describe('the schema', () => {
+  it('is made by the first run that writes, once, however many begin at the same time', async () => {
+    const { url, sql } = await freshDatabase();
+    const stores = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map((each) => storeIn(url, { name: `state-${each}` })),
+    );
+    expect((await stores[0]?.read())?.document).toBeUndefined();
+    expect(await sql(tablesIn)).toEqual([]);
+    await Promise.all(stores.map(recordedIn));
+    for (const store of stores) {
+      expect((await readState(store, sessionOptions())).resources.get('Agent/a')?.id).toBe('id-a');
+    }
+    expect(await sql('SELECT * FROM voxform.schema_version')).toEqual([{ part: 'state', version: 1 }]);
+  });
+
+  it('is made by an administrator for a user who may not, with what is printed', async () => {
+    const database = await freshDatabase();
+    const url = database.urlWith({ user: await database.role(), password: 'p' });
+    const script = postgres.setUp?.(
+      postgres.place({ url, schema: 'voices' }, { workspace: 'staging', root: '/' }),
+    );
+    expect(script).not.toContain('p@');
+    await database.sql(script ?? '');
+    const store = await storeIn(url, { schema: 'voices' });
+    await recordedIn(store);
+    await recordedIn(await storeIn(database.url, { schema: 'voices', name: 'other' }));
+    expect((await store.history()).length).toBe(0);
+    expect((await store.backups()).length).toBe(2);
+  });
+
+  it('may be there and empty', async () => {
+    const { url, sql } = await freshDatabase();
+    await sql('CREATE SCHEMA voxform; CREATE TABLE voxform.mine (a integer)');
+    await recordedIn(await storeIn(url));
+    expect(await sql(tablesIn)).toContainEqual({ name: 'voxform.mine' });
+  });
+
+  it.each([
+    ['another table of that name', 'CREATE TABLE voxform.states (name text PRIMARY KEY, colour text)'],
+    ['a view of that name', 'CREATE VIEW voxform.journal AS SELECT 1 AS a'],
+    ['a version of something else', 'CREATE TABLE voxform.schema_version (version text)'],
+    ['no version of ours', 'CREATE TABLE voxform.schema_version (part text, version integer)'],
+  ])('of somebody else is refused and not touched: %s', async (_reason, table) => {
+    const { url, sql } = await freshDatabase();
+    await sql(`CREATE SCHEMA voxform; ${table}`);
+    const before = await sql(tablesIn);
+    const store = await storeIn(url);
+    for (const work of [() => store.read(), () => store.lock(lockRequest()), () => store.history()]) {
+      const { message, hint } = await failureOf(work());
+      expect(message).toContain('has tables that are not of voxform');
+      expect(hint).toBe('Set state.schema to another schema. Nothing was changed.');
+    }
+    expect(await sql(tablesIn)).toEqual(before);
+  });
+
+  it.each([
+    ['its tables are the same', 'SELECT 1'],
+    ['its tables are others', 'ALTER TABLE voxform.states RENAME COLUMN revision TO number'],
+    ['a table is gone', 'DROP TABLE voxform.journal'],
+  ])('of a newer voxform is refused: %s', async (_reason, change) => {
+    const { url, sql } = await freshDatabase();
+    await recordedIn(await storeIn(url));
+    await sql(`UPDATE voxform.schema_version SET version = 2; ${change}`);
+    const { message, hint } = await failureOf((await storeIn(url)).lock(lockRequest()));
+    expect(message).toContain('has version 2; this voxform knows 1');
+    expect(hint).toBe('Upgrade voxform.');
+  });
+
+  it('that lost a table is refused', async () => {
+    const { url, sql } = await freshDatabase();
+    await recordedIn(await storeIn(url));
+    await sql('DROP TABLE voxform.journal');
+    const { message } = await failureOf((await storeIn(url)).lock(lockRequest()));
+    expect(message).toContain('lacks journal');
+  });
+});
+
+describe('a stored state', () => {
+  it.each([
+    ['a document that was cut', 'UPDATE voxform.states SET state = left(state, 200)'],
+    ['a document that was edited', "UPDATE voxform.states SET state = replace(state, 'id-a', 'id-b')"],
+    ['entries that were cut', 'UPDATE voxform.journal SET line = left(line, 40)'],
+    [
+      'an entry that is missing',
+      'DELETE FROM voxform.journal WHERE (revision, nth) = (SELECT min(revision), 1 FROM voxform.journal)',
+    ],
+  ])('that was damaged is refused, and stays as it is: %s', async (_reason, change) => {
+    const { url, sql } = await freshDatabase();
+    await recordedIn(await storeIn(url));
+    const lost = await openSession(await storeIn(url), sessionOptions());
+    await lost.record(creating('b'));
+    await lost.record(saved('b'));
+    await sql(`UPDATE voxform.states SET lock = NULL; ${change}`);
+    const before = await sql('SELECT state FROM voxform.states');
+    const { hint } = await failureOf(openSession(await storeIn(url), sessionOptions()));
+    expect(hint).toContain('voxform state push FILE');
+    expect(await sql('SELECT state FROM voxform.states')).toEqual(before);
+    expect(
+      (await (await storeIn(url)).backups()).flatMap(({ resources }) => [...resources.keys()]),
+    ).toBeDefined();
+  });
+
+  it('keeps the last earlier documents, and a history that does not grow for ever', async () => {
+    const { url, sql } = await freshDatabase();
+    const store = await storeIn(url);
+    for (let run = 0; run < 8; run++) {
+      const session = await openSession(store, sessionOptions({ lock: lockRequest({ isStep: false }) }));
+      await session.record({ type: 'updating', address: 'Agent/a', paths: [`path-${run}`] });
+      await session.record(saved('a', `id-${run}`));
+      session.note({ error: 'x'.repeat(1_000_000) });
+      await session.close();
+    }
+    const ids = (await store.backups()).map(({ resources }) => resources.get('Agent/a')?.id);
+    expect(ids).toEqual(['id-7', 'id-6', 'id-5', 'id-4', 'id-3', 'id-2']);
+    expect((await store.history()).length).toBe(4);
+    expect(await sql('SELECT count(*)::integer AS lines FROM voxform.journal')).toEqual([{ lines: 0 }]);
+  });
+
+  it('is on the disk of a server that otherwise answers before', async () => {
+    const { url, sql, name } = await freshDatabase();
+    await sql(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+    const session = await openSession(await storeIn(url), sessionOptions());
+    const [before] = await sql('SELECT pg_current_wal_insert_lsn()::text AS at');
+    await session.record(creating('a'));
+    const [after] = await sql(`SELECT pg_current_wal_flush_lsn() > '${before?.at}' AS flushed`);
+    expect(after).toEqual({ flushed: true });
+    await session.close();
+  });
+});
