@@ -3,9 +3,8 @@ import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { createClient } from '../platform/http-client.ts';
-import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { OddFields } from '../platform/read-answer.ts';
-import { createTransport, type TransportOptions } from '../platform/transport.ts';
+import { createTransport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
 import { type LoadListener, loadDesired } from '../project/load-desired.ts';
@@ -138,14 +137,6 @@ export class OpenWorkspace extends StateAccess {
     });
     const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
     return warningOfSkipped(client, (text) => log.debug(text));
-  }
-
-  /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */
-  network(address: string): Pick<TransportOptions, 'proxy' | 'ca'> {
-    const { env, redactor } = this.#context;
-    const proxy = URL.canParse(address) ? proxyFor(new URL(address), env) : undefined;
-    for (const secret of secretsOf(proxy)) if (secret.length >= SHORTEST_REDACTED) redactor.add(secret);
-    return { proxy, ca: this.workspace.ca };
   }
 
   #keep(secret: Secret): void {

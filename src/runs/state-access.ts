@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { UserError } from '../problems/user-error.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
+import type { Network } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
 import { inSession } from '../state/in-session.ts';
 import { rescuesOf } from '../state/rescue.ts';
@@ -80,10 +82,20 @@ export class StateAccess {
       failPoint,
       env,
       cacheFolder,
+      network: (address) => this.network(address),
       debug: (message) => log.debug(message),
+      warn: (message) => log.warn(message),
       marks: marksOf(this.#context, this.workspace.baseUrl),
       redact: (text) => redactor.redact(text),
     });
+  }
+
+  /** How an address is reached. Throws `UserError` where the environment names a proxy that is none. */
+  network(address: string): Network {
+    const { env, redactor } = this.#context;
+    const proxy = URL.canParse(address) ? proxyFor(new URL(address), env) : undefined;
+    for (const secret of secretsOf(proxy)) if (secret.length >= SHORTEST_REDACTED) redactor.add(secret);
+    return { proxy, ca: this.workspace.ca };
   }
 
   /** The state as it is now, for commands that take no lock. What is to be known about it is warned of. */

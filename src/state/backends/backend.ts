@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { TransportOptions } from '../../platform/transport-options.ts';
 import type { Marks } from '../marks.ts';
 import type { CiJob, StateStore } from '../store.ts';
 
@@ -63,9 +64,14 @@ export interface StoreUser {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Absolute path of the folder for what may be lost; nothing is kept for the next run where absent. */
   readonly cacheFolder?: string | undefined;
+  /** How an address is reached: through which proxy, and whose certificates are trusted besides. */
+  network?: ((address: string) => Network) | undefined;
   debug?: ((message: string) => void) | undefined;
+  warn?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
 }
+
+export type Network = Pick<TransportOptions, 'proxy' | 'ca'>;
 
 /** Where a run can be made to die, for tests. */
 export type FailPoint =

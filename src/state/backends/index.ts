@@ -1,7 +1,8 @@
 import type { StateBackend } from './backend.ts';
 import { git } from './git/git-backend.ts';
+import { http } from './http/http-backend.ts';
 import { local } from './local/local-backend.ts';
 import { postgres } from './postgres/postgres-backend.ts';
 
 /** By the name in the project file. The first is the one of a project file that names none. */
-export const backends = { local, git, postgres } satisfies Record<string, StateBackend>;
+export const backends = { local, git, postgres, http } satisfies Record<string, StateBackend>;

@@ -1,4 +1,6 @@
+import { onTestFinished } from 'vitest';
 import { newRepository } from './git/git-server.ts';
+import { TerraformServer } from './http/terraform-server.ts';
 import { freshPlace } from './postgres/postgres-server.ts';
 
 type Given = (root: string) => object | Promise<object>;
@@ -10,6 +12,11 @@ const given: Readonly<Record<string, Given>> = {
     return {};
   },
   postgres: freshPlace,
+  async http() {
+    const server = await TerraformServer.start();
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    return server.settings();
+  },
 };
 
 export async function settingsOf(name: string, root: string): Promise<object> {

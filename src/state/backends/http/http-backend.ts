@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { Secret } from '../../../values/value.ts';
+import type { StateBackend } from '../backend.ts';
+import { createRemoteStore } from '../remote/remote-store.ts';
+import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
+import { httpPlace } from './http-place.ts';
+import type { HttpPlace } from './state-server.ts';
+
+interface HttpSettings {
+  readonly address: string;
+  readonly update_method?: string | undefined;
+  readonly lock_address?: string | undefined;
+  readonly lock_method?: string | undefined;
+  readonly unlock_address?: string | undefined;
+  readonly unlock_method?: string | undefined;
+  readonly username?: Secret | string | undefined;
+  readonly password?: Secret | undefined;
+}
+
+const WHERE = 'with {workspace} for the name of the workspace';
+
+function address(description: string) {
+  return z
+    .string()
+    .refine((text) => isAddress(withWorkspace(text, 'w')), {
+      error:
+        'expected an http or https URL without user name, password and fragment; set username and password',
+    })
+    .meta({
+      description,
+      examples: ['https://git.example.com/api/v4/projects/7/terraform/state/{workspace}'],
+    });
+}
+
+function isAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '' && hash === '';
+}
+
+function method(description: string, example: string) {
+  return z
+    .string()
+    .regex(/^[A-Z]+$/, { error: 'expected an HTTP method in capital letters, such as POST' })
+    .meta({ description, examples: [example] })
+    .optional();
+}
+
+/** A state on a server of Terraform's http protocol, with Terraform's names for the settings. */
+export const http: StateBackend<HttpSettings, HttpPlace> = {
+  settings: z.strictObject({
+    address: address(`Address of the state, ${WHERE}.`),
+    update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
+    lock_address: address(
+      `Address of the lock, ${WHERE}; default: address, with /lock at its end.`,
+    ).optional(),
+    lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
+    unlock_address: address(`Address that unlocks, ${WHERE}; default: that of the lock.`).optional(),
+    unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
+    username: secretTextSetting(z.string().min(1), {
+      description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
+      examples: ['gitlab-ci-token'],
+    }).optional(),
+    password: secretSetting('password', {
+      description: 'Password or token, as { $secret: NAME } or { $env: NAME }, never as text.',
+      examples: [{ $secret: 'STATE_TOKEN' }],
+    }).optional(),
+  }),
+  description: "Backend of the state: http, a server of Terraform's http protocol, such as GitLab.",
+  placeSetting: 'address',
+  placeWord: 'address',
+  place(settings, { workspace }) {
+    const { update_method, lock_method, unlock_method, username, password } = settings;
+    const own = withWorkspace(settings.address, workspace);
+    const lockAddress = withWorkspace(settings.lock_address ?? lockOf(own), workspace);
+    return {
+      address: own,
+      updateMethod: update_method ?? 'POST',
+      lockAddress,
+      lockMethod: lock_method ?? 'LOCK',
+      unlockAddress: withWorkspace(settings.unlock_address ?? lockAddress, workspace),
+      unlockMethod: unlock_method ?? 'UNLOCK',
+      username,
+      password,
+    };
+  },
+  keyOf: ({ address }) => new URL(address).href,
+  locationOf({ address }) {
+    // The query may hold a token.
+    const { origin, pathname } = new URL(address);
+    return origin + pathname;
+  },
+  fileOf: () => undefined,
+  open: (place, user) => {
+    const location = http.locationOf(place, user.root);
+    return createRemoteStore({ place: httpPlace({ place, location, user }), user });
+  },
+};
+
+function lockOf(address: string): string {
+  const url = new URL(address);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/lock`;
+  return url.href;
+}

@@ -1,0 +1,117 @@
+import { UserError } from '../../../problems/user-error.ts';
+import type { StoreUser } from '../backend.ts';
+import {
+  Overtaken,
+  type RemoteChange,
+  type RemoteContent,
+  type RemoteLock,
+  type RemotePlace,
+  type RemoteTiming,
+} from '../remote/remote-place.ts';
+import { ServerLock, withId } from './server-lock.ts';
+import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
+import { type HttpPlace, StateServer } from './state-server.ts';
+
+/** Milliseconds. */
+const TIMING: RemoteTiming = { beat: 150_000, patience: 720_000, gather: 90, poll: 2_000 };
+
+/** For how long it is believed that nobody else wrote, in milliseconds: where a server keeps locks, and looks at them alone. */
+const FRESH = 30_000;
+
+export interface HttpPlaceOptions {
+  readonly place: HttpPlace;
+  readonly location: string;
+  readonly user: StoreUser;
+  readonly timing?: RemoteTiming;
+  readonly timeoutMilliseconds?: number;
+}
+
+/**
+ * A state on a server of Terraform's http protocol. GitLab takes each serial once, so that one of several writes on the same version wins. Other
+ * servers take whatever comes with the id of the lock: there a version is looked at again before it is written upon, unless that was done
+ * under the same lock a moment ago.
+ */
+export function httpPlace(options: HttpPlaceOptions): RemotePlace {
+  const { place, location, user } = options;
+  const server = new StateServer({ ...place, ...options });
+  const lock = new ServerLock(server, place, location);
+  let known: StateVersion | undefined;
+  let knownAt = 0;
+  const keep = (version: StateVersion): void => {
+    known = version;
+    knownAt = user.now().getTime();
+  };
+
+  const read = async (signal: AbortSignal): Promise<StateVersion> => {
+    const { status, body, said } = await server.ask('GET', place.address, { signal });
+    if (status >= 500) throw new Error(said);
+    if (status > 204 && status !== 404) {
+      throw new UserError(`cannot read the state ${location}: ${said}`, { hint: 'Check state.address.' });
+    }
+    const isNone = status === 404 || status === 204 || body.length === 0;
+    const version = isNone ? noVersion() : parseVersion(body, location, user.now());
+    keep(version);
+    return version;
+  };
+
+  /** The version that is held, as far as that is known, or as it stands there. */
+  const versionOf = async (held: RemoteContent, signal: AbortSignal): Promise<StateVersion> => {
+    const isFresh = Math.abs(user.now().getTime() - knownAt) < FRESH;
+    if (isFresh && known !== undefined && known.held.revision === held.revision) return known;
+    const version = await read(signal);
+    if (version.held.revision !== held.revision) throw new Overtaken();
+    return version;
+  };
+
+  /** What it means that a write was refused, whose error would be the one that is given. */
+  const refusal = async (
+    error: Error,
+    { held, holder, signal }: { held: RemoteContent; holder: RemoteLock | undefined; signal: AbortSignal },
+  ): Promise<Error> => {
+    if ((await read(signal)).held.revision !== held.revision) return new Overtaken();
+    // Its own lock may be gone, after a restart of the server or a forced unlock: it is asked for again.
+    const other = holder && (await lock.holderAfter(holder, signal));
+    return other === undefined ? error : new Overtaken();
+  };
+
+  return {
+    location,
+    setting: 'state.address',
+    timing: options.timing ?? TIMING,
+    read: async (signal) => (await read(signal)).held,
+    async write(change: RemoteChange, held, signal) {
+      const version = nextVersion(await versionOf(held, signal), change);
+      const holder = change.lock ?? held.lock;
+      const address = holder === undefined ? place.address : withId(place.address, holder.id);
+      const body = bodyOf(version, user.version);
+      known = undefined;
+      const answer = await server.ask(place.updateMethod, address, { body, signal });
+      const { status, said } = answer;
+      if (status >= 300) {
+        const message = `the server of the state ${location} refused a write: ${said}`;
+        // GitLab answers 500 to whoever has not got the lock.
+        const error = mayPass(status) ? new Error(message) : new UserError(message);
+        throw await refusal(error, { held, holder, signal });
+      }
+      keep(version);
+      return version.held.revision ?? '';
+    },
+    gate: {
+      async enter(asked, signal) {
+        const holder = await lock.enter(asked, signal);
+        // What was read before may have been written upon by whoever had the lock.
+        known = undefined;
+        return holder;
+      },
+      leave: (id, signal) => lock.leave(id, signal),
+    },
+    history: async (signal) => (await read(signal)).history,
+    // The server keeps versions, which only its own interface shows.
+    earlier: async () => [],
+  };
+}
+
+/** Somebody else was first, or is at work; where that is not so, the server may find out. */
+function mayPass(status: number): boolean {
+  return [409, 412, 423, 428].includes(status) || status >= 500;
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { UserError } from '../../../problems/user-error.ts';
+import { isObject } from '../../../values/json.ts';
+import type { Gate, RemoteLock } from '../remote/remote-place.ts';
+import type { HttpPlace, StateAnswer, StateServer } from './state-server.ts';
+
+type Holder = { readonly id: string; readonly who?: string };
+
+/** How often a server may refuse to end one lock before a person must. */
+const MOST_REFUSALS = 3;
+
+/** The lock that a state server keeps. */
+export class ServerLock implements Gate {
+  readonly #server: StateServer;
+  readonly #place: HttpPlace;
+  readonly #location: string;
+  /** What the server was told, or told, of each lock. */
+  readonly #known = new Map<string, object>();
+  readonly #refusals = new Map<string, number>();
+
+  constructor(server: StateServer, place: HttpPlace, location: string) {
+    this.#server = server;
+    this.#place = place;
+    this.#location = location;
+  }
+
+  /** @throws UserError also where the server locks nothing. */
+  async enter(lock: RemoteLock, signal: AbortSignal): Promise<Holder | undefined> {
+    const info = infoOf(lock);
+    this.#known.set(lock.id, info);
+    const holder = await this.holderAfter(lock, signal);
+    if (holder !== undefined) return holder;
+    await this.#probe(info, signal);
+    return undefined;
+  }
+
+  /** Asks for the lock. @returns who else has it. */
+  async holderAfter(lock: RemoteLock, signal: AbortSignal): Promise<Holder | undefined> {
+    const holder = await this.#ask(infoOf(lock), signal);
+    return holder?.id === lock.id ? undefined : holder;
+  }
+
+  async leave(id: string, signal: AbortSignal): Promise<void> {
+    const { unlockAddress, unlockMethod } = this.#place;
+    const body = Buffer.from(JSON.stringify(this.#known.get(id) ?? { ...NOBODY, ID: id }));
+    // Without an id, some servers end any lock.
+    const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
+    const refusals = this.#refusals.get(id) ?? 0;
+    const { status, said } = await this.#server.ask(unlockMethod, address, { body, signal });
+    if (status < 300) return;
+    this.#refusals.set(id, refusals + 1);
+    // It is nobody's any more, or somebody else's by now: whoever asks for it next is told. Some servers fail to end what an earlier try has ended.
+    const isMethod = status === 405 || status === 501;
+    if (!isMethod && status < 500 && refusals < MOST_REFUSALS) return;
+    const message = `cannot end the lock ${id} of the state ${this.#location}: ${said}`;
+    if (status >= 500 && !isMethod && refusals < MOST_REFUSALS) throw new Error(message);
+    throw new UserError(message, {
+      hint: 'Check state.unlock_address and state.unlock_method (GitLab: DELETE).',
+    });
+  }
+
+  /** Asks for a second lock, which must be refused: a server that grants it locks nothing. */
+  async #probe(info: LockBody, signal: AbortSignal): Promise<void> {
+    const second = { ...info, ID: randomUUID() };
+    if ((await this.#ask(second, signal)) !== undefined) return;
+    this.#known.set(second.ID, second);
+    for (const { ID } of [second, info]) await this.leave(ID, signal).catch(() => undefined);
+    throw this.#lockless('two locks at once were granted');
+  }
+
+  /** @returns who has it, perhaps whoever asks; undefined where it was granted. */
+  async #ask(info: LockBody, signal: AbortSignal): Promise<Holder | undefined> {
+    const { lockAddress, lockMethod } = this.#place;
+    const body = Buffer.from(JSON.stringify(info));
+    const answer = await this.#server.ask(lockMethod, lockAddress, { body, signal });
+    if (answer.status < 300) return undefined;
+    if (answer.status === 409 || answer.status === 423) return this.#holderIn(answer);
+    if (answer.status >= 500 && answer.status !== 501)
+      throw new Error(`${lockMethod} was answered with ${answer.said}`);
+    throw this.#lockless(`${lockMethod} was answered with ${answer.said}`);
+  }
+
+  #holderIn({ body }: StateAnswer): Holder {
+    const text = body.toString('utf8').trim();
+    const told = parsed(text);
+    const info = isObject(told) ? told : {};
+    const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
+    if (typeof id !== 'string') return { id: UNKNOWN };
+    // Of all that GitLab says, the operation and the info are those of whoever asks.
+    if (!this.#known.has(id)) this.#known.set(id, { ...NOBODY, ...info, ID: id });
+    return { id, ...(typeof info.Who === 'string' && info.Who !== '' && { who: info.Who }) };
+  }
+
+  #lockless(why: string): UserError {
+    return new UserError(`the server of the state ${this.#location} does not lock it: ${why}`, {
+      hint: 'Nothing was written. Check state.address, lock_address, lock_method and unlock_method; for GitLab: lock_method: POST, unlock_method: DELETE.',
+    });
+  }
+}
+
+/** The id of a lock whose server does not tell it. */
+const UNKNOWN = 'unknown';
+
+const NOBODY = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };
+type LockBody = typeof NOBODY;
+
+/** As Terraform describes a lock. */
+function infoOf({ id, operation, who, job, since, voxform_version }: RemoteLock): LockBody {
+  return {
+    ID: id,
+    Operation: operation,
+    Info: job?.url ?? '',
+    Who: who,
+    Version: voxform_version,
+    Created: since,
+    Path: '',
+  };
+}
+
+export function withId(address: string, id: string): string {
+  const url = new URL(address);
+  url.searchParams.set('ID', id);
+  return url.href;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

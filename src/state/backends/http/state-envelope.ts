@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { UserError } from '../../../problems/user-error.ts';
+import { isObject } from '../../../values/json.ts';
+import type { RemoteChange, RemoteContent, RemoteLock } from '../remote/remote-place.ts';
+import { changed } from '../remote/write-surely.ts';
+
+/*
+ * What a state server keeps. Around it is a Terraform state of version 4 without resources, because some servers take nothing else: they
+ * count versions by `serial`, and ask for `lineage`, `resources` and `outputs`. Its `terraform_version` is none that Terraform can read, so
+ * that Terraform refuses it and does not put a state of its own in its place.
+ */
+
+const FORMAT = 1;
+
+const content = z.strictObject({
+  format: z.literal(FORMAT),
+  written_by: z.string(),
+  write: z.string().min(1),
+  // Text in a text: the digest of a state holds for its bytes.
+  state: z.string().nullable(),
+  journal: z.string(),
+  lock: z.looseObject({ id: z.string().min(1), heard: z.string() }).nullable(),
+  history: z.array(z.string()),
+});
+
+const envelope = z.object({
+  serial: z.int().min(1),
+  lineage: z.string().min(1),
+  voxform: content,
+});
+
+/** One version of what the server keeps. */
+export interface StateVersion {
+  /** Zero where there is none yet. */
+  readonly serial: number;
+  readonly lineage: string;
+  readonly history: readonly string[];
+  readonly held: RemoteContent;
+}
+
+export function noVersion(): StateVersion {
+  const held = {
+    revision: undefined,
+    write: undefined,
+    state: undefined,
+    journal: new Uint8Array(),
+    lock: undefined,
+    silentSeconds: undefined,
+  };
+  return { serial: 0, lineage: randomUUID(), history: [], held };
+}
+
+/** @throws UserError where it is nothing of ours, or a newer voxform's. */
+export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
+  const value = parsed(body);
+  if (!isObject(value)) {
+    const what = body.toString('utf8', 0, 200).trimStart().startsWith('<') ? 'a web page' : 'no JSON';
+    throw foreign(`${location} answered with ${what} instead of a state`);
+  }
+  const inside = value.voxform;
+  if (!isObject(inside)) {
+    const isTerraform = 'terraform_version' in value || 'resources' in value;
+    throw foreign(`${location} holds ${isTerraform ? 'a Terraform state' : 'something else than a state'}`);
+  }
+  if (typeof inside.format === 'number' && inside.format > FORMAT) {
+    const writer = typeof inside.written_by === 'string' ? ` by voxform ${inside.written_by}` : '';
+    throw new UserError(
+      `the state ${location} was written${writer} in format ${inside.format}; this version of voxform reads formats up to ${FORMAT}`,
+      { hint: 'Upgrade voxform.' },
+    );
+  }
+  const { data, error } = envelope.safeParse(value);
+  if (data === undefined) {
+    const [issue] = error.issues;
+    throw new UserError(
+      `the state ${location} is damaged: at ${issue?.path.join(' > ')}: ${issue?.message}`,
+      {
+        hint: 'Nothing was overwritten. Restore an earlier version on the server.',
+      },
+    );
+  }
+  const { write, state, journal, lock, history } = data.voxform;
+  const silent = lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
+  const held = {
+    revision: revisionOf(data.serial, write),
+    write,
+    state: state === null ? undefined : Buffer.from(state),
+    journal: Buffer.from(journal),
+    lock: (lock ?? undefined) as RemoteLock | undefined,
+    silentSeconds: silent ?? undefined,
+  };
+  return { serial: data.serial, lineage: data.lineage, history, held };
+}
+
+/** The version after a change. */
+export function nextVersion(
+  { serial, lineage, history, held }: StateVersion,
+  change: RemoteChange,
+): StateVersion {
+  return {
+    serial: serial + 1,
+    lineage,
+    history: change.history === undefined ? history : newest([...history, change.history]),
+    held: changed(held, change, revisionOf(serial + 1, change.write)),
+  };
+}
+
+export function bodyOf({ serial, lineage, history, held }: StateVersion, writtenBy: string): Buffer {
+  const { write = '', state, journal, lock } = held;
+  return Buffer.from(
+    JSON.stringify({
+      version: 4,
+      terraform_version: 'voxform',
+      serial,
+      lineage,
+      outputs: {},
+      resources: [],
+      voxform: {
+        format: FORMAT,
+        written_by: writtenBy,
+        write,
+        lock: lock ?? null,
+        state: state === undefined ? null : textOf(state),
+        journal: textOf(journal),
+        history: [...history],
+      },
+    }),
+  );
+}
+
+/** Every write carries all of it. */
+const MOST_HISTORY = 128 * 1024;
+
+/** As many of the last lines as fit, and the last one in any case, without its resources if need be. */
+function newest(lines: readonly string[]): readonly string[] {
+  let size = 0;
+  const dropped = lines.findLastIndex((line) => {
+    size += line.length;
+    return size > MOST_HISTORY;
+  });
+  if (dropped < lines.length - 1) return lines.slice(dropped + 1);
+  const { resources: _, ...rest } = JSON.parse(lines.at(-1) ?? '{}');
+  return [JSON.stringify(rest)];
+}
+
+function revisionOf(serial: number, write: string): string {
+  return `${serial} ${write}`;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function foreign(message: string): UserError {
+  return new UserError(message, {
+    hint: 'Nothing was overwritten. Give the state an address of its own: state.address.',
+  });
+}

@@ -1,0 +1,223 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import { poolFor } from '../../../platform/connection.ts';
+import { readErrorBody } from '../../../platform/error-body.ts';
+import { type AttemptResult, Exchange, isSuccess } from '../../../platform/exchange.ts';
+import { inflated } from '../../../platform/inflate.ts';
+import { networkReason, proxyRefusal } from '../../../platform/network-reason.ts';
+import { oneLine } from '../../../platform/plain-text.ts';
+import { ProxyFailure } from '../../../platform/proxy.ts';
+import { isClosedLocalPort, isLasting, retryAfter } from '../../../platform/retry.ts';
+import { errorCode } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import { isLoopback } from '../../../values/loopback.ts';
+import { Redactor } from '../../../values/redactor.ts';
+import type { Secret } from '../../../values/value.ts';
+import { VERSION } from '../../../version.ts';
+import type { Network, StoreUser } from '../backend.ts';
+import { revealed } from '../settings.ts';
+
+export interface HttpPlace {
+  readonly address: string;
+  readonly updateMethod: string;
+  readonly lockAddress: string;
+  readonly lockMethod: string;
+  readonly unlockAddress: string;
+  readonly unlockMethod: string;
+  readonly username: Secret | string | undefined;
+  readonly password: Secret | undefined;
+}
+
+export interface StateServerOptions {
+  /** How messages call the state. */
+  readonly location: string;
+  readonly username: Secret | string | undefined;
+  readonly password: Secret | undefined;
+  readonly user: Pick<StoreUser, 'network' | 'debug' | 'warn'>;
+  /** For one request: from connecting to the last byte of the answer. */
+  readonly timeoutMilliseconds?: number | undefined;
+}
+
+export interface StateAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** What a refusal says, for messages, e.g. `409 State is locked`. */
+  readonly said: string;
+}
+
+const TIMEOUT = 25_000;
+const MOST_REDIRECTS = 3;
+const LARGEST_BODY = 256 * 1024 * 1024;
+/** Longest pause that a server is granted: the whole of a write has a minute. */
+const LONGEST_PAUSE = 20_000;
+
+/** Sends the requests of one store, and tells answers from what may pass and from what a person must mend. */
+export class StateServer {
+  readonly #options: StateServerOptions;
+  readonly #redactor = new Redactor();
+  /** By origin: the lock may be kept elsewhere. */
+  readonly #pools = new Map<string, Promise<Dispatcher>>();
+  #authorization: string | undefined;
+  #hasAnswered = false;
+
+  constructor(options: StateServerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Any answer that is not the same for everything that is asked, e.g. a 404 or a 409.
+   * @throws UserError for credentials that are rejected, redirects, certificates that are not trusted. Error for what may pass: 408, 429, 503,
+   * and no answer at all, where what was sent may have been done.
+   */
+  async ask(
+    method: string,
+    address: string,
+    { body, signal }: { body?: Buffer; signal: AbortSignal },
+  ): Promise<StateAnswer> {
+    let url = new URL(address);
+    for (let redirects = 0; ; redirects++) {
+      const { user } = this.#options;
+      const network = user.network?.(url.href) ?? {};
+      const result = await this.#send(method, url, { body, signal, network });
+      user.debug?.(`state: ${method} ${url.origin}${url.pathname} ${result.status ?? 'no answer'}`);
+      if (result.type === 'failure') throw this.#failure(result, url, network);
+      this.#hasAnswered = true;
+      const { status, headers } = result;
+      const target = status >= 300 && status < 400 ? targetOf(headers.location, url) : undefined;
+      if (target !== undefined && target.origin === url.origin && method === 'GET') {
+        if (redirects === MOST_REDIRECTS) throw this.#wrong(`redirects ${MOST_REDIRECTS} times and more`);
+        url = target;
+        continue;
+      }
+      const { code, detail } = readErrorBody(result.body, (text) => this.#redactor.redact(text));
+      const said = isSuccess(status) ? String(status) : [status, detail ?? code].filter(Boolean).join(' ');
+      if (status >= 300 && status < 400) {
+        const where = target === undefined ? '' : ` to ${target.origin}`;
+        throw this.#wrong(`redirects ${method} requests${where} (${status})`);
+      }
+      this.#refuse(status, said, { network, host: url.host });
+      if (status === 408 || status === 429 || status === 503) {
+        const pause = Math.min(retryAfter(headers, Date.now()) ?? 0, LONGEST_PAUSE);
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+        throw new Error(`${url.host} answered ${said}`);
+      }
+      return { status, headers, body: result.body, said };
+    }
+  }
+
+  async #send(
+    method: string,
+    url: URL,
+    { body, signal, network }: { body?: Buffer | undefined; signal: AbortSignal; network: Network },
+  ): Promise<AttemptResult> {
+    const timeoutMilliseconds = this.#options.timeoutMilliseconds ?? TIMEOUT;
+    const authorization = this.#credentials(url);
+    const opening =
+      this.#pools.get(url.origin) ??
+      poolFor(url.origin, { connections: 2, connectMilliseconds: timeoutMilliseconds, ...network });
+    this.#pools.set(url.origin, opening);
+    const pool = await opening;
+    const exchange = new Exchange({ timeoutMilliseconds, maxBodyBytes: LARGEST_BODY });
+    const abort = (): void => exchange.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      if (signal.aborted) exchange.abort();
+      else {
+        const headers = {
+          accept: 'application/json',
+          'cache-control': 'no-cache',
+          'user-agent': `voxform/${VERSION}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...(authorization !== undefined && { authorization }),
+        };
+        pool.dispatch(
+          {
+            origin: url.origin,
+            path: url.pathname + url.search,
+            method: method as Dispatcher.HttpMethod,
+            headers,
+            body: body ?? null,
+          },
+          exchange,
+        );
+      }
+      return await inflated(await exchange.result, LARGEST_BODY);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #credentials(url: URL): string | undefined {
+    const { username, password, location, user } = this.#options;
+    if (username === undefined && password === undefined) return undefined;
+    if (this.#authorization === undefined) {
+      const name = username === undefined ? '' : revealed('username', username);
+      const secret = password === undefined ? '' : revealed('password', password);
+      this.#authorization = `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;
+      this.#redactor.add(secret);
+      this.#redactor.add(`${name}:${secret}`);
+      if (url.protocol === 'http:' && !isLoopback(url.host)) {
+        user.warn?.(`the password of the state ${location} is sent without encryption; use https`);
+      }
+    }
+    return this.#authorization;
+  }
+
+  #refuse(status: number, said: string, { network, host }: { network: Network; host: string }): void {
+    const { location, username, password } = this.#options;
+    if (status === 401) {
+      const isNone = username === undefined && password === undefined;
+      throw new UserError(
+        `the state ${location} ${isNone ? 'requires a user name and a password' : 'rejected the user name or the password'} (${said})`,
+        { hint: 'Check state.username and state.password.' },
+      );
+    }
+    if (status === 403) {
+      throw new UserError(`no permission for the state ${location} (${said})`, {
+        hint: 'The user of state.username and state.password needs to read, write and lock it.',
+      });
+    }
+    if (status === 407 && network.proxy !== undefined) {
+      throw new UserError(proxyRefusal(network.proxy, { status, target: host }));
+    }
+    if (status === 413) {
+      throw new UserError(`the state ${location} is too large for its server (${said})`, {
+        hint: 'Raise the limit of the server, or move the state: voxform state move.',
+      });
+    }
+  }
+
+  #wrong(what: string): UserError {
+    return new UserError(`the state ${this.#options.location} ${what}`, {
+      hint: 'Set state.address, lock_address and unlock_address to the final addresses.',
+    });
+  }
+
+  #failure(result: AttemptResult & { type: 'failure' }, { host }: URL, { proxy }: Network): Error {
+    const { reason, error } = result;
+    const seconds = Math.round((this.#options.timeoutMilliseconds ?? TIMEOUT) / 1000);
+    const where = proxy === undefined ? host : `${host} (through the proxy ${proxy.shown})`;
+    if (reason === 'too-large') return this.#wrong(`is larger than ${LARGEST_BODY} bytes`);
+    if (reason === 'timeout' || reason === 'aborted') {
+      return new Error(`${where} did not answer within ${seconds} s`);
+    }
+    const code = errorCode(error);
+    const why =
+      error instanceof ProxyFailure
+        ? oneLine(error.message, 300, (text) => this.#redactor.redact(text))
+        : `${where} ${networkReason(code) ?? `failed: ${code ?? error?.message}`}`;
+    const isHopeless =
+      isLasting(error) || (!this.#hasAnswered && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
+    return isHopeless
+      ? new UserError(`cannot reach the state ${this.#options.location}: ${why}`)
+      : new Error(why);
+  }
+}
+
+function targetOf(location: string | undefined, from: URL): URL | undefined {
+  return location !== undefined && URL.canParse(location, from.href)
+    ? new URL(location, from.href)
+    : undefined;
+}
