@@ -87,6 +87,15 @@ export async function readDeclarations(
   };
 }
 
+/** Reads every manifest of the project when it is first asked to, once for all who ask. */
+export function declarationsOnce(project: ProjectConfig, known: KnownNames): () => Promise<ReadDeclarations> {
+  let reading: Promise<ReadDeclarations> | undefined;
+  return () => {
+    reading ??= readDeclarations(project, known);
+    return reading;
+  };
+}
+
 /** Whether the parser has left out something that the file may declare. */
 function hasUnread({ documents }: ParsedFile): boolean {
   return documents.length === 0 || documents.some(({ value }) => value === undefined);

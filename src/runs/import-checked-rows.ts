@@ -1,4 +1,4 @@
-import { type Claim, isHeldAlready, notThere, recordClaim } from '../engine/apply/import-record.ts';
+import { type Claim, isTakenAlready, recordClaim } from '../engine/apply/import-record.ts';
 import { kindNamed } from '../engine/kind-named.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
@@ -27,19 +27,8 @@ export async function checkRows(rows: readonly ImportRow[], input: RowsImport): 
   const problems: RowProblem[] = [];
   const held = new Set<ImportRow>();
   await eachConcurrently(rows, concurrency, async (row) => {
-    const claim = claimOf(row, input);
     try {
-      const managed = session.state.resources.get(row.address)?.id;
-      const isMissing =
-        managed !== undefined &&
-        managed !== row.id &&
-        (await look.at(claim.kind, managed)).status !== 'shown';
-      if (isHeldAlready(session.state, claim, isMissing)) {
-        held.add(row);
-        return;
-      }
-      const seen = await look.at(claim.kind, row.id);
-      if (seen.status !== 'shown') throw notThere(claim, seen);
+      if (await isTakenAlready(claimOf(row, input), session.state, look)) held.add(row);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problems.push({ line: row.line, message: error.message });

@@ -16,7 +16,6 @@ import { Secret, specials } from '../values/value.ts';
 import { openProject } from './open-project.ts';
 import type { RunContext } from './run-context.ts';
 import type { PlatformOptions } from './run-options.ts';
-import { warningOfSkipped } from './skipped-records.ts';
 import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
 
 interface Opening {
@@ -62,16 +61,8 @@ export class OpenWorkspace extends StateAccess {
     const { project, workspace } = this;
     const { env } = this.#context;
     const declarations = await this.#declarations?.();
-    const desired = await loadDesired({
-      project,
-      workspace,
-      kinds,
-      lookups,
-      env,
-      mode,
-      declarations,
-      listener,
-    });
+    const source = { project, workspace, kinds, lookups, env, declarations };
+    const desired = await loadDesired({ ...source, mode, listener });
     this.manifests = new Set(desired.resources.map(({ source }) => source.file));
     for (const { spec } of desired.resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.#keep(special);
@@ -136,7 +127,13 @@ export class OpenWorkspace extends StateAccess {
       },
     });
     const client = createClient({ transport, workspaceId: this.workspace.workspaceId, odd });
-    return warningOfSkipped(client, (text) => log.debug(text));
+    const close = async (): Promise<void> => {
+      const { foreign } = client.workspaceCheck;
+      if (foreign > 0)
+        log.debug(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
+      await client.close();
+    };
+    return { ...client, close };
   }
 
   #keep(secret: Secret): void {

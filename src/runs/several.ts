@@ -1,5 +1,5 @@
 import { kinds, lookups } from '../kinds/index.ts';
-import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
+import { declarationsOnce } from '../project/read-declarations.ts';
 import { selectWorkspaces } from '../project/select-workspace.ts';
 import { openProject } from './open-project.ts';
 import { OpenWorkspace } from './open-workspace.ts';
@@ -12,11 +12,7 @@ export async function openWorkspaces(
 ): Promise<readonly OpenWorkspace[]> {
   const project = await openProject(context);
   const selected = selectWorkspaces(project, { names, env: context.env, requireKey: true });
-  let read: Promise<ReadDeclarations> | undefined;
-  const declarations = (): Promise<ReadDeclarations> => {
-    read ??= readDeclarations(project, { kinds, lookups });
-    return read;
-  };
+  const declarations = declarationsOnce(project, { kinds, lookups });
   return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
 }
 

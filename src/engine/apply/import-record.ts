@@ -6,7 +6,7 @@ import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { keyKept } from '../decide/natural-key.ts';
 import type { Observation } from '../observe/observation.ts';
-import { createRecheck } from '../observe/recheck.ts';
+import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
 /** Which record an address is to be. */
 export interface Claim {
@@ -29,15 +29,24 @@ export interface RecordImport extends Claim {
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
 export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
-  const { kind, id, session, now } = input;
-  const held = session.state.resources.get(input.address)?.id;
-  const look = createRecheck(input, { maxAgeMilliseconds: 0, now });
-  const isMissing = held !== undefined && held !== id && (await look.at(kind, held)).status !== 'shown';
-  if (isHeldAlready(session.state, input, isMissing)) return 'already';
-  const seen = await look.at(kind, id);
-  if (seen.status !== 'shown') throw notThere(input, seen);
+  const look = createRecheck(input, { maxAgeMilliseconds: 0, now: input.now });
+  if (await isTakenAlready(input, input.session.state, look)) return 'already';
   await recordClaim(input, input);
   return 'imported';
+}
+
+/**
+ * True where the state has the claim already, and nothing is open about it.
+ * @throws UserError where the record is not there, or the address or the record is taken.
+ */
+export async function isTakenAlready(claim: Claim, state: State, look: Recheck): Promise<boolean> {
+  const { address, id, kind } = claim;
+  const held = state.resources.get(address)?.id;
+  const isMissing = held !== undefined && held !== id && (await look.at(kind, held)).status !== 'shown';
+  if (isHeldAlready(state, claim, isMissing)) return true;
+  const seen = await look.at(kind, id);
+  if (seen.status !== 'shown') throw notThere(claim, seen);
+  return false;
 }
 
 /**
@@ -63,7 +72,7 @@ export function isHeldAlready(state: State, { address, id, kind }: Claim, isMiss
   return false;
 }
 
-export function notThere({ kind, id }: Claim, seen: Observation): UserError {
+function notThere({ kind, id }: Claim, seen: Observation): UserError {
   if (seen.status === 'foreign') {
     return new UserError(`the ${kind.name} ${id} belongs to workspace ${seen.workspaceId}`, {
       hint: 'Select that workspace with -w to import it.',

@@ -2,6 +2,8 @@ import { readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { readTextFile } from '../../manifests/read-file.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
+import type { FileEdit } from './edit-plan.ts';
 
 /** A text file of the project that may be written. */
 export interface EditableFile {
@@ -26,4 +28,12 @@ export function editableFile(root: string, absolute: string): EditableFile {
   const { text } = read;
   const hasMark = readFileSync(absolute).length > Buffer.byteLength(text);
   return { file, absolute: realpathSync(absolute), mark: hasMark ? '\ufeff' : '', text };
+}
+
+/** A file of the project with all of these edits made. @throws CannotEdit */
+export function editedFile(root: string, file: string, edits: readonly TextEdit[]): FileEdit {
+  const { mark, text } = editableFile(root, path.join(root, file));
+  const { text: edited, refused } = editText(text, edits, { json: isJson(text) });
+  if (refused[0] !== undefined) throw new CannotEdit(refused[0].why);
+  return { file, before: mark + text, after: mark + edited };
 }

@@ -139,7 +139,7 @@ export class Drafter {
     for (const head of manifests) {
       const kind = this.#kinds.get(head.kind);
       if (kind !== undefined)
-        yield completed(head, { kind, references, body: this.#spool.get(head.body) as Body });
+        yield completed(head, kind, { references, body: this.#spool.get(head.body) as Body });
     }
   }
 
@@ -154,13 +154,11 @@ export class Drafter {
 
 const NONE: readonly UsedName[] = [];
 
-interface BodyParts {
-  readonly kind: Kind;
-  readonly references: References;
-  readonly body: Body;
-}
-
-function completed(head: ManifestHead, { kind, references, body }: BodyParts): ExportedManifest {
+function completed(
+  head: ManifestHead,
+  kind: Kind,
+  { references, body }: { readonly references: References; readonly body: Body },
+): ExportedManifest {
   const leaves = new Map<LeafPath, Json>();
   const notes = new Map<LeafPath, string>();
   const texts = new Map<LeafPath, string>();

@@ -69,8 +69,10 @@ interface FolderSwap {
   readonly old: string;
 }
 
-async function exchangeAll(places: readonly string[], exchange: FolderSwap): Promise<readonly string[]> {
-  const { target, fresh, old } = exchange;
+async function exchangeAll(
+  places: readonly string[],
+  { target, fresh, old }: FolderSwap,
+): Promise<readonly string[]> {
   const written: string[] = [];
   const replaced: string[] = [];
   try {
@@ -83,22 +85,15 @@ async function exchangeAll(places: readonly string[], exchange: FolderSwap): Pro
       written.push(place);
     }
   } catch (error) {
-    await putBack({ written, replaced }, exchange).catch((cause: unknown) => {
+    try {
+      for (const place of written) await rm(path.join(target, place), { force: true });
+      for (const place of replaced) await rename(path.join(old, place), path.join(target, place));
+    } catch (cause) {
       throw new NotPutBack(old, cause);
-    });
+    }
     throw error;
   }
   return replaced.sort(compareText);
-}
-
-interface Exchanged {
-  readonly written: readonly string[];
-  readonly replaced: readonly string[];
-}
-
-async function putBack({ written, replaced }: Exchanged, { target, old }: FolderSwap): Promise<void> {
-  for (const place of written) await rm(path.join(target, place), { force: true });
-  for (const place of replaced) await rename(path.join(old, place), path.join(target, place));
 }
 
 /** Some of what was replaced is only in the side folder, which must stay. */

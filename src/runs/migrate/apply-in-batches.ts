@@ -47,7 +47,7 @@ export async function applyInBatches(
     if (interrupted !== undefined) halted = 'the run was interrupted';
     else if (report.halted !== undefined) halted = report.halted;
     else if (failed > maxFailures)
-      halted = tooMany({ failed, maxFailures, batch: index + 1, batches: parts.length });
+      halted = `${failed} failed by batch ${index + 1} of ${parts.length}, and --max-failures allows ${maxFailures}`;
   }
   return {
     plan: document,
@@ -61,15 +61,4 @@ export async function applyInBatches(
 function narrowed(planned: PlanResult, resources: readonly PlannedResource[]): PlanResult {
   const { plan } = planned;
   return { ...planned, plan: { ...plan, document: { ...plan.document, resources, warnings: [] } } };
-}
-
-interface Failures {
-  readonly failed: number;
-  readonly maxFailures: number;
-  readonly batch: number;
-  readonly batches: number;
-}
-
-function tooMany({ failed, maxFailures, batch, batches }: Failures): string {
-  return `${failed} failed by batch ${batch} of ${batches}, and --max-failures allows ${maxFailures}`;
 }

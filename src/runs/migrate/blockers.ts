@@ -17,6 +17,7 @@ export interface BlockerFacts {
 
 /** What must be mended before anything is written: without it a plan could not be made, or would take one record for another. */
 export function checkBlockers(list: Checklist, resources: readonly Resource[], facts: BlockerFacts): void {
+  const { lookups, to } = facts;
   for (const resource of resources) {
     const { address, spec } = resource;
     for (const special of specials(spec)) {
@@ -26,7 +27,7 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], f
         list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
         const ids = facts.shelves.get(special.kind)?.byName.get(special.target) ?? [];
-        if (ids.length > 1) list.add('must', doubled(special, ids, facts.to), address);
+        if (ids.length > 1) list.add('must', doubled(special, ids, to), address);
       }
     }
     const kind = kindNamed(facts.kinds, resource.kind);
@@ -35,7 +36,11 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], f
       if (refersTo === undefined) continue;
       for (const id of idsIn(value)) {
         if (facts.shelves.get(refersTo)?.byId.has(id)) continue;
-        list.add('must', foreign({ path, refersTo, id }, facts), address);
+        const way = lookups.has(refersTo)
+          ? `map it to a ${refersTo} of ${to} with --map`
+          : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;
+        const foreign = `${path} has the id of a ${refersTo}, ${id}, and ids belong to one workspace: ${way}.`;
+        list.add('must', foreign, address);
       }
     }
   }
@@ -43,20 +48,6 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], f
 
 function doubled({ kind, target }: Reference, ids: readonly string[], to: string): string {
   return `${to} has ${ids.length} records ${kind}/${target}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
-}
-
-interface ForeignId {
-  readonly path: string;
-  readonly refersTo: string;
-  readonly id: string;
-}
-
-/** An id that stands in a manifest belongs to the workspace that it was written for. */
-function foreign({ path, refersTo, id }: ForeignId, { lookups, to }: BlockerFacts): string {
-  const way = lookups.has(refersTo)
-    ? `map it to a ${refersTo} of ${to} with --map`
-    : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;
-  return `${path} has the id of a ${refersTo}, ${id}, and ids belong to one workspace: ${way}.`;
 }
 
 function idsIn(value: Value): string[] {

@@ -85,7 +85,12 @@ export function patchesFor(
     const leaves = new Map<string, Json>();
     for (const { path, lookup, value } of lookedUp(resource, { kind, lookups })) {
       const shelf = shelves.get(lookup.name);
-      const item = (each: Value): Json => toForms(mapped(each, { names, lookup, shelf }));
+      const item = (each: Value): Json => {
+        const name = nameOf(each, lookup);
+        const to = name === undefined ? undefined : names.get(name);
+        if (to === undefined) return toForms(each);
+        return shelf?.byId.has(to) ? to : toForms(new Reference(lookup.name, to));
+      };
       const before = toForms(value);
       if (!jsonEqual(before, toForms(there.get(path) ?? null))) continue;
       const after = Array.isArray(value) ? value.map((each: Value) => item(each)) : item(value);
@@ -118,19 +123,6 @@ export function oddNames(
     unused: froms.filter((from) => !named.has(from)),
     missing: froms.filter((from) => named.has(from) && !isThere(names.get(from) ?? '')),
   };
-}
-
-interface Mapping {
-  readonly names: NameMap;
-  readonly lookup: Lookup;
-  readonly shelf: LookupIndex | undefined;
-}
-
-function mapped(value: Value, { names, lookup, shelf }: Mapping): Value {
-  const name = nameOf(value, lookup);
-  const to = name === undefined ? undefined : names.get(name);
-  if (to === undefined) return value;
-  return shelf?.byId.has(to) ? to : new Reference(lookup.name, to);
 }
 
 /** The name or the id that a value looks something up by. */

@@ -1,11 +1,9 @@
-import path from 'node:path';
 import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
-import { editText, isJson } from '../../manifests/write-back/edit-text.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ReadDeclarations } from '../../project/read-declarations.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
-import { editableFile } from '../../project/write-back/editable-file.ts';
+import { editedFile } from '../../project/write-back/editable-file.ts';
 import type { State } from '../../state/state.ts';
 
 type Ids = Pick<State, 'resources'>;
@@ -54,16 +52,12 @@ export function withoutIds(
   const concerned = declarations.filter(({ address }) => addresses.has(address));
   return [...Map.groupBy(concerned, ({ home }) => home.file)].map(([file, members]) => {
     try {
-      const { mark, text } = editableFile(root, path.join(root, file));
       const edits = members.map(({ home }) => ({
         document: home.document,
         path: ['metadata', 'id'],
         value: undefined,
       }));
-      const edited = editText(text, edits, { json: isJson(text) });
-      const [refused] = edited.refused;
-      if (refused !== undefined) throw new CannotEdit(refused.why);
-      return { file, before: mark + text, after: mark + edited.text };
+      return editedFile(root, file, edits);
     } catch (error) {
       if (!(error instanceof CannotEdit)) throw error;
       throw new UserError(`cannot remove metadata.id from ${file}: ${error.message}`, {

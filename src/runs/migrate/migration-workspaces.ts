@@ -1,6 +1,6 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
+import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
 import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-place.ts';
 import { openProject } from '../open-project.ts';
@@ -46,11 +46,7 @@ export async function openMigrationWorkspaces(
       },
     );
   }
-  let reading: Promise<ReadDeclarations> | undefined;
-  const declarations = (): Promise<ReadDeclarations> => {
-    reading ??= readDeclarations(project, { kinds, lookups });
-    return reading;
-  };
+  const declarations = declarationsOnce(project, { kinds, lookups });
   return {
     from: new OpenWorkspace(context, { project, workspace: from, declarations }),
     to: new OpenWorkspace(context, { project, workspace: to, declarations }),

@@ -6,7 +6,7 @@ import { UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { parseProject } from '../../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
-import { type ReadDeclarations, readDeclarations } from '../../project/read-declarations.ts';
+import { declarationsOnce } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
 import type { State } from '../../state/state.ts';
@@ -89,7 +89,8 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
     if (!comes.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
   checkNames(list, oddNames(there.resources, { kinds, lookups, names: input.names, shelves }), input);
   if (live !== undefined) checkLive(list, live);
-  const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await load.read(), foreign);
+  const edits =
+    foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
   return {
     resources,
     selected,
@@ -102,28 +103,16 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   };
 }
 
-interface Loader {
-  (project: ProjectConfig, workspace: WorkspaceConfig): Promise<Desired>;
-  read(): Promise<ReadDeclarations>;
-}
+type Load = (project: ProjectConfig, workspace: WorkspaceConfig) => Promise<Desired>;
 
 /** The files are read once for all that is loaded. Secrets may be missing: what is, goes on the checklist. */
-function loader({ context, ends, live }: Preparing): Loader {
+function loader({ context, ends, live }: Preparing): Load {
   const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
-  let reading: Promise<ReadDeclarations> | undefined;
-  const read = (): Promise<ReadDeclarations> => {
-    reading ??=
-      live === undefined
-        ? ends.declarations()
-        : readDeclarations(rooted(ends.from.project), { kinds, lookups });
-    return reading;
-  };
-  const load = (project: ProjectConfig, workspace: WorkspaceConfig): Promise<Desired> =>
-    new OpenWorkspace(context, { project: rooted(project), workspace, declarations: read }).declared(
-      'offline',
-    );
-  return Object.assign(load, { read });
+  const declarations =
+    live === undefined ? ends.declarations : declarationsOnce(rooted(ends.from.project), { kinds, lookups });
+  return (project, workspace) =>
+    new OpenWorkspace(context, { project: rooted(project), workspace, declarations }).declared('offline');
 }
 
 function refuseInvalid(desired: Desired): Desired {
@@ -163,7 +152,7 @@ async function readShelves(
 }
 
 interface MigrationNames {
-  readonly load: Loader;
+  readonly load: Load;
   readonly there: Desired;
   readonly first: Desired;
   readonly shelves: ReadonlyMap<string, LookupIndex>;

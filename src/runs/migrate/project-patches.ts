@@ -1,13 +1,11 @@
-import path from 'node:path';
 import { mergePatch } from '../../manifests/layers.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
-import { editText } from '../../manifests/write-back/edit-text.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import type { FileEdit } from '../../project/write-back/edit-plan.ts';
-import { editableFile } from '../../project/write-back/editable-file.ts';
+import { editedFile } from '../../project/write-back/editable-file.ts';
 import type { JsonObject } from '../../values/json.ts';
 
 /** The project file with these patches added to those of the workspace. Reads it, writes nothing. */
@@ -22,12 +20,7 @@ export function withPatches(
   }
   const file = projectFileIn(root) ?? PROJECT_FILE;
   try {
-    const { mark, text } = editableFile(root, path.join(root, file));
-    const edit = { document: 0, path: ['workspaces', name, 'patches'], value: all };
-    const edited = editText(text, [edit], { json: false });
-    const [refused] = edited.refused;
-    if (refused !== undefined) throw new CannotEdit(refused.why);
-    return { file, before: mark + text, after: mark + edited.text };
+    return editedFile(root, file, [{ document: 0, path: ['workspaces', name, 'patches'], value: all }]);
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error;
     throw new UserError(`cannot write the patches of the workspace ${name}: ${error.message}`, {
