@@ -11,6 +11,8 @@ export class PostgresProxy implements AsyncDisposable {
   readonly events = new EventEmitter();
   /** What is sent on instead. */
   answer: (bytes: Buffer) => Buffer = (bytes) => bytes;
+  /** Sees what clients send. */
+  sent: (bytes: Buffer) => void = () => undefined;
   /** Asked for each piece, in the order in which they come through. */
   fate: (from: 'client' | 'server') => Fate = () => undefined;
   readonly #server: Server;
@@ -43,7 +45,10 @@ export class PostgresProxy implements AsyncDisposable {
       else if (fate === 'passed') to.end(bytes, end);
       else to.write(bytes);
     };
-    client.on('data', (bytes) => through('client', server, bytes));
+    client.on('data', (bytes) => {
+      this.sent(bytes);
+      through('client', server, bytes);
+    });
     server.on('data', (bytes) => through('server', client, this.answer(bytes)));
     for (const socket of [client, server]) {
       this.#sockets.add(socket);

@@ -100,7 +100,7 @@ export async function freshPlace(): Promise<{ readonly url: Secret; readonly nam
   return { url: new Secret('STATE_URL', url('postgres')), name: `${randomUUID()}/{workspace}` };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
