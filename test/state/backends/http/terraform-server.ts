@@ -63,7 +63,7 @@ export class TerraformServer {
   }
 
   /** The last body, parsed. */
-  latest(path: string): { readonly serial: number; readonly voxform: Record<string, string> } {
+  latest(path: string): { readonly voxform: { readonly lock?: { readonly id: string } | null } } {
     return JSON.parse(this.versions.get(path)?.at(-1) ?? '{}');
   }
 
