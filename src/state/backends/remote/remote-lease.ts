@@ -125,9 +125,11 @@ export class RemoteLease implements StateLease {
       await this.#keepUnsaved();
       const { gate } = this.#place;
       const stop = this.#request.signal;
-      await persistently({ stop }, async (signal) => gate?.leave(this.info.id, signal)).catch(
-        () => undefined,
-      );
+      await persistently({ stop }, async (signal) => gate?.leave(this.info.id, signal)).catch((error) => {
+        const { message, hint } = problemWith(this.#place, error);
+        const help = hint === undefined ? '' : `. ${hint}`;
+        this.#request.warn(`the next run may have to wait: ${message}${help}`);
+      });
     }
   }
 

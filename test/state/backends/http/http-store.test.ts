@@ -183,6 +183,16 @@ describe('a state server', () => {
     expect(server.locks.size).toBe(0);
   });
 
+  it('that cannot end a lock is warned of once the state is stored', async () => {
+    const { server, store } = await scene({ answer: statusOf('unlock', 405) });
+    const warnings: string[] = [];
+    const lock = lockRequest({ warn: (text) => warnings.push(text) });
+    const session = await openSession(store(), sessionOptions({ lock }));
+    await session.close();
+    expect(warnings.join()).toContain(`cannot end the lock ${server.locks.get(PATH)?.ID}`);
+    expect(warnings.join()).toContain('state.unlock_method (GitLab: DELETE)');
+  });
+
   it.each([
     ['grants two at once', { grantsAll: true }, 'two locks at once'],
     ['knows no LOCK', { answer: statusOf('lock', 405) }, 'answered with 405'],
