@@ -54,13 +54,18 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
     return version;
   };
 
+  /** Writes whose answer was lost: where a server looks at no serial, they may still arrive and undo what came after them. */
+  const late = new Set<string>();
+
   /** The version that is held, as far as that is known, or as it stands there. */
   const versionOf = async (held: RemoteContent, signal: AbortSignal): Promise<StateVersion> => {
-    const isFresh = Math.abs(user.now().getTime() - knownAt) < FRESH;
-    if (isFresh && known !== undefined && known.held.revision === held.revision) return known;
+    const isFresh = late.size === 0 && Math.abs(user.now().getTime() - knownAt) < FRESH;
+    const last = known?.held.revision === held.revision ? known : undefined;
+    if (isFresh && last !== undefined) return last;
     const version = await read(signal);
-    if (version.held.revision !== held.revision) throw new Overtaken();
-    return version;
+    if (version.held.revision === held.revision) return version;
+    if (last !== undefined && late.has(version.held.write ?? '')) return last;
+    throw new Overtaken();
   };
 
   /** What it means that a write was refused, whose error would be the one that is given. */
@@ -85,8 +90,12 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
       const address = holder === undefined ? place.address : withId(place.address, holder.id);
       const body = bodyOf(version, user.version);
       known = undefined;
-      const answer = await server.ask(place.updateMethod, address, { body, signal });
-      const { status, said } = answer;
+      const { status, said } = await server
+        .ask(place.updateMethod, address, { body, signal })
+        .catch((error: unknown) => {
+          late.add(change.write);
+          throw error;
+        });
       if (status >= 300) {
         const message = `the server of the state ${location} refused a write: ${said}`;
         // GitLab answers 500 to whoever has not got the lock.

@@ -183,6 +183,19 @@ describe('a state server', () => {
     expect(server.locks.size).toBe(0);
   });
 
+  it('that stores a write late, over those that came after it, loses none of them', async () => {
+    const { server, store } = await scene({ rules: 'terraform' });
+    server.fault = (step) => (step === 'write' && server.count('write') === 3 ? 'held' : undefined);
+    const session = await openSession(store(), recorded());
+    await session.record(creating('a'));
+    await session.record(saved('a'));
+    server.letGo();
+    await session.record(creating('b'));
+    await session.close();
+    const state = await readState(store(), recorded());
+    expect([...state.resources.keys(), ...state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
+  });
+
   it('that cannot end a lock is warned of once the state is stored', async () => {
     const { server, store } = await scene({ answer: statusOf('unlock', 405) });
     const warnings: string[] = [];
