@@ -12,7 +12,7 @@ if [ ! -e "$path" ]; then
   echo "no state at $path yet: nothing to commit" >&2
   exit 0
 fi
-git add -- "$path"
+git add -- "$path" ':(exclude)*.history.jsonl'
 if git diff --cached --quiet; then
   echo 'state unchanged' >&2
   exit 0

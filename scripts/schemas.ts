@@ -7,6 +7,7 @@ import { applyJsonSchema } from '../src/output/apply-json.ts';
 import { errorJsonSchema } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffJsonSchema } from '../src/runs/diff/document.ts';
+import { historyJsonSchema } from '../src/runs/past-runs.ts';
 import { plansJsonSchema } from '../src/runs/plans-document.ts';
 import { stateJsonSchema } from '../src/state/state-document.ts';
 
@@ -29,6 +30,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['drift', { title: 'voxform drift', ...driftJsonSchema() }],
     ['plans', { title: 'voxform plans', ...plansJsonSchema() }],
     ['diff', { title: 'voxform diff', ...diffJsonSchema() }],
+    ['history', { title: 'voxform history', ...historyJsonSchema() }],
     ['error', { title: 'voxform error', ...errorJsonSchema() }],
     ['state', { title: 'voxform state', ...stateJsonSchema() }],
   ];

@@ -16,6 +16,8 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   migrate: ['migrate --from staging --to production --dry-run', 'migrate --from staging --to production'],
   recover: ['recover', 'recover --auto --auto-approve'],
   get: ['get numbers', 'get calls --from 2026-01-31 --output csv'],
+  history: ['history', 'history Agent/support-line --since 2026-01-31'],
+  'history show': ['history show 5f0c2a9e', 'history show 5f0c2a9e --output json'],
   state: ['state list', 'state show Agent/support-line'],
   'state list': ['state list', 'state list --output json'],
   'state show': ['state show Agent/support-line', 'state show PhoneNumber/main -w production'],

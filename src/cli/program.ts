@@ -11,6 +11,7 @@ import { defineExport } from './commands/export.ts';
 import { defineFmt } from './commands/fmt.ts';
 import { defineGet } from './commands/get.ts';
 import { defineGraph } from './commands/graph.ts';
+import { defineHistory } from './commands/history.ts';
 import { defineImport } from './commands/import.ts';
 import { defineInit } from './commands/init.ts';
 import { defineMigrate } from './commands/migrate.ts';
@@ -56,7 +57,7 @@ const groups = {
   ],
   'Compare and restore:': [defineDiff, defineAccept, defineVersions, defineRollback],
   'Adopt and move:': [defineImport, defineExport, defineMigrate],
-  'State:': [defineState, defineOrphans, defineRecover],
+  'State:': [defineState, defineHistory, defineOrphans, defineRecover],
   'Inspect:': [defineWorkspace, defineGet, defineGraph, defineExplain, defineSchema],
   'Tools:': [defineFmt, defineEmulator, defineCompletion],
 };

@@ -6,10 +6,11 @@ export class StateLocked extends Error {
   readonly lock: string;
 
   constructor(holder: LockHolder, workspaceFlag: string) {
-    const { id, operation, who, since, silentSeconds: silent } = holder;
+    const { id, operation, who, job, since, silentSeconds: silent } = holder;
+    const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
     const age = silent === undefined ? '' : `, last seen ${silent} s ago`;
     super(
-      `the state is locked by ${operation} of ${who} since ${since}${age} (if that run is gone for sure: voxform state unlock ${id}${workspaceFlag})`,
+      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: voxform state unlock ${id}${workspaceFlag})`,
     );
     this.lock = id;
   }

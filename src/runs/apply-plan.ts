@@ -5,6 +5,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { kinds } from '../kinds/index.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { RunEnding } from '../state/history.ts';
 import type { StateSession } from '../state/session.ts';
 import type { Redactor } from '../values/redactor.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
@@ -52,7 +53,30 @@ export async function applyPlan(
   const results = new Map(
     [...report.results].map(([address, result]) => [address, withoutSecrets(result, redactor)]),
   );
+  session.note(endingOf({ ...report, results }, planned.plan.document));
   return { ...report, results };
+}
+
+/** What the history says of it. Guards that stopped the plan were lifted, or it would not have been applied. */
+function endingOf(
+  { results, interrupted }: ApplyReport,
+  { digest, summary, resources, guards }: PlanDocument,
+): Partial<RunEnding> {
+  const planned = new Map(resources.map((resource) => [resource.address, resource]));
+  const isWhole = [...results.values()].every(({ status }) => status === 'done');
+  const result = interrupted !== undefined ? 'interrupted' : 'failed';
+  return {
+    ...((interrupted !== undefined || !isWhole) && { result }),
+    plan: { ...(digest !== undefined && { digest }), summary },
+    resources: [...results].map(([address, each]) => {
+      const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
+      const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
+      const common = { address, action, paths, result: each.status };
+      if (each.status === 'done') return { ...common, id: each.id };
+      return { ...common, id, error: each.status === 'failed' ? each.error : each.because };
+    }),
+    ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
+  };
 }
 
 /** Strikes secrets out of what an error says while it is whole: later its lines are broken and its characters escaped. */

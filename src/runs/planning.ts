@@ -23,8 +23,9 @@ export async function stateToRead({ log }: Pick<RunContext, 'log'>, opened: Open
 
 function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   if (holder === undefined) return;
+  const where = holder.job === undefined ? '' : ` (${holder.job.name} ${holder.job.url})`;
   log.warn(
-    `${holder.operation} by ${holder.who} is running since ${holder.since}: results may be incomplete, and creates in flight show as unknown`,
+    `${holder.operation} by ${holder.who}${where} is running since ${holder.since}: results may be incomplete, and creates in flight show as unknown`,
   );
 }
 

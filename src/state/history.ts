@@ -15,7 +15,10 @@ const beginning = z.object({
   who: z.string().describe('user@host'),
   host: z.string(),
   job: job.optional(),
-  commit: z.string().optional().describe('Of the manifests in Git.'),
+  commit: z
+    .string()
+    .optional()
+    .describe('Commit of the manifests; -dirty where tracked files differed from it.'),
   voxform_version: z.string(),
   began: z.string().describe('ISO 8601.'),
 });
@@ -51,12 +54,17 @@ const outcome = z.object({
     .describe('Policies that options waived.'),
 });
 
+/** As the history tells a run; without a result, it is under way or died. */
+export const runRecord = beginning.extend({
+  ...outcome.partial().shape,
+  ended: z.string().optional().describe('ISO 8601.'),
+});
+
 const ending = outcome.extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') });
 
 export type RunEnding = Immutable<z.infer<typeof outcome>>;
 export type RunResources = NonNullable<RunEnding['resources']>;
-/** Without an ending, the run is under way or died. */
-export type RunRecord = Immutable<z.infer<typeof beginning>> & Partial<Immutable<z.infer<typeof ending>>>;
+export type RunRecord = Immutable<z.infer<typeof runRecord>>;
 
 /** As much of a lock as a run is told by. */
 interface RunLock {

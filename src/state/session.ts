@@ -192,7 +192,8 @@ class Session implements StateSession {
       ? { document: documentOf(this.#state, next, version), expectedSerial }
       : undefined;
     try {
-      const outcome = { resources: this.#recorded, ...this.#outcome };
+      const told = this.#recorded;
+      const outcome = { ...(told.length > 0 && { resources: told }), ...this.#outcome };
       await this.#lease.release({ commit, outcome });
       if (mustWrite) this.#state.committed(next);
     } catch (error) {

@@ -13,6 +13,7 @@ it('pushes the state over what others pushed beside it, and never over another s
   repository.git(['clone', '-q', repository.origin, '.'], job);
   const keep = (text: string) => {
     writeFileSync(path.join(job, STATE), text);
+    writeFileSync(path.join(job, '.voxform/a.history.jsonl'), `run of ${text}`);
     const args = [path.join(root, 'ci/keep-state.sh'), '.voxform', 'main'];
     const { status, stderr } = spawnSync('sh', args, { cwd: job, env: repository.env, encoding: 'utf8' });
     return { status, stderr };
@@ -37,4 +38,5 @@ it('pushes the state over what others pushed beside it, and never over another s
   expect(refused.stderr).toContain('another run changed the state on main');
   expect(refused.stderr).toContain('\n+4\n');
   expect(repository.onMain(STATE)).toBe('3');
+  expect(repository.git(['ls-tree', '--name-only', 'main', '.voxform/'], repository.origin)).toBe(STATE);
 });

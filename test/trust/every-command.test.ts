@@ -70,6 +70,9 @@ const calls: readonly string[] = [
   'state move --from nowhere.state.json',
   'state unlock 1',
   'state rescue pulled.json',
+  'history',
+  'history --output json',
+  'history show 0',
 ];
 /** Its files are searched at the end. */
 const SERVES = ['emulator'];

@@ -95,6 +95,7 @@ async function approveAndApply(
     const approved = options.autoApprove || (await confirm(context, document));
     if (!approved) {
       context.log.warn('apply cancelled: nothing was written');
+      session.note({ result: 'refused', error: 'not approved' });
       return context.interrupts.exitCode ?? ExitCode.error;
     }
   }

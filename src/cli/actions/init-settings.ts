@@ -4,10 +4,11 @@ secrets/
 .env
 
 # The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
-# that is backed up. Do not commit its lock, its backups and the cache.
+# that is backed up. Do not commit its lock, its backups, its history and the cache.
 .voxform/cache/
 .voxform/*.lock
 .voxform/*.backup-*
+.voxform/*.history.jsonl
 .voxform/*.lost-*
 .voxform/quarantine/
 .voxform/rescue/

@@ -153,6 +153,7 @@ async function run(running: Running, session: StateSession): Promise<number> {
     refuseTrippedGuards(planned.plan.document, options);
     if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document)))) {
       log.warn('migration cancelled: nothing was written');
+      session.note({ result: 'refused', error: 'not approved' });
       return interrupts.exitCode ?? ExitCode.error;
     }
   }

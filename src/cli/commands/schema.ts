@@ -10,7 +10,7 @@ export function defineSchema(program: Command, start: Start): void {
     )
     .argument(
       '[name]',
-      'Schema: manifest, project, state, plan, plans, apply, drift, diff, error, or a kind such as Agent',
+      'Schema: manifest, project, state, plan, plans, apply, drift, diff, history, error, or a kind such as Agent',
       'manifest',
     )
     .action((name: string) =>

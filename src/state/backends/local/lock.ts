@@ -181,7 +181,9 @@ function heldBy(holder: LockHolder, settings: LockSettings): UserError {
 }
 
 function described(holder: LockInfo): string {
-  return `${holder.who} (process ${holder.pid}) since ${holder.since} for ${holder.operation}, lock ${holder.id}`;
+  const { job } = holder;
+  const where = job === undefined ? `process ${holder.pid}` : `${job.name} ${job.url}`;
+  return `${holder.who} (${where}) since ${holder.since} for ${holder.operation}, lock ${holder.id}`;
 }
 
 function infoOf({ process: _, ...info }: HeldLock): LockInfo {

@@ -1,0 +1,49 @@
+import { historyText, runText } from '../../output/history-text.ts';
+import { jsonText } from '../../output/json-text.ts';
+import { ExitCode } from '../../problems/user-error.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
+import { type HistoryDocument, pastRuns, runNamed, selectRuns } from '../../runs/past-runs.ts';
+import { VERSION } from '../../version.ts';
+import type { Context } from '../context.ts';
+
+export interface HistoryOptions {
+  readonly number: number;
+  /** A date or a moment. */
+  readonly since?: string;
+  readonly output: 'text' | 'json' | 'jsonl';
+}
+
+export async function history(
+  context: Context,
+  address: string | undefined,
+  { number: most, since, output }: HistoryOptions,
+): Promise<number> {
+  const { store, workspace } = await openWorkspace(context, { requireKey: false });
+  const all = await pastRuns(store);
+  const runs = selectRuns(all, { address, since, most });
+  const { terminal } = context;
+  if (output === 'json') {
+    const document: HistoryDocument = {
+      format_version: 1,
+      voxform_version: VERSION,
+      workspace: workspace.name,
+      runs,
+    };
+    terminal.out(jsonText(document));
+  } else if (output === 'jsonl') for (const run of runs) terminal.out(`${JSON.stringify(run)}\n`);
+  else if (runs.length === 0) context.log.info(all.length === 0 ? 'No runs yet.' : 'No run matches.');
+  else terminal.out(historyText(runs, all, terminal.tableStyle));
+  return ExitCode.ok;
+}
+
+export interface RunOptions {
+  readonly output: 'text' | 'json';
+}
+
+export async function showRun(context: Context, id: string, { output }: RunOptions): Promise<number> {
+  const { store } = await openWorkspace(context, { requireKey: false });
+  const run = runNamed(await pastRuns(store), id);
+  const { terminal } = context;
+  terminal.out(output === 'text' ? runText(run, terminal.style) : jsonText(run));
+  return ExitCode.ok;
+}

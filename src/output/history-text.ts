@@ -1,0 +1,102 @@
+import type { PastRun } from '../runs/past-runs.ts';
+import { escapeControls } from './escape-controls.ts';
+import { plural } from './plural.ts';
+import type { Style } from './style.ts';
+import { type Column, renderTable } from './table.ts';
+
+const columns: readonly Column[] = [
+  { title: 'RUN', whole: true },
+  { title: 'WHEN (UTC)', whole: true },
+  { title: 'WHO' },
+  { title: 'COMMAND' },
+  { title: 'RESULT', whole: true },
+  { title: 'CHANGES' },
+];
+
+/** Runs as a table. Their ids are cut to what tells them apart from all that the history has. */
+export function historyText(runs: readonly PastRun[], all: readonly PastRun[], style: Style): string {
+  const length = distinctLength(all.map(({ run }) => run));
+  const rows = runs.map((run) => [
+    run.run.slice(0, length),
+    minuteOf(run.began),
+    run.job?.name ?? run.who,
+    run.command,
+    run.result,
+    changesOf(run),
+  ]);
+  return renderTable(columns, rows, style);
+}
+
+/** Everything that the history has of one run. */
+export function runText(run: PastRun, style: Style): string {
+  const { job, plan, resources = [], more = 0, lifted = [], waived = [], error, ended } = run;
+  const seconds = ended === undefined ? 0 : (Date.parse(ended) - Date.parse(run.began)) / 1000;
+  const facts: [string, string | undefined][] = [
+    ['Run', run.run],
+    ['Command', run.command],
+    ['Result', error === undefined ? run.result : `${run.result}: ${error}`],
+    ['Began', run.began],
+    ['Ended', ended && `${ended}, after ${seconds} s`],
+    ['Who', run.who],
+    ['Job', job && `${job.name} ${job.url}`],
+    ['Commit', run.commit],
+    ['voxform', run.voxform_version],
+    ['Plan', plan && (countsOf(Object.entries(plan.summary)) || 'no changes')],
+    ['Digest', plan?.digest],
+    ['Guards lifted', lifted.join(', ') || undefined],
+    ['Waived', waived.map(({ rule, because }) => `${rule} (${because})`).join(', ') || undefined],
+  ];
+  const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const width = Math.max(...known.map(([name]) => name.length));
+  const lines = known.map(([name, value]) =>
+    style.prose(value, { lead: `${style.bold(name.padEnd(width))}  ` }),
+  );
+  const table = resources.map(({ address, action, from, id, paths, result, error: why }) => [
+    from === undefined ? address : `${from} -> ${address}`,
+    action,
+    result,
+    id ?? '-',
+    why ?? paths.join(', '),
+  ]);
+  const named = resourceColumns.filter((_, index) => table.some((row) => row[index] !== ''));
+  return [
+    ...lines,
+    ...(table.length === 0 ? [] : ['', renderTable(named, table, style).trimEnd()]),
+    ...(more === 0 ? [] : [`and ${plural(more, 'more resource')}`]),
+    '',
+  ].join('\n');
+}
+
+const resourceColumns: readonly Column[] = [
+  { title: 'ADDRESS', whole: true },
+  { title: 'ACTION' },
+  { title: 'RESULT' },
+  { title: 'ID', whole: true },
+  { title: 'CHANGED' },
+];
+
+function changesOf({ resources = [], more = 0, error }: PastRun): string {
+  const done = Map.groupBy(resources, ({ action, result }) => (result === 'done' ? action : result));
+  const counts = countsOf([...done].map(([name, { length }]) => [name, length]));
+  if (counts === '') return error === undefined ? '-' : escapeControls(error);
+  return more === 0 ? counts : `${counts}, ${more} more`;
+}
+
+function countsOf(counts: readonly (readonly [string, number])[]): string {
+  return counts
+    .flatMap(([name, count]) => (count === 0 || name === 'noop' ? [] : `${count} ${name}`))
+    .join(', ');
+}
+
+function minuteOf(moment: string): string {
+  return moment.slice(0, 16).replace('T', ' ');
+}
+
+/** As many characters as tell all of them apart, eight at least. */
+function distinctLength(ids: readonly string[]): number {
+  const most = Math.max(8, ...ids.map((id) => id.length));
+  for (let length = 8; length < most; length++) {
+    if (new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size) return length;
+  }
+  return most;
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { UserError } from '../problems/user-error.ts';
+import { runRecord, runResults } from '../state/history.ts';
+import type { StateStore } from '../state/store.ts';
+import type { Immutable } from '../values/json.ts';
+
+const pastRun = runRecord.extend({
+  result: z
+    .enum([...runResults, 'running', 'died'])
+    .describe('running: its lock is held; died: it ended without saying how.'),
+});
+
+export const historyDocument = z
+  .object({
+    format_version: z.literal(1),
+    voxform_version: z.string(),
+    workspace: z.string(),
+    runs: z.array(pastRun).describe('The newest first.'),
+  })
+  .describe('A voxform history');
+
+export type PastRun = Immutable<z.infer<typeof pastRun>>;
+export type HistoryDocument = Immutable<z.infer<typeof historyDocument>>;
+
+/** JSON Schema (draft 2020-12) of what `history --output json` prints. */
+export function historyJsonSchema(): object {
+  return z.toJSONSchema(historyDocument, { target: 'draft-2020-12' });
+}
+
+/** The runs that took the lock, the newest first. */
+export async function pastRuns(store: StateStore): Promise<PastRun[]> {
+  const before = await store.history();
+  const holder = await store.holder();
+  const isOver = before.every(({ run, result }) => result !== undefined || run === holder?.id);
+  // One that ended between the two looks has an end now.
+  const runs = isOver ? before : await store.history();
+  return runs
+    .map((run): PastRun => ({ ...run, result: run.result ?? (run.run === holder?.id ? 'running' : 'died') }))
+    .reverse();
+}
+
+export interface HistorySelection {
+  readonly address?: string | undefined;
+  /** A date or a moment. */
+  readonly since?: string | undefined;
+  readonly most: number;
+}
+
+/** The newest runs that touched the address and began since then. */
+export function selectRuns(
+  runs: readonly PastRun[],
+  { address, since, most }: HistorySelection,
+): readonly PastRun[] {
+  const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
+  const isAbout = ({ resources = [] }: PastRun): boolean =>
+    address === undefined || resources.some((each) => each.address === address || each.from === address);
+  return runs.filter((run) => Date.parse(run.began) >= earliest && isAbout(run)).slice(0, most);
+}
+
+/** @throws UserError unless exactly one run has an id that begins so. */
+export function runNamed(runs: readonly PastRun[], beginning: string): PastRun {
+  const [found, ...more] = runs.filter(({ run }) => run.startsWith(beginning));
+  if (found === undefined) {
+    throw new UserError(`the history has no run ${beginning}`, {
+      hint: 'Run voxform history to list the runs.',
+    });
+  }
+  if (more.length > 0) {
+    const ids = [found, ...more].map(({ run }) => run);
+    throw new UserError(`${ids.length} runs begin with ${beginning}: ${ids.slice(0, 5).join(', ')}`);
+  }
+  return found;
+}

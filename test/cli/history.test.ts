@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, it } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import type { HistoryDocument, PastRun } from '../../src/runs/past-runs.ts';
+import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
+import { beginningLine } from '../../src/state/history.ts';
+import { lockRequest } from '../state/temporary-state.ts';
+import { command } from '../trust/in-process.ts';
+import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
+const HISTORY = '.voxform/test.history.jsonl';
+const CI = {
+  GITHUB_RUN_ID: '7',
+  GITHUB_SERVER_URL: 'https://github.example.com',
+  GITHUB_REPOSITORY: 'org/voices',
+  GITHUB_WORKFLOW: 'voxform',
+  GITHUB_JOB: 'apply',
+};
+
+async function runsIn({ run }: TestWorkspace, ...args: string[]): Promise<readonly PastRun[]> {
+  const { stdout } = await run('history', '--output', 'json', ...args);
+  const validate = new Ajv2020().compile(
+    JSON.parse(readFileSync(path.resolve(import.meta.dirname, '../../schemas/history.schema.json'), 'utf8')),
+  );
+  const document = JSON.parse(stdout) as HistoryDocument;
+  expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
+  return document.runs;
+}
+
+it('tells of every run that locked the state what it did and how it ended', async () => {
+  await using w = await testWorkspace(FILES);
+  await w.run('apply', '--auto-approve');
+  await w.folder.write('manifests/b.yaml', agentManifest('night', 'Be quick.'));
+  await w.run('plan', '--out', 'p.plan');
+  await w.run('apply', 'p.plan', '--auto-approve');
+  await w.run('apply', 'p.plan', '--auto-approve');
+  await w.run('state', 'mv', 'Agent/day', 'Agent/morning');
+  await w.run('state', 'rm', 'Agent/morning');
+  const id = [...w.emulator.world.agents.values()].find(({ name }) => name === 'day')?.id ?? '';
+  await w.run('import', 'Agent/day', id);
+  await w.run('import', 'Agent/other', '01ARZ3NDEKTSV4RRFFQ69G5FAV');
+  await w.run('apply');
+  await w.run('state', 'pull');
+  const runs = await runsIn(w);
+  const told = runs.map(({ command: name, result, resources = [] }) => [
+    name,
+    result,
+    ...resources.map(
+      (each) => `${each.action} ${each.address} ${each.id === null ? 'no id' : 'id'} ${each.paths}`,
+    ),
+  ]);
+  expect(told.reverse()).toEqual([
+    ['apply', 'done', 'create Agent/day id ', 'create Agent/night id '],
+    ['apply', 'done', 'update Agent/night id prompt_config.prompt'],
+    ['apply', 'refused'],
+    ['state mv', 'done', 'rename Agent/morning id '],
+    ['state rm', 'done', 'release Agent/morning id '],
+    ['import', 'done', 'import Agent/day id '],
+    ['import', 'refused'],
+    ['apply', 'done'],
+  ]);
+  const digest = (JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as { digest: string })
+    .digest;
+  expect(runs.find(({ plan }) => plan?.digest !== undefined)?.plan).toMatchObject({
+    digest,
+    summary: { update: 1 },
+  });
+  expect(runs.find(({ result }) => result === 'refused')?.error).toContain('01ARZ3NDEKTSV4RRFFQ69G5FAV');
+  expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toContain('Be quick');
+  expect((await runsIn(w, 'Agent/day')).map((run) => run.command)).toEqual(['import', 'state mv', 'apply']);
+  expect((await runsIn(w, '-n', '2')).map((run) => run.command)).toEqual(['apply', 'import']);
+  expect(await runsIn(w, '--since', '2999-01-01')).toEqual([]);
+});
+
+it('tells of failures, guards and interrupts, and names no secret', async () => {
+  const interrupts = new Interrupts(() => undefined);
+  let isLast = false;
+  await using w = await testWorkspace(FILES, {
+    onRequest({ method }) {
+      if (method === 'POST' && isLast) interrupts.raise('SIGINT');
+    },
+  });
+  const detail = `nobody may use ${API_KEY}`;
+  w.emulator.faults.add({ match: { method: 'POST' }, fault: { status: 422, body: { detail } } });
+  expect((await w.run('apply', '--auto-approve')).code).toBe(1);
+  const names = Array.from({ length: 12 }, (_, index) => `a${index}`);
+  for (const name of names) await w.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+  expect((await w.run('apply', '--auto-approve')).code).toBe(0);
+  for (const name of names) await w.folder.write(`manifests/${name}.yaml`, agentManifest(name, 'Be quick.'));
+  expect((await w.run('apply', '--auto-approve')).code).toBe(1);
+  expect((await w.run('apply', '--auto-approve', '--allow-large-change')).code).toBe(0);
+  await w.folder.write('manifests/c.yaml', agentManifest('evening'));
+  isLast = true;
+  const surroundings = { cwd: w.folder.root, env: { VOXFORM_API_KEY: API_KEY }, interrupts };
+  expect((await command(['apply', '--auto-approve'], surroundings)).code).toBe(130);
+
+  const [interrupted, lifted, guarded, , failed] = await runsIn(w);
+  expect(interrupted).toMatchObject({ result: 'interrupted', resources: [{ address: 'Agent/evening' }] });
+  expect(lifted).toMatchObject({
+    result: 'done',
+    lifted: ['large_change'],
+    plan: { summary: { update: 12 } },
+  });
+  expect(guarded).toMatchObject({ result: 'refused', error: expect.stringContaining('nothing was written') });
+  expect(failed?.result).toBe('failed');
+  const [wrong] = failed?.resources?.filter(({ result }) => result === 'failed') ?? [];
+  expect(wrong?.error).toContain('nobody may use');
+  expect(JSON.stringify(await runsIn(w))).not.toContain(API_KEY);
+});
+
+it('tells who ran it, in which job, and from which commit', async () => {
+  await using w = await testWorkspace(FILES);
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
+      cwd: w.folder.root,
+      encoding: 'utf8',
+    }).trim();
+  await w.folder.write('.gitignore', '*.plan\n');
+  git('init', '--quiet');
+  git('add', '.');
+  git('commit', '--quiet', '--message', 'Begin');
+  const commit = git('rev-parse', 'HEAD');
+  await w.runWith(CI, 'apply', '--auto-approve');
+  await w.folder.write('manifests/b.yaml', agentManifest('night', 'Be quick.'));
+  await w.run('apply', '--auto-approve');
+  const [later, first] = await runsIn(w);
+  const url = 'https://github.example.com/org/voices/actions/runs/7';
+  expect(first).toMatchObject({ commit, job: { name: 'voxform / apply', url } });
+  expect(later?.commit).toBe(`${commit}-dirty`);
+  expect(later?.job).toBeUndefined();
+});
+
+it('names the job that holds the lock, and tells running from dead runs', async () => {
+  await using w = await testWorkspace(FILES);
+  await w.run('apply', '--auto-approve');
+  const job = { name: 'nightly', url: 'https://ci.example.com/7' };
+  const now = () => new Date();
+  const at = (file: string) => path.join(w.folder.root, file);
+  const user = { host: 'runner', user: 'ci', pid: process.pid, version: '0.0.0', job, now };
+  const store = createLocalStore({ ...user, path: at('.voxform/test.state.json') });
+  const died = {
+    id: 'dead-1',
+    operation: 'apply',
+    who: 'ann@here',
+    host: 'here',
+    voxform_version: '0',
+    since: '2030',
+  };
+  appendFileSync(at(HISTORY), `${beginningLine(died, undefined)}\n`);
+  const lease = await store.lock(lockRequest({ isStep: false }));
+  try {
+    expect((await runsIn(w)).map(({ result }) => result)).toEqual(['running', 'died', 'done']);
+    const { stderr } = await w.run('state', 'rm', 'Agent/day');
+    expect(stderr.replace(/\s+/g, ' ')).toContain('locked by ci@runner (nightly https://ci.example.com/7)');
+  } finally {
+    await lease.release();
+  }
+  expect((await runsIn(w)).map(({ result }) => result)).toEqual(['done', 'died', 'done']);
+});
+
+it('prints a table for 80 columns, and one run with everything', async () => {
+  await using w = await testWorkspace(FILES);
+  expect((await w.run('history')).stderr).toContain('No runs yet.');
+  await w.runWith(CI, 'apply', '--auto-approve');
+  await w.run('state', 'rm', 'Agent/none');
+  const env = { VOXFORM_API_KEY: API_KEY, NO_COLOR: '1', USER: 'ann' };
+  const { stdout } = await command(['history'], { cwd: w.folder.root, env, columns: 80 });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(lines[0]).toMatch(/^RUN +WHEN \(UTC\) +WHO +COMMAND +RESULT +CHANGES$/);
+  expect(lines[1]).toMatch(/^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}\S+ +state rm +refused +the state/);
+  expect(lines.at(-1)).toMatch(
+    /^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}voxform \/ apply +apply +done +2 create$/,
+  );
+  const [refused, applied] = await runsIn(w);
+  const shown = await w.run('history', 'show', applied?.run.slice(0, 8) ?? '');
+  expect(shown.stdout).toMatch(/^Job +voxform \/ apply\s+https:\S+\/7$/m);
+  expect(shown.stdout).toMatch(/^Agent\/day +create +done +\w+$/m);
+  const json = await w.run('history', 'show', refused?.run ?? '', '--output', 'json');
+  expect(JSON.parse(json.stdout)).toEqual(refused);
+  expect((await w.run('history', 'show', 'zz')).stderr).toContain('the history has no run zz');
+  expect((await w.run('history', 'show', '')).stderr).toContain('2 runs begin with');
+  const jsonLines = (await w.run('history', '--output', 'jsonl')).stdout.trim().split('\n');
+  expect(jsonLines.map((line) => JSON.parse(line) as PastRun)).toEqual([refused, applied]);
+});
