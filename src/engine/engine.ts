@@ -28,9 +28,7 @@ export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const observed = { ...sight.observed, absent };
   const made = absent.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
 
-  const routed = request.routes
-    ? await planWithRoutes(made, { desired: request.desired, options: observing })
-    : made;
+  const routed = request.routes ? await planWithRoutes(made, request.desired, observing) : made;
   const compared = await planWithPublications(routed, request.publications, observing);
   return { plan: compared, observing, observedAt: sight.observedAt, fingerprints: sight.fingerprints };
 }

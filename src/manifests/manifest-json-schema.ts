@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { envelopeSchema, manifestSchema, metadataSchema } from './envelope.ts';
 import { DRAFT, formDefinitions, formRef, referenceForm } from './form-json-schema.ts';
-import type { FieldRule, KindSchema } from './kind-schema.ts';
+import type { KindSchema } from './kind-schema.ts';
 import { schemaPaths } from './schema-fields.ts';
 
 /** JSON Schema (draft 2020-12) of one manifest of a kind, value forms included. */
@@ -39,7 +39,7 @@ export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject 
  * references point at `formDefinitions` under `$defs`.
  */
 export function specJsonSchema(kind: KindSchema): JsonObject {
-  return new SpecSchema(kind).whole();
+  return fieldsSchema(kind, plainSchema(kind.spec), '');
 }
 
 function manifestOf(kind: KindSchema): JsonObject {
@@ -96,56 +96,45 @@ function simplified(schema: Json): Json {
   return Object.fromEntries(kept.map(([key, value]) => [key, simplified(value)]));
 }
 
-class SpecSchema {
-  readonly #kind: KindSchema;
+function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): JsonObject {
+  const { required: _, properties, ...rest } = schema;
+  const fields = Object.entries((properties ?? {}) as JsonObject).map(([key, field]) => [
+    key,
+    valueSchema(kind, field as JsonObject, prefix + key),
+  ]);
+  return { ...rest, properties: Object.fromEntries(fields) };
+}
 
-  constructor(kind: KindSchema) {
-    this.#kind = kind;
-  }
+/** A field's schema with the forms that can stand in its place; description and examples stay where editors look for them. */
+function valueSchema(
+  kind: KindSchema,
+  { description, examples, ...schema }: JsonObject,
+  path: string,
+): JsonObject {
+  return {
+    ...(description !== undefined && { description }),
+    ...(examples !== undefined && { examples }),
+    anyOf: alternatives(kind, schema, path),
+  };
+}
 
-  whole(): JsonObject {
-    return this.#fields(plainSchema(this.#kind.spec), '');
+function alternatives(kind: KindSchema, schema: JsonObject, path: string): Json[] {
+  const rule = kind.fields[path] ?? {};
+  if (rule.writeOnly === true) return [formRef('secret'), formRef('var'), formRef('join')];
+  if (Array.isArray(schema.anyOf)) {
+    const all = schema.anyOf.flatMap((member: Json) => alternatives(kind, member as JsonObject, path));
+    return all.filter((each, index) => all.findIndex((other) => sameSchema(each, other)) === index);
   }
-
-  #fields(schema: JsonObject, prefix: string): JsonObject {
-    const { required: _, properties, ...rest } = schema;
-    const fields = Object.entries((properties ?? {}) as JsonObject).map(([key, field]) => [
-      key,
-      this.#value(field as JsonObject, prefix + key),
-    ]);
-    return { ...rest, properties: Object.fromEntries(fields) };
+  if (isObject(schema.properties)) return [fieldsSchema(kind, schema, `${path}.`), formRef('anyForm')];
+  if (schema.type === 'array') {
+    const items = isObject(schema.items) ? (schema.items as JsonObject) : {};
+    const isAny = rule.opaque === true || Object.keys(items).length === 0;
+    return [{ ...schema, items: isAny ? {} : valueSchema(kind, items, path) }, formRef('anyForm')];
   }
-
-  /** A field's schema with the forms that can stand in its place; description and examples stay where editors look for them. */
-  #value({ description, examples, ...schema }: JsonObject, path: string): JsonObject {
-    const rule = this.#kind.fields[path] ?? {};
-    const forms = this.#alternatives(schema, path, rule);
-    return {
-      ...(description !== undefined && { description }),
-      ...(examples !== undefined && { examples }),
-      anyOf: forms,
-    };
-  }
-
-  #alternatives(schema: JsonObject, path: string, rule: FieldRule): Json[] {
-    if (rule.writeOnly === true) return [formRef('secret'), formRef('var'), formRef('join')];
-    if (Array.isArray(schema.anyOf)) {
-      const all = schema.anyOf.flatMap((member: Json) =>
-        this.#alternatives(member as JsonObject, path, rule),
-      );
-      return all.filter((each, index) => all.findIndex((other) => sameSchema(each, other)) === index);
-    }
-    if (isObject(schema.properties)) return [this.#fields(schema, `${path}.`), formRef('anyForm')];
-    if (schema.type === 'array') {
-      const items = isObject(schema.items) ? (schema.items as JsonObject) : {};
-      const isAny = rule.opaque === true || Object.keys(items).length === 0;
-      return [{ ...schema, items: isAny ? {} : this.#value(items, path) }, formRef('anyForm')];
-    }
-    const takesText = Array.isArray(schema.type) ? schema.type.includes('string') : schema.type === 'string';
-    if (!takesText) return [schema, formRef('anyForm')];
-    const reference = rule.refersTo === undefined ? [] : [referenceForm(rule.refersTo)];
-    return [schema, ...reference, formRef('textForm')];
-  }
+  const takesText = Array.isArray(schema.type) ? schema.type.includes('string') : schema.type === 'string';
+  if (!takesText) return [schema, formRef('anyForm')];
+  const reference = rule.refersTo === undefined ? [] : [referenceForm(rule.refersTo)];
+  return [schema, ...reference, formRef('textForm')];
 }
 
 function sameSchema(a: Json, b: Json): boolean {

@@ -8,7 +8,7 @@ import type { Binding } from './bind.ts';
 import { isAdopting } from './bind.ts';
 import { fieldsAsObserved } from './body.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
-import { type Differences, differencesOf } from './differences.ts';
+import { differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
 import { ruleOf } from './field-rules.ts';
 import { omittedIdsOf } from './omitted-ids.ts';
@@ -19,6 +19,7 @@ import {
   manualSteps,
   referentsClause,
   releaseWarnings,
+  type UpdateFacts,
   unclearWarnings,
   updateReason,
   updateWarnings,
@@ -83,12 +84,7 @@ function compared(given: Omit<ComparedFacts, 'manual'>): Decision {
   return settledAs(outcome);
 }
 
-interface ComparedFacts {
-  readonly facts: Facts;
-  readonly record: ShownRecord | undefined;
-  readonly published: PublishedRecord | undefined;
-  readonly differences: Differences;
-  readonly adopting: boolean;
+interface ComparedFacts extends UpdateFacts {
   readonly found: FoundBy | undefined;
   readonly manual: readonly PlannedChange[];
 }
@@ -149,15 +145,8 @@ function orphanWarning(id: string | null): string {
   return `${id} stays active and becomes an orphan: delete it in the dashboard`;
 }
 
-function updated({
-  facts,
-  record,
-  published,
-  differences,
-  adopting,
-  found,
-  manual,
-}: ComparedFacts): Decision {
+function updated(outcome: ComparedFacts): Decision {
+  const { facts, record, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
   const id = record?.id ?? binding.entry?.id ?? null;
   const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
@@ -169,7 +158,6 @@ function updated({
   }
   const steps = [...manualSteps(facts, manual, record), ...publishSteps(kind, record)];
   const leftOut = omittedIdsOf(kind, sending, facts.records);
-  const roots = new Set(changed.map(rootOf));
   return {
     planned: plannedAs(facts, 'update', {
       id,
@@ -184,10 +172,7 @@ function updated({
     }),
     id: id ?? undefined,
     settled: undefined,
-    warnings: [
-      ...updateWarnings({ facts, record, published, differences, adopting, roots }),
-      ...leftOut.warnings.map(remark),
-    ],
+    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...leftOut.warnings.map(remark)],
     unchecked: leftOut.unchecked,
   };
 }

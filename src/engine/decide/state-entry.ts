@@ -47,12 +47,17 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   const recorded: Record<LeafPath, Json> = {};
   const observed: Record<LeafPath, Json> = {};
   const unobserved: LeafPath[] = [];
+  const keepBaseline = (path: LeafPath): void => {
+    const value = previous?.observed[path];
+    if (value !== undefined) observed[path] = value;
+    else if (previous?.unobserved.includes(path)) unobserved.push(path);
+  };
 
   for (const path of facts.kept) {
     const value = recordedOf(previous, path);
     if (value === undefined) continue;
     recorded[path] = value;
-    copyBaseline(previous, path, { observed, unobserved });
+    keepBaseline(path);
   }
   for (const [path, value] of facts.settled) {
     const masked = mask(value, fingerprints);
@@ -68,7 +73,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
         : mask(shown as Json, fingerprints);
       if (!jsonEqual(form, masked)) observed[path] = form;
     } else if (jsonEqual(recordedOf(previous, path), masked)) {
-      copyBaseline(previous, path, { observed, unobserved });
+      keepBaseline(path);
     } else if (!facts.foreign.has(path) && ruleOf(kind, path).writeOnly !== true) {
       unobserved.push(path);
     }
@@ -84,17 +89,6 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   };
   // Mostly nothing is new: what is there already is not kept a second time.
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
-}
-
-interface Baselines {
-  readonly observed: Record<LeafPath, Json>;
-  readonly unobserved: LeafPath[];
-}
-
-function copyBaseline(entry: ResourceEntry | undefined, path: LeafPath, into: Baselines): void {
-  const value = entry?.observed[path];
-  if (value !== undefined) into.observed[path] = value;
-  else if (entry?.unobserved.includes(path)) into.unobserved.push(path);
 }
 
 /**

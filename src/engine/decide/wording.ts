@@ -88,17 +88,13 @@ export interface UpdateFacts {
   readonly published: PublishedRecord | undefined;
   readonly differences: Differences;
   readonly adopting: boolean;
-  readonly roots: ReadonlySet<string>;
 }
 
-export function updateWarnings({
-  facts,
-  record,
-  published,
-  differences,
-  adopting,
-  roots,
-}: UpdateFacts): Remark[] {
+/** @param roots what the update sends. */
+export function updateWarnings(
+  { facts, record, published, differences, adopting }: UpdateFacts,
+  roots: ReadonlySet<string>,
+): Remark[] {
   const messages = releaseWarnings(facts.kind, record, differences);
   if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
   const warnings = messages.map((message): Remark => ({ message }));

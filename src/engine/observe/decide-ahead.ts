@@ -11,11 +11,6 @@ import { recordsSecret } from '../decide/state-entry.ts';
 import { kindNamed } from '../kind-named.ts';
 import type { Observation } from './observation.ts';
 
-interface SeenRecord {
-  readonly binding: Binding;
-  readonly observation: Observation;
-}
-
 /**
  * Decides, while other records are awaited, what depends on one record and its manifest alone: most of a plan in which little changes.
  * What it decides is what `decideAll` would.
@@ -23,7 +18,7 @@ interface SeenRecord {
 export class DecidingAhead {
   readonly #decisions = new Map<Address, Decision>();
   readonly #run: RunFacts;
-  #seen: SeenRecord[] = [];
+  readonly #seen: { readonly binding: Binding; readonly observation: Observation }[] = [];
 
   constructor(run: RunFacts) {
     this.#run = run;

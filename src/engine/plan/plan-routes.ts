@@ -1,20 +1,45 @@
+import type { ShownRecord } from '../../kinds/kind.ts';
 import { kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { PlatformError } from '../../platform/platform-error.ts';
+import { UserError } from '../../problems/user-error.ts';
 import { isMasked, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
 import type { ObserveOptions } from '../observe/observe-options.ts';
-import { readRoutes } from '../observe/read-routes.ts';
+import { readList } from '../observe/read-list.ts';
 import type { Plan } from './plan.ts';
-import { withRoutes } from './routes.ts';
+import type { PlanWarning } from './plan-document.ts';
+import { type RoutingKind, routingKinds, withRoutes } from './routes.ts';
 
-export interface RoutesWanted {
-  /** Everything that the manifests declare. */
-  readonly desired: readonly Resource[];
-  readonly options: ObserveOptions;
-}
-
-/** The plan with what leads to each record that changes; reads the lists that were not read for the plan. */
-export async function planWithRoutes(plan: Plan, { desired, options }: RoutesWanted): Promise<Plan> {
-  const { lists, warnings } = await readRoutes(plan.document, plan.observed.lists, options);
+/**
+ * The plan with what leads to each record that changes; reads the lists that were not read for the plan. A list that cannot be
+ * read is a warning: the plan is right without it.
+ * @param desired everything that the manifests declare.
+ * @throws whatever ends the run.
+ */
+export async function planWithRoutes(
+  plan: Plan,
+  desired: readonly Resource[],
+  options: ObserveOptions,
+): Promise<Plan> {
+  const lists = new Map<string, readonly ShownRecord[]>(plan.observed.lists);
+  const warnings: PlanWarning[] = [];
+  for (const kind of routingKinds(plan.document, options.kinds)) {
+    if (lists.has(kind.name)) continue;
+    if (!options.refresh) {
+      warnings.push(unknown(kind, 'a plan without refresh does not read them'));
+      continue;
+    }
+    try {
+      lists.set(kind.name, await readList(kind, options));
+    } catch (error) {
+      const failure = error instanceof UserError ? error.cause : error;
+      if (!(failure instanceof PlatformError)) throw error;
+      if (failure.reason === 'aborted') throw error;
+      const { method, path, status } = failure.facts;
+      const how = status === undefined ? failure.reason : `answered ${status}`;
+      warnings.push(unknown(kind, `reading them failed (${method} ${path}: ${how})`));
+    }
+  }
   if (lists.size === 0 && warnings.length === 0) return plan;
   const addresses = new Map(
     [...options.state.resources].map(([address, { id }]) => [recordKey(kindOf(address), id), address]),
@@ -35,6 +60,10 @@ export async function planWithRoutes(plan: Plan, { desired, options }: RoutesWan
     },
   });
   return { ...plan, document: { ...document, warnings: [...document.warnings, ...warnings] } };
+}
+
+function unknown({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
+  return { address: null, message: `the ${noun}s that use the changed resources are not known: ${why}` };
 }
 
 /** In characters: shorter secrets are found in innocent words too. */

@@ -1,16 +1,7 @@
-import {
-  type Document,
-  isAlias,
-  isCollection,
-  isNode,
-  isScalar,
-  parseAllDocuments,
-  parseDocument,
-  visit,
-} from 'yaml';
+import { type Document, isAlias, isCollection, isNode, isScalar, parseDocument, visit } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
-import { yamlOptions } from '../parse-yaml.ts';
+import { parseYaml, yamlOptions } from '../parse-yaml.ts';
 import { plainValue } from '../plain-value.ts';
 import { CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
 import { nextChange } from './next-change.ts';
@@ -65,8 +56,7 @@ export function editText<Edit extends TextEdit>(
 
 /** The text of each document, with the marks and comments before it. */
 export function slicesOf(text: string): string[] {
-  const documents = parseAllDocuments(text, yamlOptions);
-  if ('empty' in documents) return [];
+  const documents = parseYaml(text);
   const slices: string[] = [];
   let start = 0;
   for (const [index, { range }] of documents.entries()) {
@@ -79,8 +69,8 @@ export function slicesOf(text: string): string[] {
 
 /** True where the whole text says, document by document, what its parts say on their own. */
 function sameDocuments(text: string, slices: readonly string[]): boolean {
-  const documents = parseAllDocuments(text, yamlOptions);
-  if ('empty' in documents || documents.length !== slices.length) return false;
+  const documents = parseYaml(text);
+  if (documents.length !== slices.length) return false;
   return documents.every((document, index) => {
     const alone = read(slices[index] ?? '', false);
     return alone !== undefined && jsonEqual(plainOf(document), alone.value);
@@ -145,7 +135,7 @@ interface Step {
 function stepped(state: ReadDocument, { goal, path, json, compact }: Step): ReadDocument | undefined {
   const { text, document, value: current } = state;
   const source = new TextSource(text, { json, compact });
-  const proposal = nextChange({ node: document.contents, source, current, value: goal, path });
+  const proposal = nextChange(document.contents, source, { current, value: goal, path });
   if (proposal === undefined) return undefined;
   refuseShared(document, proposal);
   const next = read(spliced(text, proposal.splices), json);

@@ -64,25 +64,15 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
   const isText = typeof value === 'string' && !source.compact;
   const block = isText ? blockText(value, { ...layout, folded: header.startsWith('>') }) : undefined;
   const { head, lines } = block ?? newText(node, value, place);
-  return [
-    { start, end: start + header.length, text: head },
-    { start: content, end, text: contentText(lines, { source, content, end }) },
-  ];
-}
-
-interface Region {
-  readonly source: TextSource;
-  readonly content: number;
-  readonly end: number;
-}
-
-/** Lines that take the place of whole lines, ended as these were. */
-function contentText(lines: readonly string[], { source, content, end }: Region): string {
-  if (lines.length === 0) return '';
+  // The new lines end as those did whose place they take.
   const { text, eol } = source;
   const opened = content > 0 && text[content - 1] !== '\n' ? eol : '';
   const wasEnded = content === end ? content < text.length : text[end - 1] === '\n';
-  return `${opened}${lines.join(eol)}${wasEnded || lines.at(-1) === '' ? eol : ''}`;
+  const body = `${opened}${lines.join(eol)}${wasEnded || lines.at(-1) === '' ? eol : ''}`;
+  return [
+    { start, end: start + header.length, text: head },
+    { start: content, end, text: lines.length === 0 ? '' : body },
+  ];
 }
 
 function blankLines(source: TextSource, offset: number): number {

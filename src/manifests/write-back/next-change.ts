@@ -9,13 +9,11 @@ import { replaceNode } from './edit-value.ts';
 import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair } from './node-place.ts';
 import type { TextSource } from './text-source.ts';
 
-interface Root {
-  readonly node: Node | null;
-  readonly source: TextSource;
-  /** What the document says. */
-  readonly current: Json;
-  /** What it is to say, which differs at the path only. */
-  readonly value: Json;
+interface Differing<T> {
+  /** What is there. */
+  readonly current: T;
+  /** What is to be there, which differs at the path only. */
+  readonly value: T;
   readonly path: DocumentPath;
 }
 
@@ -23,100 +21,97 @@ interface Root {
  * What must be changed next so that a document says what it is to say; undefined where it does.
  * @throws CannotEdit
  */
-export function nextChange({ node, source, current, value, path }: Root): Proposal | undefined {
+export function nextChange(
+  node: Node | null,
+  source: TextSource,
+  differing: Differing<Json>,
+): Proposal | undefined {
   const place = { source, path: [], flow: source.json, column: -1, lead: 0, isItem: false };
-  return new Comparison(path).difference(node, { current, value, place });
+  return difference(node, place, differing);
 }
 
-interface Differing<T> {
-  readonly current: T;
-  readonly value: T;
-  readonly place: NodePlace;
+/** The first difference between what a node says and what it is to say. */
+function difference(
+  node: Node | null,
+  place: NodePlace,
+  { current, value, path }: Differing<Json>,
+): Proposal | undefined {
+  if (jsonEqual(current, value)) return undefined;
+  if (node === null) throw new CannotEdit('it has no value in the file');
+  // The part of the path that leads on from here; undefined where the path ends here.
+  const next = path[place.path.length];
+  if (isAlias(node) && next !== undefined) {
+    throw new CannotEdit(`it stands inside *${node.source}, which other places of the file share`);
+  }
+  if (isMap(node) && isObject(current) && isObject(value)) {
+    const sharesKeys = Object.keys(current).some((key) => Object.hasOwn(value, key));
+    const maps = { current: current as JsonObject, value: value as JsonObject, path };
+    if (next !== undefined || sharesKeys) return inMap(node, place, maps);
+  }
+  if (isSeq(node) && Array.isArray(current) && Array.isArray(value)) {
+    const lists = { current, value, path };
+    if (typeof next === 'number') return inItem(node, [next, next], { ...lists, place });
+    if (current.length > 0 && value.length > 0) return inList(node, place, lists);
+  }
+  return {
+    change: { kind: 'set', path: place.path, value },
+    splices: replaceNode(node, value, place),
+  };
 }
 
-class Comparison {
-  readonly #path: DocumentPath;
-
-  constructor(path: DocumentPath) {
-    this.#path = path;
+function inMap(
+  map: YAMLMap,
+  place: NodePlace,
+  { current, value, path }: Differing<JsonObject>,
+): Proposal | undefined {
+  const keys = Object.keys(current).filter((key) => !jsonEqual(current[key], value[key]));
+  const changed = keys.find((key) => Object.hasOwn(value, key));
+  const added = Object.keys(value).find((key) => !Object.hasOwn(current, key));
+  const key = changed ?? keys[0] ?? added ?? '';
+  const pair = pairOf(map, key);
+  if (changed !== undefined && pair !== undefined) {
+    const inner = { current: current[key] as Json, value: value[key] as Json, path };
+    return difference(nodeOf(pair.value), placeOfPair(map, pair, place), inner);
   }
-
-  /** The part of the path that leads on from a place; undefined where the path ends there. */
-  #next({ path }: NodePlace): string | number | undefined {
-    return this.#path[path.length];
+  if (changed === undefined && keys.length > 0) {
+    if (pair !== undefined) return removal(map, pair, place);
+    const what = path.length > place.path.length ? 'it' : 'a part of it';
+    throw new CannotEdit(`${what} is merged in with <<, which other places of the file share`);
   }
+  // What is merged in has other parts beside the one that is meant.
+  if (changed !== undefined && path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
+  const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
+  return { change, splices: adding(map, { key, value: change.value, place }) };
+}
 
-  /** The first difference between what a node says and what it is to say. */
-  difference(node: Node | null, { current, value, place }: Differing<Json>): Proposal | undefined {
-    if (jsonEqual(current, value)) return undefined;
-    if (node === null) throw new CannotEdit('it has no value in the file');
-    const next = this.#next(place);
-    if (isAlias(node) && next !== undefined) {
-      throw new CannotEdit(`it stands inside *${node.source}, which other places of the file share`);
+function inList(
+  list: YAMLSeq,
+  place: NodePlace,
+  { current, value, path: goal }: Differing<readonly Json[]>,
+): Proposal | undefined {
+  let [before, after] = [0, 0];
+  for (const [a, b] of [...alignment(current, value), [current.length, value.length] as const]) {
+    if (before < a && after < b) return inItem(list, [before, after], { current, value, path: goal, place });
+    const path = [...place.path, before];
+    if (before < a) return { change: { kind: 'remove', path }, splices: removing(list, before, place) };
+    if (after < b) {
+      const item = { index: before, value: value[after] as Json };
+      const splices = list.flow ? addToFlow(list, item, place) : insertIntoBlockList(list, item, place);
+      return { change: { kind: 'insert', path, value: item.value }, splices };
     }
-    if (isMap(node) && isObject(current) && isObject(value)) {
-      const sharesKeys = Object.keys(current).some((key) => Object.hasOwn(value, key));
-      const maps = { current: current as JsonObject, value: value as JsonObject, place };
-      if (next !== undefined || sharesKeys) return this.#inMap(node, maps);
-    }
-    if (isSeq(node) && Array.isArray(current) && Array.isArray(value)) {
-      const lists = { current, value, place };
-      if (typeof next === 'number') return this.#inItem(node, [next, next], lists);
-      if (current.length > 0 && value.length > 0) return this.#inList(node, lists);
-    }
-    return {
-      change: { kind: 'set', path: place.path, value },
-      splices: replaceNode(node, value, place),
-    };
+    [before, after] = [a + 1, b + 1];
   }
+  return undefined;
+}
 
-  #inMap(map: YAMLMap, { current, value, place }: Differing<JsonObject>): Proposal | undefined {
-    const keys = Object.keys(current).filter((key) => !jsonEqual(current[key], value[key]));
-    const changed = keys.find((key) => Object.hasOwn(value, key));
-    const added = Object.keys(value).find((key) => !Object.hasOwn(current, key));
-    const key = changed ?? keys[0] ?? added ?? '';
-    const pair = pairOf(map, key);
-    const isOnTheWay = this.#next(place) !== undefined;
-    if (changed !== undefined && pair !== undefined) {
-      const inner = { current: current[key] as Json, value: value[key] as Json };
-      return this.difference(nodeOf(pair.value), { ...inner, place: placeOfPair(map, pair, place) });
-    }
-    if (changed === undefined && keys.length > 0) {
-      if (pair !== undefined) return removal(map, pair, place);
-      const what = isOnTheWay ? 'it' : 'a part of it';
-      throw new CannotEdit(`${what} is merged in with <<, which other places of the file share`);
-    }
-    // What is merged in has other parts beside the one that is meant.
-    if (changed !== undefined && this.#path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
-    const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
-    return { change, splices: adding(map, { key, value: change.value, place }) };
-  }
-
-  #inList(list: YAMLSeq, { current, value, place }: Differing<readonly Json[]>): Proposal | undefined {
-    let [before, after] = [0, 0];
-    for (const [a, b] of [...alignment(current, value), [current.length, value.length] as const]) {
-      if (before < a && after < b) return this.#inItem(list, [before, after], { current, value, place });
-      const path = [...place.path, before];
-      if (before < a) return { change: { kind: 'remove', path }, splices: removing(list, before, place) };
-      if (after < b) {
-        const item = { index: before, value: value[after] as Json };
-        const splices = list.flow ? addToFlow(list, item, place) : insertIntoBlockList(list, item, place);
-        return { change: { kind: 'insert', path, value: item.value }, splices };
-      }
-      [before, after] = [a + 1, b + 1];
-    }
-    return undefined;
-  }
-
-  /** @param indices of the item now and in the list as it is to be. */
-  #inItem(
-    list: YAMLSeq,
-    [before, after]: readonly [number, number],
-    { current, value, place }: Differing<readonly Json[]>,
-  ): Proposal | undefined {
-    const inner = { current: current[before] as Json, value: value[after] as Json };
-    return this.difference(nodeOf(list.items[before]), { ...inner, place: placeOfItem(list, before, place) });
-  }
+/** @param indices of the item now and in the list as it is to be. */
+function inItem(
+  list: YAMLSeq,
+  [before, after]: readonly [number, number],
+  { current, value, path, place }: Differing<readonly Json[]> & { readonly place: NodePlace },
+): Proposal | undefined {
+  const inner = { current: current[before] as Json, value: value[after] as Json, path };
+  return difference(nodeOf(list.items[before]), placeOfItem(list, before, place), inner);
 }
 
 function adding(
