@@ -75,9 +75,12 @@ export class ServerLock implements Gate {
     const answer = await this.#server.ask(lockMethod, lockAddress, { body, signal });
     if (answer.status < 300) return undefined;
     if (answer.status === 409 || answer.status === 423) return this.#holderIn(answer);
-    if (answer.status >= 500 && answer.status !== 501)
-      throw new Error(`${lockMethod} was answered with ${answer.said}`);
-    throw this.#lockless(`${lockMethod} was answered with ${answer.said}`);
+    const { status, said } = answer;
+    if (status === 404 || status === 405 || status === 501) {
+      throw this.#lockless(`${lockMethod} was answered with ${said}`);
+    }
+    const message = `cannot lock the state ${this.#location}: ${said}`;
+    throw status >= 500 ? new Error(message) : new UserError(message);
   }
 
   #holderIn({ body }: StateAnswer): Holder {

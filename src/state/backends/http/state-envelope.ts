@@ -132,16 +132,21 @@ export function bodyOf({ serial, lineage, history, held }: StateVersion, written
 /** Every write carries all of it. */
 const MOST_HISTORY = 128 * 1024;
 
-/** As many of the last lines as fit, and the last one in any case, without its resources if need be. */
+/** As many of the last lines as fit. Of a run with very many resources, only what it did as a whole is kept. */
 function newest(lines: readonly string[]): readonly string[] {
+  const last = lines.at(-1) ?? '{}';
+  const all = last.length > MOST_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;
   let size = 0;
-  const dropped = lines.findLastIndex((line) => {
+  const dropped = all.findLastIndex((line) => {
     size += line.length;
     return size > MOST_HISTORY;
   });
-  if (dropped < lines.length - 1) return lines.slice(dropped + 1);
-  const { resources: _, ...rest } = JSON.parse(lines.at(-1) ?? '{}');
-  return [JSON.stringify(rest)];
+  return all.slice(dropped + 1);
+}
+
+function withoutResources(line: string): string {
+  const { resources: _, ...rest } = JSON.parse(line);
+  return JSON.stringify(rest);
 }
 
 function revisionOf(serial: number, write: string): string {
