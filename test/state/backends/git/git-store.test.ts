@@ -1,0 +1,204 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { emptyDocument } from '../../../../src/state/fold.ts';
+import { LostLock } from '../../../../src/state/lost-lock.ts';
+import { openSession, readState } from '../../../../src/state/session.ts';
+import type { StateStore } from '../../../../src/state/store.ts';
+import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
+import { type Fault, GitServer, git, newRepository } from './git-server.ts';
+import { Machine, type MachineOptions, scratch } from './machine.ts';
+
+const REF = 'refs/voxform/test';
+const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
+
+/** A repository on a server, and machines that have it as `origin`. */
+async function served() {
+  const folder = scratch();
+  const bare = newRepository(path.join(folder, 'unused'), path.join(folder, 'voice.git'));
+  git(bare, 'config', 'http.receivepack', 'true');
+  const server = await GitServer.start(folder);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const origin = server.address('voice.git');
+  return { bare, server, origin, machine: (options?: MachineOptions) => new Machine({ origin, ...options }) };
+}
+
+/** One run that creates as many resources at once, each with an intent and an outcome. */
+async function run(store: StateStore, names: readonly string[]): Promise<void> {
+  const session = await openSession(store, recorded());
+  try {
+    await Promise.all(names.map((name) => session.record(creating(name))));
+    await Promise.all(names.map((name) => session.record(saved(name))));
+  } finally {
+    await session.close();
+  }
+}
+
+const resourcesOf = async (store: StateStore) =>
+  [...(await readState(store, sessionOptions())).resources.keys()].sort();
+
+describe('a state in a ref of Git', () => {
+  it('is a commit for each write, on top of the last one, and costs one look where nothing moved', async () => {
+    const { bare, server, machine } = await served();
+    const [here, there] = [machine(), machine()];
+    await run(here.store(), ['a', 'b', 'c']);
+    expect(server.pushes).toBe(5);
+    expect(git(bare, 'log', '--format=%an: %s', REF).split('\n')).toEqual([
+      'voxform: apply: end',
+      'voxform: apply: 3 entries',
+      'voxform: apply: 3 entries',
+      'voxform: apply: state',
+      'voxform: apply: lock',
+    ]);
+    expect(git(bare, 'ls-tree', '--name-only', REF).split('\n')).toEqual(['history.jsonl', 'state.json']);
+    expect(git(bare, 'ls-tree', '--name-only', `${REF}~1`).split('\n')).toEqual([
+      'history.jsonl',
+      'journal.jsonl',
+      'lock.json',
+      'state.json',
+    ]);
+    expect(await resourcesOf(there.store())).toHaveLength(3);
+    server.requests.length = 0;
+    expect(await resourcesOf(there.store())).toHaveLength(3);
+    // The answer to `ls-remote`, in the two requests that the protocol has for it.
+    expect(server.requests).toEqual([
+      'GET /voice.git/info/refs?service=git-upload-pack',
+      'POST /voice.git/git-upload-pack',
+    ]);
+    expect((await there.store().history()).map(({ result }) => result)).toEqual(['done']);
+  });
+
+  it.each<{ push: number; fault: Fault }>([
+    ...[0, 2].map((push) => ({ push, fault: 'cut' as const })),
+    ...[0, 1, 2, 3, 4].map((push) => ({ push, fault: 'swallowed' as const })),
+  ])('loses nothing and does nothing twice where push $push is $fault', async ({ push, fault }) => {
+    const { bare, server, machine } = await served();
+    let pushes = 0;
+    server.fault = (request) => {
+      if (!request.startsWith('POST') || !request.endsWith('receive-pack')) return undefined;
+      pushes += 1;
+      return pushes === push + 1 ? fault : undefined;
+    };
+    await run(machine().store(), ['a', 'b']);
+    expect(await resourcesOf(machine().store())).toEqual(['Agent/a', 'Agent/b']);
+    expect(git(bare, 'rev-list', '--count', REF)).toBe('5');
+  });
+
+  it('reads again where an answer to a look or a fetch is lost', async () => {
+    const { server, machine } = await served();
+    await run(machine().store(), ['a']);
+    for (const lost of [1, 2, 3, 4]) {
+      let requests = 0;
+      server.fault = () => {
+        requests += 1;
+        return requests === lost ? 'cut' : undefined;
+      };
+      expect(await resourcesOf(machine().store())).toEqual(['Agent/a']);
+      expect(requests).toBeGreaterThan(lost);
+    }
+  });
+
+  it('lets one of several have the lock, and takes it over once its holder is silent for 12 minutes', async () => {
+    const { machine } = await served();
+    const holder = await machine().store().lock(lockRequest());
+    await holder.commit(emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'), undefined);
+    const { message, hint } = await failureOf(machine({ ahead: 700 }).store().lock(lockRequest()));
+    expect(message).toMatch(/^the state refs\/voxform\/test of origin is locked by ann@here/);
+    expect(hint).toContain('silent for 12 min');
+    const notices: string[] = [];
+    const next = await machine({ ahead: 740 })
+      .store()
+      .lock(lockRequest({ notice: (text) => notices.push(text) }));
+    expect(notices.join()).toContain('whose holder fell silent');
+    const late = { lineage: 'L1', serial: 0, sequence: 1, at: '2030-01-01T00:00:00Z', event: saved('late') };
+    expect(await failureOf(holder.append(late))).toBeInstanceOf(LostLock);
+    await next.release();
+  });
+
+  it('gives earlier documents back, the newest first', async () => {
+    const { machine } = await served();
+    const here = machine();
+    for (const name of ['a', 'b', 'c']) await run(here.store(), [name]);
+    const backups = await machine().store().backups();
+    expect(backups.map(({ resources, isInForce }) => [resources.size, isInForce])).toEqual([
+      [3, true],
+      [2, false],
+      [1, false],
+      [0, false],
+    ]);
+    expect(backups[1]?.source).toMatch(/^refs\/voxform\/test of origin at [0-9a-f]{10}$/);
+  });
+
+  it('writes as little in a long run as in a short one, in files of the journal that go on', async () => {
+    const { bare, machine } = await served();
+    const session = await openSession(machine().store(), recorded());
+    const names = Array.from({ length: 8 }, (_, index) => `${index}-${'x'.repeat(90_000)}`);
+    for (const name of names) await session.record(creating(name));
+    const files = git(bare, 'ls-tree', '-l', REF)
+      .split('\n')
+      .filter((line) => line.includes('journal'))
+      .map((line) => Number(line.split(/\s+/)[3]));
+    expect(files.length).toBeGreaterThan(2);
+    expect(Math.max(...files)).toBeLessThan(450_000);
+    expect((await readState(machine().store(), sessionOptions())).pending.size).toBe(8);
+    await session.close();
+    expect(git(bare, 'ls-tree', '--name-only', REF)).toBe('history.jsonl\nstate.json');
+  });
+
+  it('goes on where the objects of this machine are damaged or gone', async () => {
+    const { machine } = await served();
+    const here = machine();
+    const states = path.join(here.cache, 'states');
+    const each = (break_: (repository: string) => void): void => {
+      for (const name of readdirSync(states)) break_(path.join(states, name));
+    };
+    await run(here.store(), ['a']);
+    each((repository) => rmSync(repository, { recursive: true }));
+    expect(await resourcesOf(here.store())).toEqual(['Agent/a']);
+    each((repository) => writeFileSync(path.join(repository, 'HEAD'), 'x'));
+    expect(await resourcesOf(here.store())).toEqual(['Agent/a']);
+    const session = await openSession(here.store(), recorded());
+    each((repository) => {
+      const objects = path.join(repository, 'objects');
+      for (const file of readdirSync(objects, { recursive: true, withFileTypes: true })) {
+        if (!file.isFile()) continue;
+        chmodSync(path.join(file.parentPath, file.name), 0o600);
+        writeFileSync(path.join(file.parentPath, file.name), 'x');
+      }
+    });
+    await session.record(saved('b'));
+    await session.close();
+    expect(await resourcesOf(machine().store())).toEqual(['Agent/a', 'Agent/b']);
+    expect(await here.store().history()).toHaveLength(2);
+  });
+
+  it('works from a shallow clone, with a server that takes fast-forwards alone, and in a branch', async () => {
+    const { bare, origin, machine } = await served();
+    git(bare, 'config', 'receive.denyNonFastForwards', 'true');
+    const source = scratch();
+    newRepository(path.join(source, 'a'), path.join(source, 'a.git'));
+    git(path.join(source, 'a'), 'commit', '--quiet', '--allow-empty', '-m', 'two');
+    const here = machine({ settings: { ref: 'refs/heads/voxform/{workspace}' } });
+    rmSync(here.root, { recursive: true });
+    execFileSync('git', ['clone', '--quiet', '--depth=1', `file://${source}/a`, here.root]);
+    git(here.root, 'remote', 'set-url', 'origin', origin);
+    expect(git(here.root, 'rev-parse', '--is-shallow-repository')).toBe('true');
+    for (const name of ['a', 'b']) await run(here.store(), [name]);
+    expect(await resourcesOf(here.store())).toEqual(['Agent/a', 'Agent/b']);
+    expect(git(bare, 'log', '-1', '--format=%b', 'refs/heads/voxform/test')).toContain('[skip ci]');
+    expect(git(here.root, 'branch', '--all')).not.toContain('voxform');
+  });
+
+  it('works with a repository that has SHA-256', async () => {
+    const folder = scratch();
+    const bare = path.join(folder, 'new.git');
+    execFileSync('git', ['init', '--quiet', '--bare', '--object-format=sha256', bare]);
+    // An empty one does not say what it has.
+    const id = git(bare, 'commit-tree', '-m', 'x', git(bare, 'write-tree'));
+    git(bare, 'update-ref', git(bare, 'symbolic-ref', 'HEAD'), id);
+    const machine = () => new Machine({ origin: bare });
+    await run(machine().store(), ['a']);
+    expect(await resourcesOf(machine().store())).toEqual(['Agent/a']);
+  });
+});

@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { git as gitBackend } from '../../../../src/state/backends/git/git-backend.ts';
+import type { StateStore } from '../../../../src/state/store.ts';
+import type { Secret } from '../../../../src/values/value.ts';
+import { git, newRepository } from './git-server.ts';
+
+interface Settings {
+  readonly remote?: string | Secret;
+  readonly ref?: string;
+}
+
+export interface MachineOptions {
+  readonly settings?: Settings;
+  /** Of the remote `origin`. */
+  readonly origin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Seconds by which its clock is ahead. */
+  readonly ahead?: number;
+  readonly source?: string;
+  /** Told what is logged for `--verbose`. */
+  readonly debug?: (message: string) => void;
+}
+
+/** A folder that goes away with the test. */
+export function scratch(): string {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'voxform-git-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+/** A machine of its own: a project in a repository, a home and a cache. */
+export class Machine {
+  readonly folder = scratch();
+  readonly root = path.join(this.folder, 'project');
+  readonly home = path.join(this.folder, 'home');
+  readonly cache = path.join(this.folder, 'cache');
+  readonly #options: MachineOptions;
+
+  constructor(options: MachineOptions = {}) {
+    this.#options = options;
+    mkdirSync(this.home);
+    const bare = newRepository(this.root, path.join(this.folder, 'unused.git'));
+    git(this.root, 'remote', 'set-url', 'origin', options.origin ?? bare);
+  }
+
+  /** A store of its own each time, as each run has one. */
+  store(settings: Settings = this.#options.settings ?? {}): StateStore {
+    const { env, ahead = 0, source, debug } = this.#options;
+    return gitBackend.open(gitBackend.place(settings, { workspace: 'test', root: this.root, source }), {
+      root: this.root,
+      host: 'here',
+      user: 'ann',
+      pid: 7,
+      version: '0.0.0',
+      now: () => new Date(Date.now() + ahead * 1000),
+      env: { PATH: process.env.PATH, HOME: this.home, GIT_CONFIG_NOSYSTEM: '1', ...env },
+      cacheFolder: this.cache,
+      debug,
+    });
+  }
+}
