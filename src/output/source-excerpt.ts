@@ -33,8 +33,9 @@ export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
 
 const keyName = /(key|token|secret|password|passwd|authorization|credentials?)["']?\s*$/i;
 const keyField = new RegExp(`${keyName.source.slice(0, -1)}:(?!\\s*([{&*|>#]|$))`, 'i');
-/** How providers begin their keys. */
-const keyValue = /\b(sk|pk|rk|ghp|gho|ghs|glpat|xox[a-z]|AKIA|AIza|eyJ)[-_A-Za-z0-9.]{12,}|\bBearer\s+\S/;
+/** How providers begin their keys, and passwords in addresses. */
+const keyValue =
+  /\b(sk|pk|rk|ghp|gho|ghs|glpat|xox[a-z]|AKIA|AIza|eyJ)[-_A-Za-z0-9.]{12,}|\bBearer\s+\S|:\/\/[^\s/@:]*:[^\s/@]+@/;
 
 /** True for a line that may spell out a key that belongs into a secret. A person may be sharing the screen. */
 function mayHoldKey(text: string, path = ''): boolean {

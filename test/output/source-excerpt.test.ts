@@ -88,6 +88,7 @@ a.yaml:9:1  unknown field
   it.each([
     'api_key: 9f86d081884c7d659a2feaa0c55ad015',
     '"api_key": "9f86d081884c7d659a2feaa0c55ad015"',
+    'address: http://ann:9f86d081@state.example.com',
     'headers: { Authorization: Bearer 9f86d081 }',
     'endpoint: https://x.example.com?k=sk-proj-4f8a9b2c7d1e',
     'webhook_token: abc',
