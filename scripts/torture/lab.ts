@@ -6,6 +6,7 @@ import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/em
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { readState } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
+import type { StateStore } from '../../src/state/store.ts';
 import { census } from './census.ts';
 import type { Figures } from './figures.ts';
 import { projectFile } from './manifests.ts';
@@ -31,6 +32,8 @@ export interface LabOptions extends Pick<EmulatorOptions, 'behaviour' | 'apiKey'
   readonly manifests?: string;
   /** Text after the project file's only workspace. */
   readonly project?: string;
+  /** Where the state is; in the file of the default where absent. */
+  readonly store?: StateStore;
 }
 
 export interface RunOptions {
@@ -41,6 +44,15 @@ export interface RunOptions {
   readonly node?: readonly string[];
   readonly extraPipes?: number;
 }
+
+/** Who looks at a state. */
+export const CAMPAIGN = {
+  host: 'campaign',
+  user: 'campaign',
+  pid: process.pid,
+  version: '0.0.0',
+  now: () => new Date(),
+};
 
 /** The platform's memory. */
 const DATA_FILE = 'data.json';
@@ -60,6 +72,7 @@ export class Lab implements AsyncDisposable {
   /** Where the platform keeps its file. */
   readonly #elsewhere: string;
   readonly #counted = new Set<string>();
+  #store: StateStore | undefined;
 
   private constructor(
     { built, figures, calmly }: Bench,
@@ -77,7 +90,7 @@ export class Lab implements AsyncDisposable {
   }
 
   static async open(bench: Bench, options: LabOptions = {}): Promise<Lab> {
-    const { seed = 'lab', manifests = '', project, ...rest } = options;
+    const { seed = 'lab', manifests = '', project, store, ...rest } = options;
     const root = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));
     const elsewhere = mkdtempSync(path.join(tmpdir(), 'voxform-torture-platform-'));
     const emulator = await startEmulator({
@@ -87,6 +100,7 @@ export class Lab implements AsyncDisposable {
       onRequest: (request) => lab.hook(request),
     });
     const lab: Lab = new Lab(bench, emulator, { root, elsewhere });
+    lab.#store = store;
     lab.write('voxform.yaml', projectFile(emulator, project));
     lab.write('manifests/all.yaml', manifests);
     return lab;
@@ -143,14 +157,7 @@ export class Lab implements AsyncDisposable {
 
   /** What the state says, its journal worked in. */
   async state(): Promise<State> {
-    const store = createLocalStore({
-      path: this.statePath,
-      host: 'campaign',
-      user: 'campaign',
-      pid: process.pid,
-      version: '0.0.0',
-      now: () => new Date(),
-    });
+    const store = this.#store ?? createLocalStore({ ...CAMPAIGN, path: this.statePath });
     const fresh = { lineage: 'none yet', salt: 'none yet' };
     return readState(store, { workspaceId: this.emulator.workspaceId, fresh });
   }

@@ -17,6 +17,7 @@ export { outageCases } from './outages.ts';
 export { repositoryCases } from './repositories.ts';
 export { savedPlanCases } from './saved-plans.ts';
 export { seenListCases } from './seen-lists.ts';
+export { stateServerCases } from './state-servers.ts';
 export { surroundingCases } from './surroundings.ts';
 export { wireCases } from './wire.ts';
 export { wrongPlatformCases } from './wrong-platform.ts';
