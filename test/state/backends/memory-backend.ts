@@ -20,7 +20,7 @@ export class Shelf {
   fault: (() => 'before' | 'after' | 'never' | undefined) | undefined;
 }
 
-const nothing: RemoteContent = {
+export const nothing: RemoteContent = {
   revision: undefined,
   write: undefined,
   state: undefined,

@@ -58,10 +58,25 @@ export function changed(
         ? held.journal
         : journal === null
           ? new Uint8Array()
-          : Buffer.concat([held.journal, journal]),
+          : appended(held.journal, journal),
     lock: lock === undefined ? held.lock : (lock ?? undefined),
     silentSeconds: lock === undefined ? held.silentSeconds : 0,
   };
+}
+
+/** How much of the memory behind a journal is in use. */
+const used = new WeakMap<ArrayBufferLike, number>();
+
+/** The journal with more behind it, in memory with room for what comes next: to copy all of it each time would cost more the longer it gets. */
+function appended(journal: Uint8Array, more: Uint8Array): Uint8Array {
+  const length = journal.length + more.length;
+  const hasRoom = used.get(journal.buffer) === journal.length && journal.buffer.byteLength >= length;
+  const memory = hasRoom ? journal.buffer : new ArrayBuffer(length * 2);
+  const whole = new Uint8Array(memory, 0, length);
+  if (!hasRoom) whole.set(journal);
+  whole.set(more, journal.length);
+  used.set(memory, length);
+  return whole;
 }
 
 /**
