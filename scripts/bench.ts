@@ -5,6 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { HEADER, rowText } from './bench/report.ts';
 import { atSize, type Costs, growth, startUp, withNothing } from './bench/rows.ts';
+import { sharedStates } from './bench/shared-states.ts';
 
 /*
  * Measures the built command against the least that the same work costs, in the same run:
@@ -64,3 +65,4 @@ await startUp(bench);
 const costs = new Map<number, Costs>();
 for (const size of sizes) costs.set(size, await atSize(bench, size));
 growth(bench, costs, await withNothing(bench));
+for (const size of sizes) if (size <= 10_000) await sharedStates(bench, size);

@@ -8,7 +8,7 @@ import {
   type RemotePlace,
   type RemoteTiming,
 } from '../remote/remote-place.ts';
-import { addressOf } from './address.ts';
+import { addressOf, type DatabaseAddress } from './address.ts';
 import { type Database, type DatabaseRow, databaseAt } from './database.ts';
 import { isAlready, problemOf } from './problems.ts';
 import { quoted, setUpStatements } from './schema.ts';
@@ -31,6 +31,7 @@ export class PostgresRemotePlace implements RemotePlace {
   readonly #place: PostgresPlace;
   readonly #schema: string;
   readonly #tables: Tables;
+  #address: DatabaseAddress | undefined;
   #known: LastRead | undefined;
   /** What the last read found instead of our tables. */
   #absent: Absent | undefined;
@@ -98,7 +99,8 @@ export class PostgresRemotePlace implements RemotePlace {
   }
 
   async #at<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    const address = addressOf(this.#place.url);
+    this.#address ??= addressOf(this.#place.url);
+    const address = this.#address;
     const database = databaseAt(address);
     try {
       return await work(database);

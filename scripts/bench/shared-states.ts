@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { postgresServer } from '../../test/state/backends/postgres/postgres-server.ts';
+import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
+import type { Bench } from './rows.ts';
+import { projectText, writeProject } from './workload.ts';
+
+/** What a state that machines share costs an apply, against one in files of this machine. */
+export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents: number): Promise<void> {
+  const project = path.join(folder, 'shared');
+  const platform = await startPlatform(0, 0);
+  // It syncs, as one that is meant does.
+  const database = await postgresServer('-c fsync=on');
+  writeProject(project, agents, platform.baseUrl);
+  const apply = (state: string): Promise<Run> => {
+    rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
+    writeFileSync(path.join(project, 'voxform.yaml'), `${projectText(platform.baseUrl)}state: ${state}\n`);
+    const env = { BENCH_API_KEY: 'key-of-the-bench', STATE_URL: database.url('postgres') };
+    const flags = ['--auto-approve', '--allow-large-change', '--quiet'];
+    return runNode([bin, 'apply', ...flags], { cwd: project, env });
+  };
+  const postgres = () => apply(`{ backend: postgres, url: { $secret: STATE_URL }, name: ${randomUUID()} }`);
+  try {
+    await postgres();
+    const times = await interleaved(rounds, { local: () => apply('{ backend: local }'), postgres });
+    const row = { floor: 'local state', floorValue: times.local, budget: 1.3 };
+    emit({ ...row, what: `apply creating ${agents}, state in PostgreSQL`, value: times.postgres });
+  } finally {
+    await platform.stop();
+    rmSync(project, { recursive: true, force: true });
+  }
+}
