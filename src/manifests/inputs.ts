@@ -48,6 +48,11 @@ export class Inputs {
     return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
   }
 
+  /** What a setting names instead of holding it. */
+  named(form: { readonly $secret: string } | { readonly $env: string }): Result<Secret | string | Unset> {
+    return '$secret' in form ? this.secret(form.$secret) : this.variable(form.$env, undefined);
+  }
+
   /** A file's text without its final newline. `folder` is what the path is relative to. */
   file(folder: string, relative: string): Result<string> {
     const { root, drafts } = this.sources;

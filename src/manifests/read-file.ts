@@ -85,6 +85,15 @@ export function isInside(file: string, folder: string): boolean {
   );
 }
 
+/** The path without symbolic links; as it is where it leads to nothing. */
+export function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
 /** Why the operating system refused, for a person. */
 export function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

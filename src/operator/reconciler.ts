@@ -14,7 +14,6 @@ import type { Clock } from './clock.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import type { LoadedVersion } from './load-version.ts';
-import type { Trigger } from './loop.ts';
 import { MissingSince, missingIn } from './missing-since.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import { RemovalDebounce } from './removal-debounce.ts';
@@ -40,11 +39,6 @@ export interface ReconcilerOptions {
   readonly longestBusy: number;
   /** True where files have changed that no run has read yet. */
   hasNews(): boolean;
-}
-
-export interface RunStart {
-  readonly number: number;
-  readonly triggers: readonly Trigger[];
 }
 
 type RunOutcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
@@ -78,7 +72,7 @@ export class Reconciler {
   }
 
   /** Never rejects: what goes wrong is in the report. */
-  async run({ number, triggers }: RunStart): Promise<RunReport> {
+  async run({ number, triggers }: Pick<RunReport, 'number' | 'triggers'>): Promise<RunReport> {
     const { context, clock, policy, shutdown } = this.#options;
     const startedAt = context.now();
     const began = clock.now();

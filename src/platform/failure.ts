@@ -25,6 +25,8 @@ export interface FailedCall {
   /** What the request goes through. */
   readonly proxy?: ProxySettings | undefined;
   readonly timeoutSeconds: number;
+  /** For all pauses. */
+  readonly maxWaitSeconds: number;
   readonly maxBodyBytes: number;
   redact(text: string): string;
 }
@@ -52,20 +54,10 @@ export function malformed(
   return errorOf(call, 'malformed', { facts: answer, said });
 }
 
-/** What the platform asked for, and what is waited for at most, both in seconds. */
-export interface LongPause {
-  readonly status: number;
-  readonly seconds: number;
-  readonly maxWaitSeconds: number;
-}
-
-/** The error for a request that a pause of the platform keeps from being sent. */
-export function tooLongAPause(
-  call: FailedCall,
-  { status, seconds, maxWaitSeconds }: LongPause,
-): PlatformError {
+/** The error for a request that a pause of the platform, asked for with this status, keeps from being sent. */
+export function tooLongAPause(call: FailedCall, milliseconds: number, status: number): PlatformError {
   const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
-  const said = `the platform ${why} asks for another pause of ${Math.ceil(seconds)} s; the limit for all pauses is ${maxWaitSeconds} s`;
+  const said = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
   return errorOf(call, 'status', { facts: { status }, said });
 }
 

@@ -59,8 +59,7 @@ export function readPage<T>(
   { mayBeWhole = false, ...reading }: AnswerReading & { readonly mayBeWhole?: boolean },
 ): RecordPage<T> {
   const items = readItems(schema, asked, reading);
-  const problem = (text: string) => unexpected(asked, reading.answer, text);
-  const next = nextCursor(reading.answer.body, { count: items.length, mayBeWhole, problem });
+  const next = nextCursor(asked, reading.answer, { count: items.length, mayBeWhole });
   return { items, next, path: asked.path };
 }
 
@@ -68,7 +67,12 @@ export function readPage<T>(
  * The cursor of the page that follows. `meta` is read field by field: what is odd in one field takes nothing from another. A
  * list that is taken for complete and is not would have records created a second time, so whatever leaves that open is an error.
  */
-function nextCursor(body: unknown, { count, mayBeWhole, problem }: PageEnd): string | undefined {
+function nextCursor(
+  asked: RequestLine,
+  answer: TransportAnswer,
+  { count, mayBeWhole }: { readonly count: number; readonly mayBeWhole: boolean },
+): string | undefined {
+  const { body } = answer;
   const meta = isObject(body) && isObject(body.meta) ? body.meta : {};
   const { next_cursor: next, per_page: size } = meta;
   if (next === null || next === '') return undefined;
@@ -76,17 +80,16 @@ function nextCursor(body: unknown, { count, mayBeWhole, problem }: PageEnd): str
   // A larger number has lost digits.
   if (typeof next === 'number' && Math.abs(next) <= Number.MAX_SAFE_INTEGER) return String(next);
   if (next !== undefined && next !== false) {
-    throw problem('`meta.next_cursor` has an unexpected form, so the list may be incomplete');
+    throw unexpected(
+      asked,
+      answer,
+      '`meta.next_cursor` has an unexpected form, so the list may be incomplete',
+    );
   }
   const isPartlyFilled = (typeof size === 'number' || typeof size === 'string') && count < Number(size);
   if (count === 0 || isPartlyFilled || (mayBeWhole && count !== PER_PAGE)) return undefined;
-  throw problem('`meta` does not say whether more records follow, so the list may be incomplete');
-}
-
-interface PageEnd {
-  readonly count: number;
-  readonly mayBeWhole: boolean;
-  problem(text: string): PlatformError;
+  const problem = '`meta` does not say whether more records follow, so the list may be incomplete';
+  throw unexpected(asked, answer, problem);
 }
 
 function dataOf(asked: RequestLine, { status, requestId, body }: TransportAnswer): unknown {

@@ -18,7 +18,7 @@ import {
 import { inflated } from './inflate.ts';
 import { LoadControl } from './load-control.ts';
 import { oneLine } from './plain-text.ts';
-import type { PlatformError, RequestOutcome } from './platform-error.ts';
+import type { RequestOutcome } from './platform-error.ts';
 import { secretsOf } from './proxy.ts';
 import {
   backoff,
@@ -166,7 +166,7 @@ class PoolTransport implements Transport {
           : undefined;
       asked += pause ?? 0;
       if (status !== undefined && asked > this.#maxWaitSeconds * 1000) {
-        throw this.#tooLong(failed(), pause ?? 0, status);
+        throw tooLongAPause(failed(), pause ?? 0, status);
       }
       // The throttle makes everyone wait for a pause; whoever met anything else waits alone.
       const isThrottled = pause !== undefined || status === 429;
@@ -198,21 +198,11 @@ class PoolTransport implements Transport {
       this.#throttle.release();
       throw heldBack(failed());
     } catch (error) {
-      if (error instanceof PauseTooLong) {
-        throw this.#tooLong(failed(), error.milliseconds, error.status);
-      }
+      if (error instanceof PauseTooLong) throw tooLongAPause(failed(), error.milliseconds, error.status);
       if (this.#stop.signal.aborted) throw aborted(failed());
       if (heldBackBy?.aborted) throw heldBack(failed());
       throw error;
     }
-  }
-
-  #tooLong(call: FailedCall, milliseconds: number, status: number): PlatformError {
-    return tooLongAPause(call, {
-      status,
-      seconds: milliseconds / 1000,
-      maxWaitSeconds: this.#maxWaitSeconds,
-    });
   }
 
   async #backOff(tries: number, failed: () => FailedCall): Promise<void> {
@@ -285,6 +275,7 @@ class PoolTransport implements Transport {
       host: this.#host,
       proxy: this.#options.proxy,
       timeoutSeconds: this.#options.timeoutSeconds,
+      maxWaitSeconds: this.#maxWaitSeconds,
       maxBodyBytes: this.#limits.maxBodyBytes,
       redact: this.#redact,
     };

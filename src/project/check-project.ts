@@ -13,7 +13,6 @@ import {
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
-import { webhooksFrom } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
@@ -57,13 +56,8 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
     ...(document === undefined ? [] : crossChecks(document, raw, settings, context)),
   ];
   const findings = problems.map(({ code, message, path: at, at: end }): Finding => {
-    return {
-      severity: 'error',
-      code,
-      message,
-      file: context.file,
-      place: { document: 0, path: at, at: end },
-    };
+    const place = { document: 0, path: at, at: end };
+    return { severity: 'error', code, message, file: context.file, place };
   });
   return { project: document && projectFrom(document, settings, context), findings };
 }
@@ -210,6 +204,6 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       minResources: guards.min_resources ?? defaultGuards.minResources,
     },
     windows: windowsFrom(document.watch),
-    webhooks: webhooksFrom(document.notify),
+    webhooks: document.notify ?? [],
   };
 }

@@ -1,10 +1,9 @@
-import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Declaration } from '../manifests/declaration.ts';
 import { type DocumentPath, formatPath } from '../manifests/finding.ts';
 import { formsIn } from '../manifests/layers.ts';
 import { parseDocuments } from '../manifests/parse-documents.ts';
-import { readTextFile } from '../manifests/read-file.ts';
+import { readTextFile, realPath } from '../manifests/read-file.ts';
 import type { Json } from '../values/json.ts';
 import type { ProjectConfig } from './project.ts';
 
@@ -50,12 +49,4 @@ export function fileUses(
     }
   }
   return uses;
-}
-
-export function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
 }

@@ -1,5 +1,6 @@
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
+import { realPath } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /** The project file of new projects. */
@@ -23,8 +24,8 @@ export interface Searching {
  * @throws UserError where the file that is found above belongs to somebody else: its base_url would be sent the person's key.
  */
 export function findProjectFolder({ from, home, user }: Searching): string | undefined {
-  const top = home === undefined || home === '' ? undefined : real(home);
-  const start = real(from);
+  const top = home === undefined || home === '' ? undefined : realPath(home);
+  const start = realPath(from);
   const device = statOf(start)?.dev;
   for (let folder = start; ; folder = path.dirname(folder)) {
     const status = statOf(folder);
@@ -63,13 +64,5 @@ function statOf(file: string): ReturnType<typeof statSync> | undefined {
     return statSync(file);
   } catch {
     return undefined;
-  }
-}
-
-function real(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
   }
 }

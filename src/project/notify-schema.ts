@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
-import { isObject, type JsonObject } from '../values/json.ts';
+import { isObject } from '../values/json.ts';
 
 export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 
@@ -93,30 +93,11 @@ const webhookSchema = z
 
 export const notifySchema = z.array(webhookSchema).describe('Webhooks that watch notifies.');
 
-/** A text of the project file, or where to find it. */
-export type Findable = string | { readonly variable: string } | { readonly secret: string };
+/** A webhook as the project file has it. */
+export type Webhook = z.infer<typeof webhookSchema>;
 
-export interface Webhook {
-  readonly url: Findable;
-  readonly secretHeader: { readonly name: string; readonly value: Findable } | undefined;
-  readonly on: readonly NotifyEvent[];
-  readonly template: JsonObject | undefined;
-}
-
-/** What the project file says of webhooks, in the form in which the program uses it. */
-export function webhooksFrom(notify: z.infer<typeof notifySchema> | undefined): readonly Webhook[] {
-  return (notify ?? []).map(({ url, secret_header, on, template }) => ({
-    url: findable(url),
-    secretHeader: secret_header && { name: secret_header.name, value: findable(secret_header.value) },
-    on: on ?? notifyEvents,
-    template: template as JsonObject | undefined,
-  }));
-}
-
-function findable(written: string | { readonly $env: string } | { readonly $secret: string }): Findable {
-  if (typeof written === 'string') return written;
-  return '$env' in written ? { variable: written.$env } : { secret: written.$secret };
-}
+/** Where to find a text that the project file does not hold. */
+export type Findable = Exclude<Webhook['url'], string>;
 
 /** The text with each placeholder replaced. */
 export function fillPlaceholders(text: string, textOf: (name: Placeholder) => string): string {

@@ -23,15 +23,14 @@ export function settingFindings(
 /** What webhooks need that is not set. A run does without such a webhook, so a plan does not ask for it. */
 export function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Finding[] {
   if (file === undefined) return [];
-  return webhooks.flatMap(({ url, secretHeader }, index) => {
+  return webhooks.flatMap(({ url, secret_header: header }, index) => {
     const used = [
-      { found: url, at: ['url'] },
-      { found: secretHeader?.value, at: ['secret_header', 'value'] },
+      { form: url, at: ['url'] },
+      { form: header?.value, at: ['secret_header', 'value'] },
     ];
-    return used.flatMap(({ found, at }): Finding[] => {
-      if (found === undefined || typeof found === 'string') return [];
-      const read =
-        'secret' in found ? inputs.secret(found.secret) : inputs.variable(found.variable, undefined);
+    return used.flatMap(({ form, at }): Finding[] => {
+      if (form === undefined || typeof form === 'string') return [];
+      const read = inputs.named(form);
       if (!('code' in read)) return [];
       const place = { document: 0, path: ['notify', index, ...at], at: 'value' as const };
       return [{ severity: 'error', code: read.code, message: read.message, file, place }];

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type GitAddress, parseGitAddress } from '../../git/git-address.ts';
-import { UserError } from '../../problems/user-error.ts';
+import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { type FetchOptions, fetchGit } from './fetch-git.ts';
-import { checkRef, checkSubfolder } from './git-options.ts';
 
 export interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly url: string;
@@ -44,6 +43,22 @@ function secretsOf({ credentials }: GitAddress): string[] {
   const { user, password } = credentials;
   // A token alone may stand where a user name is.
   return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
+}
+
+/** Throws `UserError` unless git can take it for nothing but the name of a branch, a tag or a commit. */
+function checkRef(ref: string): void {
+  if (isRefName(ref)) return;
+  throw new UserError(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`, {
+    exitCode: ExitCode.usage,
+  });
+}
+
+/** The folder of the project inside a checkout, as a relative path. Throws `UserError` for one that leads out of it. */
+function checkSubfolder(folder: string): string {
+  const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
+  const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
+  if (!leadsOut && !normal.split('/').includes('.git')) return normal;
+  throw new UserError('--path must be a folder inside the repository', { exitCode: ExitCode.usage });
 }
 
 class GitSource implements ManifestSource {

@@ -1,6 +1,6 @@
 import { Inputs } from '../../manifests/inputs.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { Findable, NotifyEvent, Webhook } from '../../project/notify-schema.ts';
+import { type Findable, type NotifyEvent, notifyEvents } from '../../project/notify-schema.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import type { JsonObject } from '../../values/json.ts';
@@ -33,21 +33,21 @@ export function receiversOf(
   const { root } = project;
   const inputs = new Inputs({ root, env, secretsDir: workspace.secretsDir, vars: {}, mustBeSet: true });
   const problems: string[] = [];
-  const find = (findable: Findable): Secret | undefined => {
-    if (typeof findable === 'string') return new Secret('url', findable);
-    const name = 'secret' in findable ? findable.secret : findable.variable;
-    const found = 'secret' in findable ? inputs.secret(name) : inputs.variable(name, undefined);
+  const find = (form: Findable): Secret | undefined => {
+    const found = inputs.named(form);
     if (!('value' in found)) {
       problems.push(found.message);
       return undefined;
     }
+    const name = '$env' in form ? form.$env : form.$secret;
     const secret = found.value instanceof Secret ? found.value : new Secret(name, String(found.value));
     redactor.add(secret.reveal());
     return secret;
   };
-  const receivers = project.webhooks.flatMap((webhook: Webhook): Receiver[] => {
-    const url = find(webhook.url);
-    const { secretHeader, on, template } = webhook;
+  const receivers = project.webhooks.flatMap((webhook): Receiver[] => {
+    const url = typeof webhook.url === 'string' ? new Secret('url', webhook.url) : find(webhook.url);
+    const { secret_header: secretHeader, on = notifyEvents } = webhook;
+    const template = webhook.template as JsonObject | undefined;
     const value = secretHeader && find(secretHeader.value);
     if (url === undefined || (secretHeader !== undefined && value === undefined)) return [];
     const shown = serverOf(url);

@@ -2,13 +2,14 @@ import path from 'node:path';
 import type { Declaration } from '../../manifests/declaration.ts';
 import type { Inputs } from '../../manifests/inputs.ts';
 import { decides, formsIn, type Layer } from '../../manifests/layers.ts';
+import { realPath } from '../../manifests/read-file.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
 import { evaluateForms } from '../../manifests/value-forms.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
 import { isObject, type Json, jsonEqual } from '../../values/json.ts';
-import { isSpecial, specials, type Value, withReferences } from '../../values/value.ts';
-import { type FileUse, fileUses, realPath, useKey } from '../file-uses.ts';
+import { isPlain, withReferences } from '../../values/value.ts';
+import { type FileUse, fileUses, useKey } from '../file-uses.ts';
 import { inputsFor } from '../load-desired.ts';
 import { Overlays } from '../overlays.ts';
 import { type DraftTexts, fieldProblem } from './check-edits.ts';
@@ -193,10 +194,6 @@ function resultOf(files: readonly PendingFile[], problems: ReadonlyMap<WantedVal
 
 function editAt({ path: at }: Owned, { file, document, base }: Owned['layer'], value: Json | undefined) {
   return { file, document, path: [...base, ...at], value };
-}
-
-function isPlain(value: Value): boolean {
-  return !isSpecial(value) && specials(value).next().done === true;
 }
 
 /** In a merge patch, null takes a field away. */
