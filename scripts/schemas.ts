@@ -1,19 +1,24 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { driftJsonSchema, planJsonSchema } from '../src/engine/plan/plan-json-schema.ts';
+import { z } from 'zod';
+import { planDocument } from '../src/engine/plan/plan-document.ts';
 import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';
 import { applyJsonSchema } from '../src/output/apply-json.ts';
 import { errorJsonSchema } from '../src/output/error-json-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
-import { diffJsonSchema } from '../src/runs/diff/document.ts';
+import { diffDocument } from '../src/runs/diff/document.ts';
 import { historyJsonSchema } from '../src/runs/past-runs.ts';
-import { plansJsonSchema } from '../src/runs/plans-document.ts';
+import { plansDocument } from '../src/runs/plans-document.ts';
 import { stateJsonSchema } from '../src/state/state-document.ts';
 
 /* Writes schemas/, or with --check says whether it is what would be written. */
 
 const folder = path.resolve(import.meta.dirname, '..', 'schemas');
+/** What `drift --output json` prints: a plan with what would be restored, and nothing else. */
+const driftDocument = planDocument
+  .omit({ digest: true })
+  .describe('Changes on the platform since the last apply, as the plan that would undo them');
 const files = schemaFiles();
 
 if (process.argv.includes('--check')) check();
@@ -25,11 +30,11 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['manifest', allManifestsJsonSchema(kinds.values())],
     ...[...kinds.values()].map((kind): [string, object] => [kebabCase(kind.name), manifestJsonSchema(kind)]),
     ['project', projectJsonSchema(kinds.values())],
-    ['plan', { title: 'voxform plan', ...planJsonSchema() }],
+    ['plan', { title: 'voxform plan', ...z.toJSONSchema(planDocument) }],
     ['apply', { title: 'voxform apply', ...applyJsonSchema() }],
-    ['drift', { title: 'voxform drift', ...driftJsonSchema() }],
-    ['plans', { title: 'voxform plans', ...plansJsonSchema() }],
-    ['diff', { title: 'voxform diff', ...diffJsonSchema() }],
+    ['drift', { title: 'voxform drift', ...z.toJSONSchema(driftDocument) }],
+    ['plans', { title: 'voxform plans', ...z.toJSONSchema(plansDocument) }],
+    ['diff', { title: 'voxform diff', ...z.toJSONSchema(diffDocument) }],
     ['history', { title: 'voxform history', ...historyJsonSchema() }],
     ['error', { title: 'voxform error', ...errorJsonSchema() }],
     ['state', { title: 'voxform state', ...stateJsonSchema() }],

@@ -11,7 +11,7 @@ export type {
   PlannedResource,
   PlanWarning,
 } from './engine/plan/plan-document.ts';
-export { loadProject } from './library/load.ts';
+export { loadProject } from './library/calls.ts';
 export type { CallOptions, LoadOptions, LogEntry, Project } from './library/options.ts';
 export type { Applied, ApplyOptions, Drift, Planned, PlanOptions, ReadOptions } from './library/runs.ts';
 export { apply, drift, plan, readPlan } from './library/runs.ts';

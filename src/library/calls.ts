@@ -8,14 +8,26 @@ import type { CallOptions, LoadOptions, LogEntry, Project } from './options.ts';
 
 const loadedWith = new WeakMap<Project, LoadOptions>();
 
-/** The project, whose calls are then made with the options that it was loaded with. */
-export function remember(project: Project, options: LoadOptions): Project {
-  loadedWith.set(project, options);
-  return project;
+/**
+ * The project in a folder. No API key is needed until something is planned.
+ * @throws UserError, InvalidProject
+ */
+export function loadProject(options: LoadOptions): Promise<Project> {
+  const { context, shielded } = contextOf(options, undefined);
+  return shielded(async () => {
+    const {
+      project: { root },
+      workspace,
+    } = await openWorkspace(context, { requireKey: false });
+    const { name, workspaceId: id, baseUrl } = workspace;
+    const project = { root, workspace: { name, id, baseUrl } };
+    loadedWith.set(project, options);
+    return project;
+  });
 }
 
 /** One call under way. */
-export interface LibraryCall {
+interface LibraryCall {
   readonly context: RunContext;
   readonly opened: OpenWorkspace;
   /** To be called before the first write: from then on requests under way come to their end. */
@@ -36,16 +48,13 @@ export function calling<T>(
   );
 }
 
-export interface Frame {
+interface Frame {
   readonly context: RunContext;
   beginWriting(): void;
   shielded<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function contextOf(
-  { cwd, env = {}, workspace, log }: LoadOptions,
-  signal: AbortSignal | undefined,
-): Frame {
+function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: AbortSignal | undefined): Frame {
   const redactor = new Redactor();
   const requests = new AbortController();
   const giveUp = (): void => requests.abort(signal?.reason);

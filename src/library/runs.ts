@@ -108,7 +108,8 @@ export async function apply(
     const wanted = { operation: 'apply', options: { ...options, lockTimeout }, fresh: saved.state };
     return withSession(opened, wanted, async ({ session, client }) => {
       const { now } = context;
-      const surroundings = { opened, state: session.state, client, options, now, ...progressOf(options) };
+      const { onProgress } = options;
+      const surroundings = { opened, state: session.state, client, options, now, onProgress };
       const revalidated = await revalidatePlan({
         ...commonInput(surroundings),
         saved,
@@ -148,13 +149,9 @@ function planned(project: Project, options: PlanOptions, settings: Partial<Plann
         opened,
         options: { refresh: true, ...options, ...settings },
         now: context.now,
-        ...progressOf(options),
+        onProgress: options.onProgress,
       });
       return made.plan;
     }),
   );
-}
-
-function progressOf({ onProgress }: Pick<ReadOptions, 'onProgress'>): Pick<ReadOptions, 'onProgress'> {
-  return onProgress === undefined ? {} : { onProgress };
 }

@@ -13,6 +13,7 @@ import {
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { readCertificates } from './certificates.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
+import { notifyEvents } from './notify-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema } from './project-schema.ts';
 import { usableDocument } from './usable-document.ts';
@@ -204,6 +205,6 @@ function projectFrom(document: ProjectDocument, settings: Settings, context: Pro
       minResources: guards.min_resources ?? defaultGuards.minResources,
     },
     windows: windowsFrom(document.watch),
-    webhooks: document.notify ?? [],
+    webhooks: (document.notify ?? []).map((webhook) => ({ ...webhook, on: webhook.on ?? [...notifyEvents] })),
   };
 }

@@ -93,8 +93,8 @@ const webhookSchema = z
 
 export const notifySchema = z.array(webhookSchema).describe('Webhooks that watch notifies.');
 
-/** A webhook as the project file has it. */
-export type Webhook = z.infer<typeof webhookSchema>;
+/** A webhook as the project file has it, with its events. */
+export type Webhook = z.infer<typeof webhookSchema> & { readonly on: NotifyEvent[] };
 
 /** Where to find a text that the project file does not hold. */
 export type Findable = Exclude<Webhook['url'], string>;

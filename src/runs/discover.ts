@@ -1,7 +1,6 @@
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import type { Observation } from '../engine/observe/observation.ts';
-import type { ReadProgress } from '../engine/observe/read-counter.ts';
-import { ReadCounter } from '../engine/observe/read-counter.ts';
+import { type OnReadProgress, ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord, unlisted } from '../engine/observe/read-record.ts';
 import type { Kind, Lookup, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
@@ -15,7 +14,7 @@ export interface Discovering extends RecordReads {
   readonly known: readonly KnownId[];
   /** Mentions from then on are followed. */
   readonly since: Date;
-  onProgress?(progress: ReadProgress): void;
+  readonly onProgress?: OnReadProgress;
 }
 
 export interface FoundRecord {
@@ -56,7 +55,7 @@ export async function discoverEach(
   input: Discovering,
   take: (kind: Kind, found: FoundRecord) => void,
 ): Promise<DiscoveryNotes> {
-  const progress = new ReadCounter(input.onProgress?.bind(input));
+  const progress = new ReadCounter(input.onProgress);
   const missed: Missed[] = [];
   const search = { ...input, progress, missed, take };
   for (const kind of input.kinds.values()) {

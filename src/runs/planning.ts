@@ -1,6 +1,6 @@
 import { type PlanResult, planFor } from '../engine/engine.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
-import type { ReadProgress } from '../engine/observe/read-counter.ts';
+import type { OnReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { RevalidateInput } from '../engine/revalidate-plan.ts';
 import { kinds, lookups } from '../kinds/index.ts';
@@ -131,7 +131,7 @@ export interface PlanSurroundings {
   readonly client: PlatformClient;
   readonly options: PlatformOptions;
   now(): Date;
-  onProgress?(progress: ReadProgress): void;
+  readonly onProgress?: OnReadProgress;
 }
 
 type Common = Omit<RevalidateInput, 'saved' | 'secret' | 'ahead'>;
@@ -147,7 +147,7 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
     concurrency: opened.concurrency(options),
     version: VERSION,
     now,
-    ...(onProgress !== undefined && { onProgress }),
+    onProgress,
   };
 }
 

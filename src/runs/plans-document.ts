@@ -47,8 +47,3 @@ export interface WorkspaceFailure {
 export type PlansDocument = Omit<Immutable<z.infer<typeof plansDocument>>, 'failures'> & {
   readonly failures: readonly WorkspaceFailure[];
 };
-
-/** JSON Schema (draft 2020-12) of what `plan --output json` prints for several workspaces. */
-export function plansJsonSchema(): object {
-  return z.toJSONSchema(plansDocument, { target: 'draft-2020-12' });
-}

@@ -42,13 +42,11 @@ describe('what a project file says for watch', () => {
     expect(webhooks).toEqual([
       {
         url: 'https://hooks.example.com/a',
-        secretHeader: undefined,
         on: ['changes', 'failure', 'drift'],
-        template: undefined,
       },
       {
-        url: { secret: 'HOOK' },
-        secretHeader: { name: 'X-Token', value: { variable: 'TOKEN' } },
+        url: { $secret: 'HOOK' },
+        secret_header: { name: 'X-Token', value: { $env: 'TOKEN' } },
         on: ['drift'],
         template: { text: '{{workspace}}: {{ text }}', n: 1 },
       },

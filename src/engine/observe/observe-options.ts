@@ -1,7 +1,7 @@
 import type { Kind, Lookup } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import type { State } from '../../state/state.ts';
-import type { ReadProgress } from './read-counter.ts';
+import type { OnReadProgress } from './read-counter.ts';
 
 export interface ObserveOptions {
   readonly client: PlatformClient;
@@ -14,5 +14,5 @@ export interface ObserveOptions {
   readonly refresh: boolean;
   /** Do not take it for a wrong key when every recorded record is missing. */
   readonly evenIfAll: boolean;
-  onProgress?(progress: ReadProgress): void;
+  readonly onProgress?: OnReadProgress;
 }

@@ -36,7 +36,7 @@ export async function readAll(
   bindings: readonly Binding[],
   { ahead, ...options }: ReadingAll,
 ): Promise<Observed> {
-  const progress = new ReadCounter(options.onProgress?.bind(options));
+  const progress = new ReadCounter(options.onProgress);
   const records = new Map<Address, Observation>();
   const wanted: Binding[] = [];
   for (const binding of bindings) {

@@ -9,15 +9,17 @@ export interface ReadProgress {
   readonly growing: boolean;
 }
 
+export type OnReadProgress = ((progress: ReadProgress) => void) | undefined;
+
 /** Counts reads for the progress display. */
 export class ReadCounter {
   #done = 0;
   #total = 0;
   #inFlight = 0;
   #lists = 0;
-  readonly #tell: ((progress: ReadProgress) => void) | undefined;
+  readonly #tell: OnReadProgress;
 
-  constructor(tell?: (progress: ReadProgress) => void) {
+  constructor(tell?: OnReadProgress) {
     this.#tell = tell;
   }
 

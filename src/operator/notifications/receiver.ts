@@ -1,6 +1,6 @@
 import { Inputs } from '../../manifests/inputs.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { type Findable, type NotifyEvent, notifyEvents } from '../../project/notify-schema.ts';
+import type { Findable, NotifyEvent } from '../../project/notify-schema.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import type { JsonObject } from '../../values/json.ts';
@@ -46,7 +46,7 @@ export function receiversOf(
   };
   const receivers = project.webhooks.flatMap((webhook): Receiver[] => {
     const url = typeof webhook.url === 'string' ? new Secret('url', webhook.url) : find(webhook.url);
-    const { secret_header: secretHeader, on = notifyEvents } = webhook;
+    const { secret_header: secretHeader, on } = webhook;
     const template = webhook.template as JsonObject | undefined;
     const value = secretHeader && find(secretHeader.value);
     if (url === undefined || (secretHeader !== undefined && value === undefined)) return [];

@@ -81,8 +81,3 @@ export type SideValue = Immutable<z.infer<typeof sideValue>>;
 export type FieldDifference = Immutable<z.infer<typeof fieldDifference>>;
 export type ResourceDifference = Immutable<z.infer<typeof resourceDifference>>;
 export type DiffDocument = Immutable<z.infer<typeof diffDocument>>;
-
-/** JSON Schema (draft 2020-12) of what `diff --output json` prints. */
-export function diffJsonSchema(): object {
-  return z.toJSONSchema(diffDocument, { target: 'draft-2020-12' });
-}

@@ -28,7 +28,6 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
   const leaves = new Map<LeafPath, Json>();
   const fromPublished: string[] = [];
   const omitted: Omission[] = [];
-  const collect = new LeafCollector(kind, leaves, omitted);
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (kind.fields[root]?.hidden) {
       omitted.push({ path: root, because: 'the API never shows it' });
@@ -40,49 +39,49 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
     else if (own === undefined && bare(schema) instanceof z.ZodObject) {
       omitted.push({ path: root, because: 'neither the draft nor a published version shows it' });
     }
-    collect.add(root, schema, own === undefined ? other : own);
+    collect({ kind, leaves, omitted }, root, { schema, value: own === undefined ? other : own });
   }
   dropRefused(kind, leaves, omitted);
   return { leaves, fromPublished, omitted, unfit: whyUnfit(kind, leaves, omitted) };
 }
 
-class LeafCollector {
-  readonly #kind: Kind;
-  readonly #leaves: Map<LeafPath, Json>;
-  readonly #omitted: Omission[];
+interface Collected {
+  readonly kind: Kind;
+  readonly leaves: Map<LeafPath, Json>;
+  readonly omitted: Omission[];
+}
 
-  constructor(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]) {
-    this.#kind = kind;
-    this.#leaves = leaves;
-    this.#omitted = omitted;
-  }
-
-  add(path: LeafPath, schema: unknown, value: unknown): void {
-    const rule = ruleOf(this.#kind, path);
-    if (value === undefined || rule.writeOnly) return;
-    const inner = bare(schema);
-    if (inner instanceof z.ZodObject && !rule.opaque) {
-      if (!isObject(value)) return;
-      for (const [key, field] of Object.entries(inner.shape)) {
-        if (Object.hasOwn(value, key)) this.add(`${path}.${key}`, field, value[key]);
-      }
-      for (const key of Object.keys(value)) {
-        if (!Object.hasOwn(inner.shape, key))
-          this.#omitted.push({ path: `${path}.${key}`, because: 'manifests have no such field' });
-      }
-      return;
+/** Takes down the leaves of a value, and what of it no manifest can hold. */
+function collect(
+  into: Collected,
+  path: LeafPath,
+  { schema, value }: { schema: unknown; value: unknown },
+): void {
+  const { kind, leaves, omitted } = into;
+  const rule = ruleOf(kind, path);
+  if (value === undefined || rule.writeOnly) return;
+  const inner = bare(schema);
+  if (inner instanceof z.ZodObject && !rule.opaque) {
+    if (!isObject(value)) return;
+    for (const [key, field] of Object.entries(inner.shape)) {
+      if (Object.hasOwn(value, key)) collect(into, `${path}.${key}`, { schema: field, value: value[key] });
     }
-    // Text that travelled as a number, where that makes no difference to the kind.
-    const text = String(value);
-    const isText = typeof value === 'number' && sameValue(rule, text, value);
-    const accepted = schema as z.ZodType;
-    const fit = accepted.safeParse(value).success || !isText ? value : text;
-    const problem = accepted.safeParse(fit).success
-      ? problemOf(fit)
-      : 'the API documentation does not allow its value';
-    if (problem === undefined) this.#leaves.set(path, fit as Json);
-    else if (value !== null) this.#omitted.push({ path, because: problem });
+    for (const key of Object.keys(value)) {
+      if (!Object.hasOwn(inner.shape, key))
+        omitted.push({ path: `${path}.${key}`, because: 'manifests have no such field' });
+    }
+    return;
   }
+  // Text that travelled as a number, where that makes no difference to the kind.
+  const text = String(value);
+  const isText = typeof value === 'number' && sameValue(rule, text, value);
+  const accepted = schema as z.ZodType;
+  const fit = accepted.safeParse(value).success || !isText ? value : text;
+  const problem = accepted.safeParse(fit).success
+    ? problemOf(fit)
+    : 'the API documentation does not allow its value';
+  if (problem === undefined) leaves.set(path, fit as Json);
+  else if (value !== null) omitted.push({ path, because: problem });
 }
 
 /** Manifests nest at most 100 deep, and some of that is taken by what is around the value. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isHeldAlready, recordClaim } from '../../engine/apply/import-record.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
-import type { ReadProgress } from '../../engine/observe/read-counter.ts';
+import type { OnReadProgress } from '../../engine/observe/read-counter.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -37,7 +37,7 @@ export interface LiveExportOptions {
   readonly given: readonly KnownId[];
   readonly since: Date;
   readonly options: PlatformOptions;
-  onProgress?(progress: ReadProgress): void;
+  readonly onProgress?: OnReadProgress;
 }
 
 /** The folder that manifests are written to, in a project that has none. */
@@ -68,7 +68,7 @@ export async function exportLive(
         concurrency: opened.concurrency(options),
         known: [...given, ...idsInState(kinds, state.resources)],
         since,
-        ...(onProgress !== undefined && { onProgress }),
+        onProgress,
       },
       (kind, record) => drafter.take(kind, record),
     );

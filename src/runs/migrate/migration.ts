@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ApplyEvent, ApplyReport } from '../../engine/apply/apply-report.ts';
 import { type PlanResult, planFor } from '../../engine/engine.ts';
-import type { ReadProgress } from '../../engine/observe/read-counter.ts';
+import type { OnReadProgress } from '../../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { kinds } from '../../kinds/index.ts';
 import type { Resource } from '../../manifests/resource.ts';
@@ -40,7 +40,7 @@ export interface Migrating {
   /** Of the workspace that is filled. */
   readonly client: PlatformClient;
   readonly state: State;
-  onRead?(progress: ReadProgress): void;
+  readonly onRead?: OnReadProgress;
 }
 
 /** What a migration would do, and what stands in its way. */
@@ -80,14 +80,7 @@ function planMigration(
 ): Promise<PlanResult> {
   const { context, ends, options, client, state, onRead } = migrating;
   return planFor({
-    ...commonInput({
-      opened: ends.to,
-      state,
-      client,
-      options,
-      now: context.now,
-      ...(onRead !== undefined && { onProgress: onRead }),
-    }),
+    ...commonInput({ opened: ends.to, state, client, options, now: context.now, onProgress: onRead }),
     desired: resources,
     // What nothing declares any more is not the business of a migration: it would be forgotten.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
