@@ -31,6 +31,7 @@ export interface NewState {
 export async function refuseSecondState(beginning: NewState): Promise<void> {
   const { project, workspace, marks } = beginning;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
+  const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
   const byDefault = local.place(
     {},
     { workspace: workspace.name, root: project.localRoot ?? project.root },
@@ -45,18 +46,18 @@ export async function refuseSecondState(beginning: NewState): Promise<void> {
     ...looking,
     others: [
       ...Object.values(project.workspaces).flatMap(({ state }) => backendOf(state).fileOf(state) ?? []),
-      ...marked.map((mark) => mark.path).filter((each) => isInside(each, project.localRoot ?? project.root)),
+      ...files.filter((each) => isInside(each, project.localRoot ?? project.root)),
     ],
     folders: [own ?? byDefault, byDefault].map(path.dirname),
   });
   if (found !== undefined) throw lyingAt(found, beginning);
   // A platform on this machine is one to try things with: it forgets, and begins anew as often as its user does.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
-  const others = marked.map((mark) => mark.path);
-  const outside = await findOtherState({ ...looking, others, folders: [] });
+  const outside = await findOtherState({ ...looking, others: files, folders: [] });
   if (outside !== undefined) throw lyingAt(outside, beginning);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
-  if (lost !== undefined) throw gone(lost, beginning);
+  if (lost !== undefined)
+    throw path.isAbsolute(lost.path) ? gone(lost, beginning) : elsewhere(lost, beginning);
 }
 
 function lyingAt({ path: place, records }: OtherState, beginning: NewState): UserError {
@@ -81,6 +82,20 @@ function lyingAt({ path: place, records }: OtherState, beginning: NewState): Use
 function commandFor({ root, localRoot, file }: ProjectConfig): string {
   if (localRoot === undefined || file === undefined) return 'voxform';
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && voxform`;
+}
+
+/** The state that this machine wrote is in another store: nobody looks there before it is asked for. */
+function elsewhere({ path: store, serial }: StateMark, beginning: NewState): UserError {
+  const { project, workspace, location, workspaceFlag } = beginning;
+  const voxform = commandFor(project);
+  return new UserError(
+    `no state at ${location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${store} (serial ${serial})`,
+    {
+      hint:
+        `Move it here, with its settings as in voxform.yaml: ${voxform} state move --from '{ backend: BACKEND, … }'${workspaceFlag}. ` +
+        `To start with an empty state: ${voxform} state init${workspaceFlag}`,
+    },
+  );
 }
 
 function gone({ path: place, serial }: StateMark, beginning: NewState): LostState {

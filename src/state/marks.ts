@@ -8,7 +8,7 @@ import type { StateDocument } from './state-document.ts';
 const mark = z.object({
   serial: z.int().min(0),
   write: z.string(),
-  /** Absolute, of the state that was written. */
+  /** Absolute path of the state that was written; how messages call it where it is not on this machine. */
   path: z.string(),
   /** Of the platform; absent where it is not known, which counts as the same. */
   base_url: z.string().optional(),

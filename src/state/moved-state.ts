@@ -23,9 +23,12 @@ export class MovedState extends UserError {
 
   /** @param name how messages call the old place, e.g. its path. */
   constructor(name: string, mark: MovedMark) {
+    const { moved_to: to } = mark;
+    // What is no path is said in settings, which a mark does not hold.
+    const isPath = !/[ :]/.test(to);
     super(`the state ${name} was moved to ${mark.moved_to} on ${mark.moved_at}`, {
-      hint: `Point \`state\` of the workspace in voxform.yaml at ${mark.moved_to}.`,
-      next: [{ action: 'move_state', from: mark.moved_to }],
+      hint: `Point \`state\` of the workspace in voxform.yaml at ${to}.`,
+      next: [{ action: 'move_state', from: isPath ? to : "'{ backend: BACKEND, … }'" }],
     });
     this.mark = mark;
   }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { newRepository } from '../state/backends/git/git-server.ts';
 import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const FILES = { 'manifests/a.yaml': agentManifest('day'), 'manifests/b.yaml': agentManifest('night') };
@@ -153,5 +154,82 @@ describe('a workspace under a new name', () => {
     expect(odd.code).toBe(64);
     const same = await workspace.run('state', 'move', '--from', 'local');
     expect([same.code, same.stderr.includes('already')]).toEqual([1, true]);
+  });
+});
+
+describe('a state that machines share', () => {
+  const inGit = (workspace: TestWorkspace, settings = '{ backend: git }') =>
+    workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, `    state: ${settings}\n`));
+  const oneLine = (text: string) => text.replace(/\s+/g, ' ');
+
+  it('is not begun while a local one lies there, and takes it over by the command that is told', async () => {
+    await using workspace = await testWorkspace(FILES);
+    newRepository(workspace.folder.root);
+    await workspace.run('apply', '--auto-approve');
+    await inGit(workspace);
+    const writes = workspace.writes();
+    for (const args of [['plan'], ['apply', '--auto-approve'], ['state', 'list']]) {
+      const { code, stderr } = await workspace.run(...args);
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        expect.stringContaining(`but ${OLD}, with 2 records, belongs`),
+      ]);
+      expect(oneLine(stderr)).toContain(`voxform state move --from ${OLD}`);
+    }
+    const moved = await workspace.run('state', 'move', '--from', 'local');
+    expect([moved.code, moved.stdout]).toEqual([
+      0,
+      `Moved the state from ${OLD} to refs/voxform/test of origin: 2 resources, serial 2.\n`,
+    ]);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    expect((await workspace.run('state', 'move', '--from', 'local')).stdout).toContain('already moved');
+
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
+    for (const args of [['plan'], ['apply', '--auto-approve']]) {
+      const { code, stderr } = await workspace.run(...args);
+      expect([code, oneLine(stderr)]).toEqual([
+        1,
+        expect.stringContaining('moved to refs/voxform/test of origin'),
+      ]);
+      expect(oneLine(stderr)).toContain("voxform state move --from '{ backend: BACKEND, … }'");
+    }
+    expect((await workspace.run('state', 'move', '--from', '{ backend: git }')).code).toBe(0);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    await inGit(workspace);
+    expect(oneLine((await workspace.run('apply', '--auto-approve')).stderr)).toContain(`was moved to ${OLD}`);
+    expect(workspace.writes()).toBe(writes);
+    const { stdout } = await workspace.run('history', '--output', 'jsonl');
+    expect(stdout).toContain('"command":"state move"');
+  });
+
+  it('moves between two repositories, one of them named by a secret that no message shows', async () => {
+    await using workspace = await testWorkspace(FILES);
+    newRepository(workspace.folder.root);
+    const other = path.join(workspace.folder.root, 'other-with-token.git');
+    newRepository(path.join(workspace.folder.root, 'clone'), other);
+    const secret = { STATE_REPOSITORY: `file://${other}` };
+    await inGit(workspace, '{ backend: git, remote: { $secret: STATE_REPOSITORY } }');
+    expect((await workspace.runWith(secret, 'apply', '--auto-approve')).code).toBe(0);
+    await inGit(workspace);
+    const from = '{ backend: git, remote: { $secret: STATE_REPOSITORY } }';
+    const moved = await workspace.runWith(secret, 'state', 'move', '--from', from);
+    expect(moved.code, moved.stderr).toBe(0);
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    await inGit(workspace, from);
+    const refused = await workspace.runWith(secret, 'apply', '--auto-approve');
+    expect(refused.code).toBe(1);
+    const said = [moved, refused].map(({ stdout, stderr }) => stdout + stderr).join('');
+    expect(said).not.toContain('other-with-token');
+  });
+
+  it.each([
+    ['postgres', 'url'],
+    ['{ backend: http }', 'address'],
+    ['{ backend: git, ref: 7 }', 'ref'],
+    ['{ backend: git, remote: { $secret: 7 } }', '$secret'],
+  ])('says what is wrong with %s', async (from, what) => {
+    await using workspace = await testWorkspace(FILES);
+    const { code, stderr } = await workspace.run('state', 'move', '--from', from);
+    expect([code, oneLine(stderr)]).toEqual([64, expect.stringContaining(what)]);
   });
 });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ProjectConfig, WorkspaceConfig } from '../../src/project/project.ts';
 import { refuseSecondState } from '../../src/runs/refuse-second-state.ts';
+import { emptyDocument } from '../../src/state/fold.ts';
 import { LostState } from '../../src/state/lost-state.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { openSession } from '../../src/state/session.ts';
@@ -34,7 +35,7 @@ async function beginning(baseUrl: string, written: string, writtenFor?: string) 
   const marks = createMarks({ ...keeping, baseUrl });
   const refused = () =>
     refuseSecondState({ project, workspace, location, cwd: root, workspaceFlag: '', marks });
-  return { refused, place };
+  return { refused, place, marks };
 }
 
 describe('a first run', () => {
@@ -56,6 +57,21 @@ describe('a first run', () => {
     const error = await failureOf(refused());
     expect(error).not.toBeInstanceOf(LostState);
     expect(error.message).toContain(`${place}, with 1 record,`);
+  });
+
+  it('is refused where this machine wrote the state to another store', async () => {
+    const { refused, marks, place } = await beginning(
+      'https://voice.example.com',
+      'other/.voxform/live.state.json',
+    );
+    await rm(path.dirname(place), { recursive: true });
+    const document = { ...emptyDocument({ lineage: 'L2', salt: 'S' }, 'W1', '0.0.0'), serial: 7, write: 'w' };
+    await marks.raise(document, 'refs/voxform/live of origin');
+    const error = await failureOf(refused());
+    expect(error.message).toContain(
+      'wrote the state of the workspace W1 to refs/voxform/live of origin (serial 7)',
+    );
+    expect(error.hint).toContain("state move --from '{ backend: BACKEND");
   });
 
   it('begins where the state was of another platform that has a workspace of the same id', async () => {

@@ -1,11 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FailPoint } from '../../src/state/backends/backend.ts';
+import type { FailPoint, StateBackend } from '../../src/state/backends/backend.ts';
+import { backends } from '../../src/state/backends/index.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { moveState } from '../../src/state/move.ts';
 import { MovedState } from '../../src/state/moved-state.ts';
 import { openSession, readState } from '../../src/state/session.ts';
+import { memory } from './backends/memory-backend.ts';
+import { settingsOf } from './backends/settings.ts';
 import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 
 const session = sessionOptions();
@@ -159,5 +162,37 @@ describe('moving a state', () => {
     const alien = { ...session, workspaceId: 'W2' };
     const wrong = await failureOf(moveState({ from: storeAt(old), to: storeAt(`${here}x`), session: alien }));
     expect(wrong.message).toContain('belongs to workspace W1');
+  });
+});
+
+const all: [string, StateBackend][] = Object.entries({ ...backends, memory });
+
+describe.each(all)('moving a state to %s', (name, backend) => {
+  it('and back takes everything along, and refuses where it was', async () => {
+    const { old } = await stateToMove();
+    const before = await knownAt(old);
+    const root = dirname(old);
+    const place = backend.place(await settingsOf(name, root), { workspace: 'production', root });
+    const user = { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now: session.now };
+    const there = () => backend.open(place, user);
+    await moveState({ from: storeAt(old), to: there(), session });
+    const moved = await readState(there(), session);
+    const { lineage, salt, resources, pending, orphans } = moved;
+    expect({ lineage, salt, resources: [...resources], pending: [...pending], orphans }).toEqual(before);
+    const { location } = there();
+    expect((await failureOf(openSession(storeAt(old), session))).message).toContain(
+      `was moved to ${location}`,
+    );
+    expect(await failureOf(moveState({ from: storeAt(old), to: there(), session }))).toBeInstanceOf(
+      MovedState,
+    );
+
+    const more = await openSession(there(), session);
+    await more.record(saved('d'));
+    await more.close();
+    await moveState({ from: there(), to: storeAt(old), session });
+    expect((await readState(storeAt(old), session)).resources.get('Agent/d')?.id).toBe('id-d');
+    expect(await failureOf(openSession(there(), session))).toBeInstanceOf(MovedState);
+    expect(await failureOf(readState(there(), session))).toBeInstanceOf(MovedState);
   });
 });

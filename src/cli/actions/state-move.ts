@@ -1,7 +1,9 @@
 import path from 'node:path';
+import { problemsOfIssue } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { plural } from '../../output/action-words.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { freshState } from '../../runs/state-access.ts';
 import { emptyDocument } from '../../state/fold.ts';
@@ -26,7 +28,7 @@ export interface MoveFlags extends LockFlags {
 
 export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const place = placeFrom(from, { opened, cwd: context.cwd });
+  const place = placeFrom(from, { opened, context });
   const { store, workspace } = opened;
   if (isSameState(place, workspace.state)) {
     throw new UserError(`${store.location} is already the state of this workspace`, {
@@ -71,20 +73,25 @@ export async function initState(context: Context, { lockTimeout, sql }: InitFlag
 
 interface MovePlace {
   readonly opened: OpenWorkspace;
-  readonly cwd: string;
+  readonly context: Pick<Context, 'cwd' | 'env'>;
 }
 
 /** The name of a backend, a path, or settings as in the project file. */
-function placeFrom(from: string, { opened, cwd }: MovePlace): StatePlace {
+function placeFrom(from: string, { opened, context: { cwd, env } }: MovePlace): StatePlace {
   const { project, workspace } = opened;
   const owner = { workspace: workspace.name, root: project.root };
-  if (isBackend(from)) return placeOf({ backend: from }, owner);
-  if (!from.trimStart().startsWith('{'))
+  const isNamed = isBackend(from);
+  if (!isNamed && !from.trimStart().startsWith('{'))
     return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
-  const { documents, problems } = parseDocuments(from);
-  const settings = stateSchema.safeParse(documents[0]?.value);
-  if (problems.length > 0 || documents.length !== 1 || !settings.success) {
-    const why = problems[0]?.message ?? settings.error?.issues[0]?.message ?? 'expected one document';
+  const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
+  const written = { state: documents[0]?.value ?? null, secrets_dir: workspace.secretsDir ?? null };
+  const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env });
+  const settings = stateSchema.safeParse(plain.state);
+  const checked = { schema: stateSchema, value: plain.state, name: 'state' };
+  const issues = settings.error?.issues.flatMap((issue) => problemsOfIssue(issue, checked)) ?? [];
+  const [problem] = [...inText, ...problems, ...issues];
+  if (problem !== undefined || documents.length !== 1 || !settings.success) {
+    const why = problem?.message ?? 'expected one document';
     throw new UserError(`--from: ${why}`, {
       hint: "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
       exitCode: ExitCode.usage,
