@@ -90,12 +90,10 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
       const address = holder === undefined ? place.address : withId(place.address, holder.id);
       const body = bodyOf(version, user.version);
       known = undefined;
-      const { status, said } = await server
-        .ask(place.updateMethod, address, { body, signal })
-        .catch((error: unknown) => {
-          late.add(change.write);
-          throw error;
-        });
+      const isRepeated = late.has(change.write);
+      late.add(change.write);
+      const { status, said } = await server.ask(place.updateMethod, address, { body, signal });
+      if (status < 500 && !isRepeated) late.delete(change.write);
       if (status >= 300) {
         const message = `the server of the state ${location} refused a write: ${said}`;
         // GitLab answers 500 to whoever has not got the lock.

@@ -54,10 +54,7 @@ export function noVersion(): StateVersion {
 /** @throws UserError where it is nothing of ours, or a newer voxform's. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
   const value = parsed(body);
-  if (!isObject(value)) {
-    const what = body.toString('utf8', 0, 200).trimStart().startsWith('<') ? 'a web page' : 'no JSON';
-    throw foreign(`${location} answered with ${what} instead of a state`);
-  }
+  if (!isObject(value)) throw foreign(`${location} holds no JSON`);
   const inside = value.voxform;
   if (!isObject(inside)) {
     const isTerraform = 'terraform_version' in value || 'resources' in value;

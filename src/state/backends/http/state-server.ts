@@ -6,7 +6,7 @@ import { readErrorBody } from '../../../platform/error-body.ts';
 import { type AttemptResult, Exchange, isSuccess } from '../../../platform/exchange.ts';
 import { inflated } from '../../../platform/inflate.ts';
 import { networkReason, proxyRefusal } from '../../../platform/network-reason.ts';
-import { oneLine } from '../../../platform/plain-text.ts';
+import { looksLikeMarkup, oneLine } from '../../../platform/plain-text.ts';
 import { ProxyFailure } from '../../../platform/proxy.ts';
 import { isClosedLocalPort, isLasting, retryAfter } from '../../../platform/retry.ts';
 import { errorCode } from '../../../problems/error-code.ts';
@@ -96,6 +96,11 @@ export class StateServer {
       if (status >= 300 && status < 400) {
         const where = target === undefined ? '' : ` to ${target.origin}`;
         throw this.#wrong(`redirects ${method} requests${where} (${status})`);
+      }
+      if (isSuccess(status) && looksLikeMarkup(result.body.toString('utf8', 0, 200))) {
+        throw new UserError(`${url.host} answered ${method} with a web page, not as a state server`, {
+          hint: 'Check state.address, and whether a proxy or a sign-in page is in between.',
+        });
       }
       this.#refuse(status, said, { network, host: url.host });
       if (status === 408 || status === 429 || status === 503) {

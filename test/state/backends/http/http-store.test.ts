@@ -183,9 +183,13 @@ describe('a state server', () => {
     expect(server.locks.size).toBe(0);
   });
 
-  it('that stores a write late, over those that came after it, loses none of them', async () => {
+  it.each([
+    [3, 'its only try'],
+    [4, 'two tries'],
+  ])('that stores write %i late, over those that came after it, loses none of them: %s', async (last) => {
     const { server, store } = await scene({ rules: 'terraform' });
-    server.fault = (step) => (step === 'write' && server.count('write') === 3 ? 'held' : undefined);
+    const isHeld = () => server.count('write') >= 3 && server.count('write') <= last;
+    server.fault = (step) => (step === 'write' && isHeld() ? 'held' : undefined);
     const session = await openSession(store(), recorded());
     await session.record(creating('a'));
     await session.record(saved('a'));
@@ -224,7 +228,6 @@ describe('a state server', () => {
   it.each([
     ['a Terraform state', '{"version":4,"terraform_version":"1.9.0","serial":3}', 'a Terraform state'],
     ['other JSON', '{"message":"hello"}', 'something else'],
-    ['a page', '<!doctype html><title>Sign in</title>', 'a web page'],
     ['text', 'hello', 'no JSON'],
     [
       'a newer format',
@@ -240,6 +243,16 @@ describe('a state server', () => {
     }
     expect(server.versions.get(PATH)).toEqual([body]);
     expect(server.locks.size).toBe(0);
+  });
+
+  it.each<Step>(['read', 'write', 'lock'])('that answers a %s with a page is none', async (step) => {
+    const { server, store } = await scene();
+    const body = '<!DOCTYPE html><title>Sign in</title>';
+    server.answer = (asked) => (asked === step ? { status: 200, body } : undefined);
+    const { message, hint } = await failureOf(store().lock(lockRequest()));
+    expect(message).toContain('with a web page');
+    expect(hint).toContain('sign-in page');
+    expect(server.versions.size).toBe(0);
   });
 
   it.each([
