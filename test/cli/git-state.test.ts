@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
+import { temporaryFolder } from './voxform-process.ts';
+import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
 const STATE = '.voxform/test.state.json';
 const FILES = { 'manifests/a.yaml': agentManifest('day') };
@@ -21,16 +22,43 @@ async function appliedInGit(files: Readonly<Record<string, string>> = FILES): Pr
 }
 
 describe('a state that Git keeps', () => {
-  it('is warned of in CI, where other jobs do not see the lock, and only there', async () => {
+  it('is warned of in CI, where other jobs do not see the lock, until it is moved to a ref as the warning says', async () => {
     await using workspace = await appliedInGit();
+    await using remote = await temporaryFolder();
+    execFileSync('git', ['init', '-q', '--bare', remote.root]);
+    git(workspace, 'remote', 'add', 'origin', remote.root);
     const apply = ['apply', '--auto-approve'];
+    const warning = `the state ${STATE} is in Git, and other jobs do not see its lock`;
     const inCi = await workspace.runWith({ CI: 'true' }, ...apply);
     expect(inCi.code).toBe(0);
-    expect(inCi.stderr.replace(/\s+/g, ' ')).toContain('test.state.json is in Git');
-    expect((await workspace.run(...apply)).stderr).not.toContain('tracked by Git');
-    git(workspace, 'rm', '-q', '--cached', STATE);
-    const untracked = await workspace.runWith({ CI: 'true' }, ...apply);
-    expect(untracked.stderr).not.toContain('tracked by Git');
+    const said = inCi.stderr.replace(/\s+/g, ' ');
+    expect(said).toContain(warning);
+    expect((await workspace.run(...apply)).stderr.replace(/\s+/g, ' ')).not.toContain(warning);
+
+    const [, setting = '', command = ''] =
+      /Set (state: .*) in voxform\.yaml, then run: voxform (.*)$/.exec(said.trim()) ?? [];
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, `${setting}\n`));
+    expect(await workspace.run(...command.split(' '))).toMatchObject({ code: 0 });
+    const writes = workspace.writes();
+    const moved = await workspace.runWith({ CI: 'true' }, ...apply);
+    expect(moved).toMatchObject({ code: 0 });
+    expect(moved.stderr).not.toContain('is in Git');
+    expect(workspace.writes()).toBe(writes);
+  });
+
+  it('is not begun in a checkout of CI, where it would be lost with what the job creates', async () => {
+    await using workspace = await testWorkspace(FILES);
+    git(workspace, 'init', '-q', '-b', 'main');
+    await workspace.folder.write(
+      'voxform.yaml',
+      projectFile({ ...workspace.emulator, url: 'https://voice.example.com' }),
+    );
+    const apply = ['apply', '--auto-approve'];
+    const refused = await workspace.runWith({ CI: 'true' }, ...apply);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.replace(/\s+/g, ' ')).toContain(
+      `no state at ${STATE} yet, and no other job would see the one that this job creates hint: Set state: { backend: git } in voxform.yaml.`,
+    );
   });
 
   it.each([

@@ -9,7 +9,6 @@ import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { renderPlanText } from '../../output/plan-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
-import { warnOfStateInGit } from '../../runs/git-state.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   aheadFor,
@@ -20,6 +19,7 @@ import {
   withManifests,
 } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
+import { checkStateInCi } from '../../runs/state-in-ci.ts';
 import { type SessionWanted, withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
 import { VERSION } from '../../version.ts';
@@ -56,15 +56,13 @@ export async function applyChanges(
       progress.clear();
       return approveAndApply(context, { opened, session, planned, options });
     });
-  const { state: place } = opened.workspace;
+  await checkStateInCi(context, opened);
   if (saved !== undefined) {
-    await warnOfStateInGit(context, place);
     return carryingOut({ fresh: saved.state }, (surroundings) =>
       revalidatePlan({ ...commonInput(surroundings), saved, secret: opened.secretNamed() }),
     );
   }
   return withManifests({ opened, options, now: context.now }, async ({ desired, early }) => {
-    await warnOfStateInGit(context, place);
     return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
       planWorkspace({
         ...surroundings,

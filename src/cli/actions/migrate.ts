@@ -9,7 +9,6 @@ import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import type { Desired } from '../../project/project.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { refuseTrippedGuards } from '../../runs/apply-plan.ts';
-import { warnOfStateInGit } from '../../runs/git-state.ts';
 import { mapPath } from '../../runs/migrate/id-map.ts';
 import { type NameMap, parseNameMap } from '../../runs/migrate/knowledge-map.ts';
 import { exportLive, type LiveExport } from '../../runs/migrate/live-export.ts';
@@ -28,6 +27,7 @@ import {
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-options.ts';
+import { checkStateInCi } from '../../runs/state-in-ci.ts';
 import { withSession } from '../../runs/with-session.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
@@ -67,7 +67,7 @@ export async function migrate(context: Context, options: MigrateOptions): Promis
         await client.close();
       }
     }
-    await warnOfStateInGit(context, to.workspace.state);
+    await checkStateInCi(context, to);
     return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
       run({ ...common, client, state: session.state }, session),
     );
