@@ -8,8 +8,6 @@ fail() {
   exit 1
 }
 
-is_boolean() { [[ $1 == true || $1 == false ]]; }
-
 # A path inside the repository that no program takes for a flag.
 is_path() { [[ $1 =~ ^[A-Za-z0-9._][A-Za-z0-9._/-]*$ && ! /$1/ =~ /\.\./ ]]; }
 
@@ -23,13 +21,11 @@ fi
   fail 'workspace must be letters, digits, dots, dashes and underscores'
 is_path "$INPUT_WORKING_DIRECTORY" || fail 'working-directory must be a folder inside the repository'
 is_path "$INPUT_PLAN_FILE" || fail 'plan-file must be a path inside working-directory'
-is_path "$INPUT_STATE_PATH" || fail 'state-path must be a path inside working-directory'
 [[ $INPUT_VOXFORM =~ ^(source|path|[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)$ ]] ||
   fail 'voxform must be source, path, or an exact version such as 1.2.3'
 [[ $INPUT_PLAN_RUN_ID =~ ^[0-9]*$ ]] || fail 'plan-run-id must be the id of a run'
 [[ $INPUT_RETENTION_DAYS =~ ^[1-9][0-9]?$ ]] || fail 'retention-days must be 1 to 99'
-is_boolean "$INPUT_COMMENT" || fail 'comment must be true or false'
-is_boolean "$INPUT_COMMIT_STATE" || fail 'commit-state must be true or false'
+[[ $INPUT_COMMENT =~ ^(true|false)$ ]] || fail 'comment must be true or false'
 while IFS= read -r flag; do
   [[ -z $flag || $flag =~ ^--[a-z] ]] || fail 'flags must be one a line, each beginning with --'
 done <<<"$INPUT_FLAGS"

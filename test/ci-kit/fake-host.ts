@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gitAnswer } from '../git-http-backend.ts';
 
 export type Send = (status: number, body: unknown, headers?: Readonly<Record<string, string>>) => void;
 
@@ -19,9 +20,12 @@ export abstract class FakeHost implements AsyncDisposable {
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(JSON.stringify(body));
     const exchange = { request, response, url: new URL(request.url ?? '/', this.url), send };
-    this.answer(exchange).catch((error) => response.writeHead(500).end(String(error)));
+    const answered = exchange.url.pathname.includes('.git/') ? this.#git(exchange) : this.answer(exchange);
+    answered.catch((error) => response.writeHead(500).end(String(error)));
   });
   #ids = 100;
+  /** Folder of the repositories that it serves. */
+  repositories = '';
 
   async listening(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
@@ -42,6 +46,21 @@ export abstract class FakeHost implements AsyncDisposable {
   }
 
   protected abstract answer(exchange: Exchange): Promise<void>;
+
+  /** What a token may do in the repository. */
+  protected abstract rightsOf(token: string): 'none' | 'read' | 'write';
+
+  async #git(exchange: Exchange): Promise<void> {
+    const { request, response, url } = exchange;
+    const [, basic = ''] = /^basic (.*)$/i.exec(request.headers.authorization ?? '') ?? [];
+    const [, token = ''] = Buffer.from(basic, 'base64').toString().split(':');
+    const rights = this.rightsOf(token);
+    if (rights === 'none') {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+    } else if (rights === 'read' && url.href.includes('git-receive-pack')) {
+      response.writeHead(403).end();
+    } else (await gitAnswer(request, this.repositories))(response);
+  }
 }
 
 const PAGE_SIZE = 2;

@@ -1,7 +1,6 @@
 import { json } from 'node:stream/consumers';
 import { type Exchange, FakeHost, page } from './fake-host.ts';
 
-export const TOKEN = 'token-of-the-host';
 export const REPOSITORY = 'acme/voices';
 export const REPOSITORY_ID = 7001;
 
@@ -35,6 +34,9 @@ export interface Pull {
   readonly merge_commit_sha: string | null;
 }
 
+/** Of a job, as a workflow gives them. */
+export type Permissions = Readonly<Record<string, string>>;
+
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -47,11 +49,29 @@ export class GithubHost extends FakeHost {
   /** By the commit on the base branch. */
   readonly pulls = new Map<string, Pull[]>();
   readonly calls: Call[] = [];
+  readonly #tokens = new Map<string, Permissions>();
   /** Answers that come before any other, an HTTP status each. */
   readonly faults: number[] = [];
 
   static start(): Promise<GithubHost> {
     return new GithubHost().listening();
+  }
+
+  /** A token of a job that has only these permissions. */
+  tokenFor(permissions: Permissions): string {
+    const token = `token-${this.nextId()}`;
+    this.#tokens.set(token, permissions);
+    return token;
+  }
+
+  /** Takes away all that the tokens allow. */
+  revokeTokens(): void {
+    this.#tokens.clear();
+  }
+
+  protected override rightsOf(token: string): 'none' | 'read' | 'write' {
+    const { contents } = this.#tokens.get(token) ?? {};
+    return contents === 'read' || contents === 'write' ? contents : 'none';
   }
 
   commentsOn(pull: number): Comment[] {
@@ -65,10 +85,13 @@ export class GithubHost extends FakeHost {
     this.calls.push({ method, path: url.pathname });
     const fault = this.faults.shift();
     if (fault !== undefined) return void send(fault, { message: 'a fault' });
-    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
-      return void send(401, { message: 'Bad credentials' });
-    }
+    const permissions = this.#tokens.get(request.headers.authorization?.replace('Bearer ', '') ?? '');
+    if (permissions === undefined) return void send(401, { message: 'Bad credentials' });
     const path = url.pathname.replace(`/repos/${REPOSITORY}/`, '');
+    const granted = permissions[path.startsWith('actions/') ? 'actions' : 'pull-requests'];
+    if (granted !== 'write' && !(granted === 'read' && method === 'GET')) {
+      return void send(403, { message: 'Resource not accessible by integration' });
+    }
     const listed = this.#list(path, url);
     if (listed !== undefined && method === 'GET') {
       const { items, next } = page(listed, url);

@@ -1,4 +1,4 @@
-import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { GithubHost, REPOSITORY } from './github-host.ts';
 import { GithubRunner, type JobEnd, type Trigger } from './github-runner.ts';
@@ -13,11 +13,17 @@ export interface Request {
   readonly title: string;
 }
 
-/** The names of the agents that were created there, in order. */
+/** The names of the agents that were created there, sorted. */
 export function createdAt({ requests }: Emulator): string[] {
   return requests
     .filter(({ method }) => method === 'POST')
-    .map(({ body }) => String((body as { readonly name?: unknown }).name));
+    .map(({ body }) => String((body as { readonly name?: unknown }).name))
+    .sort();
+}
+
+/** With the state in the repository. */
+export function sharedProject(emulator: Emulator): string {
+  return projectFile(emulator, 'state: { backend: git }\n');
 }
 
 /** A project at GitHub with its platform. */
@@ -25,13 +31,14 @@ export class GithubProject implements AsyncDisposable {
   readonly host: GithubHost;
   readonly emulator: Emulator;
   readonly repository: Repository;
-  readonly #runner: GithubRunner;
+  readonly runner: GithubRunner;
 
   private constructor(host: GithubHost, emulator: Emulator, files: Readonly<Record<string, string>>) {
     this.host = host;
     this.emulator = emulator;
     this.repository = new Repository(files);
-    this.#runner = new GithubRunner(host, this.repository, {
+    host.repositories = this.repository.folder;
+    this.runner = new GithubRunner(host, this.repository, {
       VOXFORM_API_KEY: API_KEY,
       LOCAL_API_KEY: API_KEY,
       OPENAI_API_KEY: 'key-of-a-model',
@@ -39,14 +46,14 @@ export class GithubProject implements AsyncDisposable {
   }
 
   static async open(
-    project: (emulator: Emulator) => string = projectFile,
-    files: Readonly<Record<string, string>> = { 'manifests/day.yaml': agentManifest('day') },
+    project: (emulator: Emulator) => string = sharedProject,
+    onRequest?: EmulatorOptions['onRequest'],
   ): Promise<GithubProject> {
-    const emulator = await startEmulator({ seed: 1 });
+    const emulator = await startEmulator({ seed: 1, onRequest });
     return new GithubProject(await GithubHost.start(), emulator, {
-      ...files,
+      'manifests/day.yaml': agentManifest('day'),
       'voxform.yaml': project(emulator),
-      '.gitignore': '*.plan\n.voxform/*.lock\n.voxform/*.backup-*\n.voxform/cache/\n',
+      '.gitignore': '*.plan\n.voxform/\n',
     });
   }
 
@@ -55,7 +62,7 @@ export class GithubProject implements AsyncDisposable {
     return this.emulator.requests.filter(({ method }) => method !== 'GET').length;
   }
 
-  /** The names of the agents that were created, in order. */
+  /** The names of the agents that were created, sorted. */
   created(): string[] {
     return createdAt(this.emulator);
   }
@@ -69,7 +76,7 @@ export class GithubProject implements AsyncDisposable {
   ): Promise<Readonly<Record<string, JobEnd>>> {
     this.repository.branch(request.branch);
     const head = this.repository.commit(files);
-    return this.#runner.run(workflow, this.#onRequest(request, head), only);
+    return this.runner.run(workflow, this.#onRequest(request, head), only);
   }
 
   #onRequest({ number, branch, title }: Request, head: string): Trigger {
@@ -144,7 +151,7 @@ export class GithubProject implements AsyncDisposable {
     only: string | undefined,
   ): Promise<Readonly<Record<string, JobEnd>>> {
     const trigger = { event: 'push', ref: 'refs/heads/main', refName: 'main', sha, payload: {} } as const;
-    return this.#runner.run(workflow, trigger, only);
+    return this.runner.run(workflow, trigger, only);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,8 +1,16 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { type Contexts, filled, isDue } from './expressions.ts';
-import { type GithubHost, REPOSITORY, REPOSITORY_ID, TOKEN } from './github-host.ts';
+import { type GithubHost, type Permissions, REPOSITORY, REPOSITORY_ID } from './github-host.ts';
 import type { Repository } from './repository.ts';
 import { action, root, type Step, type Workflow, written } from './workflow.ts';
 
@@ -44,6 +52,8 @@ export class GithubRunner {
   readonly #host: GithubHost;
   readonly #repository: Repository;
   readonly #secrets: Texts;
+  /** Told what steps print, as they print it. */
+  onLog: (text: string) => void = () => undefined;
 
   constructor(host: GithubHost, repository: Repository, secrets: Texts) {
     this.#host = host;
@@ -58,7 +68,9 @@ export class GithubRunner {
     for (const [name, job] of Object.entries(workflow.jobs)) {
       if (only !== undefined && only !== name) continue;
       const before = job.needs === undefined ? undefined : ends[job.needs];
-      const running = new RunningJob(this.#host, this.#repository, { trigger, runId });
+      const permissions = job.permissions ?? workflow.permissions ?? {};
+      const onLog = (text: string) => this.onLog(text);
+      const running = new RunningJob(this.#host, this.#repository, { trigger, runId, permissions, onLog });
       const contexts = {
         github: running.github,
         secrets: this.#secrets,
@@ -77,6 +89,13 @@ export class GithubRunner {
   }
 }
 
+interface Start {
+  readonly trigger: Trigger;
+  readonly runId: number;
+  readonly permissions: Permissions;
+  readonly onLog: (text: string) => void;
+}
+
 class RunningJob {
   readonly github: Readonly<Record<string, unknown>>;
   readonly #host: GithubHost;
@@ -86,17 +105,15 @@ class RunningJob {
   readonly #temp: string;
   readonly #workspace: string;
   readonly #summary: string;
+  readonly #onLog: (text: string) => void;
   #log = '';
 
-  constructor(
-    host: GithubHost,
-    repository: Repository,
-    { trigger, runId }: { readonly trigger: Trigger; readonly runId: number },
-  ) {
+  constructor(host: GithubHost, repository: Repository, { trigger, runId, permissions, onLog }: Start) {
     this.#host = host;
     this.#repository = repository;
     this.#trigger = trigger;
     this.#runId = runId;
+    this.#onLog = onLog;
     this.#temp = mkdtempSync(path.join(repository.folder, 'job-'));
     this.#workspace = path.join(this.#temp, 'work');
     this.#summary = path.join(this.#temp, 'summary');
@@ -109,7 +126,8 @@ class RunningJob {
       ref_name: trigger.refName,
       sha: trigger.sha,
       run_id: runId,
-      token: TOKEN,
+      run_attempt: 1,
+      token: host.tokenFor(permissions),
       action_path: root,
     };
   }
@@ -189,12 +207,13 @@ class RunningJob {
     writeFileSync(file, script);
     const child = spawn('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', file], {
       cwd: path.join(this.#workspace, folder),
-      env: { ...this.#repository.env, ...this.#variables(place), ...env },
+      env: { ...this.#repository.envOf(this.#temp), ...this.#variables(place), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
         this.#log += text;
+        this.#onLog(text);
       });
     }
     const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
@@ -223,12 +242,12 @@ class RunningJob {
   #foreign(name: string, inputs: Texts): boolean {
     switch (name) {
       case 'actions/checkout':
-        this.#checkout(inputs.ref);
+        this.#checkout(inputs);
         return true;
       case 'actions/setup-node':
         return true;
       case 'actions/upload-artifact':
-        return this.#upload(inputs.name ?? '', inputs.path ?? '');
+        return this.#upload(inputs);
       case 'actions/download-artifact':
         return this.#download(inputs.name ?? '', inputs);
       default:
@@ -236,23 +255,32 @@ class RunningJob {
     }
   }
 
-  #checkout(branch: string | undefined): void {
+  /** A shallow one, with the token where the action of today puts it. */
+  #checkout({ ref = this.#trigger.sha, 'persist-credentials': persist = 'true' }: Texts): void {
     const git = (...args: string[]) => this.#repository.git(args, this.#workspace);
-    git('clone', '-q', this.#repository.origin, '.');
-    if (branch !== undefined) return void git('checkout', '-q', '-B', branch, `origin/${branch}`);
-    git('fetch', '-q', 'origin', this.#trigger.ref);
-    git('checkout', '-q', '--detach', this.#trigger.sha);
+    git('init', '-q');
+    git('remote', 'add', 'origin', `${this.#host.url}/${REPOSITORY}.git`);
+    git('fetch', '-q', '--depth=1', `file://${this.#repository.origin}`, ref);
+    git('checkout', '-q', '--detach', 'FETCH_HEAD');
+    if (persist !== 'true') return;
+    const file = path.join(this.#temp, 'git-credentials.config');
+    const login = Buffer.from(`x-access-token:${this.github.token}`).toString('base64');
+    writeFileSync(file, `[http "${this.#host.url}/"]\n\textraheader = AUTHORIZATION: basic ${login}\n`);
+    git('config', `includeIf.gitdir:${this.#workspace}/.git.path`, file);
   }
 
-  #upload(name: string, file: string): boolean {
-    const found = path.join(this.#workspace, file);
-    if (!existsSync(found)) return false;
+  #upload({ name = '', path: place = '', 'if-no-files-found': missing }: Texts): boolean {
+    const found = path.join(this.#workspace, place);
+    if (!existsSync(found)) return missing === 'ignore';
+    const files = statSync(found).isFile()
+      ? [found]
+      : readdirSync(found).map((file) => path.join(found, file));
     const pull = this.#trigger.payload.pull_request as { head: { sha: string } } | undefined;
     this.#host.artifacts.push({
       id: this.#host.nextId(),
       name,
       expired: false,
-      files: new Map([[path.basename(found), readFileSync(found)]]),
+      files: new Map(files.map((file) => [path.basename(file), readFileSync(file)])),
       workflow_run: {
         id: this.#runId,
         head_sha: pull?.head.sha ?? this.#trigger.sha,

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { agentManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
-import { API_KEY, createdAt, GithubProject, type Request } from './github-project.ts';
+import { API_KEY, createdAt, GithubProject, type Request, sharedProject } from './github-project.ts';
 import { action, root, shipped, type Workflow } from './workflow.ts';
 
 const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
@@ -23,7 +23,14 @@ const MARKER = '<!-- voxform plan .  -->\n';
 
 describe('the workflow for one workspace', () => {
   it('goes from a plan on a branch to an apply of that plan, and of no other', async () => {
-    await using project = await GithubProject.open();
+    const posts = { isLast: false };
+    await using project = await GithubProject.open(
+      (emulator) => sharedProject(emulator).replace('VOXFORM_API_KEY', 'STAGING_KEY'),
+      ({ method }) => {
+        if (posts.isLast && method === 'POST') project.host.revokeTokens();
+        return undefined;
+      },
+    );
     const { host, repository } = project;
     // Whoever wrote a comment could change it again: one by another person is never taken for ours.
     const foreign = { body: `${MARKER}nothing changes`, user: { login: 'mallory' } };
@@ -42,6 +49,9 @@ describe('the workflow for one workspace', () => {
       expect(comment?.body.startsWith(`${MARKER}### voxform plan`)).toBe(true);
       expect(comment?.body).toContain('Agent/night');
       expect(first.plan?.summary).toContain('Agent/night');
+      expect(first.plan?.log, 'the key under the name that the project has for it').not.toContain(
+        'instead of',
+      );
       return first;
     });
 
@@ -70,8 +80,7 @@ describe('the workflow for one workspace', () => {
         expect(merged.apply?.result, merged.apply?.log).toBe('success');
         expect(merged.plan?.result).toBe('skipped');
         expect(project.created()).toEqual(['day', 'night', 'noon']);
-        const state = JSON.parse(repository.onMain('.voxform/test.state.json'));
-        expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+        expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
         return merged;
       },
     );
@@ -94,22 +103,32 @@ describe('the workflow for one workspace', () => {
       expect(project.writes()).toBe(3);
     });
 
+    const next = { ...another, branch: 'next' };
+    await step('the next request is planned, in a fresh clone: what was applied is unchanged', async () => {
+      const files = { 'manifests/ember.yaml': agentManifest('ember') };
+      const { plan } = await project.propose(workflow, next, files, 'plan');
+      expect(plan?.summary).toContain('3 to create. 3 unchanged.');
+    });
+
+    await step(
+      'its job may not push any more: an artifact keeps the ids that the state did not get',
+      async () => {
+        posts.isLast = true;
+        const { apply } = await project.merge(workflow, next, 'apply');
+        expect(apply?.result).toBe('failure');
+        const [file] =
+          host.artifacts.find(({ name }) => name === 'voxform-plan-default-rescue-1')?.files.values() ?? [];
+        const ids = [...project.emulator.world.agents.keys()].slice(3);
+        expect(ids).toHaveLength(3);
+        for (const id of ids) expect(Buffer.from(file ?? []).toString()).toContain(id);
+      },
+    );
+
     await step('no title or branch ran as a command', () => {
       for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
         expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
       }
     });
-  });
-
-  it('takes the key under any name that the project has for it', async () => {
-    await using project = await GithubProject.open((emulator) =>
-      projectFile(emulator).replace('VOXFORM_API_KEY', 'STAGING_KEY'),
-    );
-    const { plan } = await project.propose(workflow, another, {
-      'manifests/night.yaml': agentManifest('night'),
-    });
-    expect(plan?.result, plan?.log).toBe('success');
-    expect(plan?.log).not.toContain('instead of');
   });
 
   it('says in the comment that a plan failed, and keeps a long one within what a comment holds', async () => {
@@ -179,11 +198,10 @@ describe('the workflow that promotes', () => {
       expect(createdAt(production)).toEqual(['day', 'production']);
     });
 
-    await step('both states are committed', () => {
-      const states = ['staging', 'production'].map((name) =>
-        JSON.parse(project.repository.onMain(`.voxform/${name}.state.json`)),
-      );
-      expect(states.map(({ resources }) => Object.keys(resources).length)).toEqual([2, 2]);
+    await step('each has a state of its own', () => {
+      for (const name of ['staging', 'production']) {
+        expect(project.repository.inState(name)).toEqual(['Agent/day', 'Agent/night']);
+      }
     });
   });
 });
@@ -213,7 +231,7 @@ function twoWorkspaces(emulators: Readonly<Record<string, Emulator>>): string {
     ([name, { url, workspaceId }]) =>
       `  ${name}:\n    base_url: ${url}\n    workspace_id: ${workspaceId}\n    vars:\n      words: ${name}\n`,
   );
-  return `version: 1\ndefault_workspace: staging\nworkspaces:\n${workspaces.join('')}`;
+  return `version: 1\ndefault_workspace: staging\nstate: { backend: git }\nworkspaces:\n${workspaces.join('')}`;
 }
 
 describe('action.yml', () => {

@@ -3,6 +3,8 @@ import { json } from 'node:stream/consumers';
 import { type Exchange, FakeHost, page } from './fake-host.ts';
 
 export const TOKEN = 'token-of-the-project';
+/** Of a job, which may only read. */
+export const JOB_TOKEN = 'token-of-the-job';
 export const PROJECT_ID = '42';
 const US = 7;
 
@@ -38,6 +40,10 @@ export class GitlabHost extends FakeHost {
 
   static start(): Promise<GitlabHost> {
     return new GitlabHost().listening();
+  }
+
+  protected override rightsOf(token: string): 'none' | 'read' | 'write' {
+    return token === TOKEN ? 'write' : token === JOB_TOKEN ? 'read' : 'none';
   }
 
   protected override async answer({ request, response, url, send }: Exchange): Promise<void> {

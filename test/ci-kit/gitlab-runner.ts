@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type GitlabHost, PROJECT_ID, TOKEN } from './gitlab-host.ts';
+import { type GitlabHost, JOB_TOKEN, PROJECT_ID, TOKEN } from './gitlab-host.ts';
 import type { Repository } from './repository.ts';
 import { root } from './workflow.ts';
 
@@ -48,22 +48,22 @@ export async function runGitlabJob(
   job: GitlabJob,
   { repository, host, variables }: { repository: Repository; host: GitlabHost; variables: Texts },
 ): Promise<GitlabEnd> {
-  const folder = mkdtempSync(path.join(repository.folder, 'job-'));
-  repository.git(['clone', '-q', repository.origin, '.'], folder);
-  repository.git(['fetch', '-q', 'origin', variables.CI_COMMIT_SHA ?? ''], folder);
-  repository.git(['checkout', '-q', '--detach', variables.CI_COMMIT_SHA ?? ''], folder);
-  const file = path.join(repository.folder, 'script.sh');
+  const home = mkdtempSync(path.join(repository.folder, 'job-'));
+  const folder = path.join(home, 'voices');
+  checkOut(folder, { repository, host, commit: variables.CI_COMMIT_SHA ?? '' });
+  const file = path.join(home, 'script.sh');
   writeFileSync(file, [...(job.before_script ?? []), ...(job.script ?? [])].join('\n'));
   const child = spawn('bash', ['-e', '-o', 'pipefail', file], {
     cwd: folder,
     env: {
-      ...repository.env,
+      ...repository.envOf(home),
       CI: 'true',
       GITLAB_CI: 'true',
       CI_PROJECT_DIR: folder,
       CI_PROJECT_ID: PROJECT_ID,
       CI_PROJECT_PATH: 'acme/voices',
-      CI_SERVER_URL: `file://${repository.folder}`,
+      CI_SERVER_URL: host.url,
+      CI_JOB_TOKEN: JOB_TOKEN,
       CI_API_V4_URL: `${host.url}/api/v4`,
       CI_JOB_URL: 'https://gitlab.example/acme/voices/-/jobs/1',
       VOXFORM_GITLAB_TOKEN: TOKEN,
@@ -86,4 +86,22 @@ export async function runGitlabJob(
     .filter((name) => name.endsWith('.plan') && existsSync(path.join(folder, name)));
   const files = new Map(kept.map((name) => [name, readFileSync(path.join(folder, name))]));
   return { code, log, folder, files: code === 0 ? files : new Map() };
+}
+
+/** A shallow one, with the token of the job where the runner of today puts it: in a file that rewrites the address. */
+function checkOut(
+  folder: string,
+  { repository, host, commit }: { repository: Repository; host: GitlabHost; commit: string },
+): void {
+  const address = `${host.url}/acme/voices.git`;
+  mkdirSync(folder);
+  const git = (...args: string[]) => repository.git(args, folder);
+  git('init', '-q');
+  git('remote', 'add', 'origin', address);
+  git('fetch', '-q', '--depth=20', `file://${repository.origin}`, commit);
+  git('checkout', '-q', '--detach', 'FETCH_HEAD');
+  const withToken = address.replace('//', `//gitlab-ci-token:${JOB_TOKEN}@`);
+  const external = `${folder}.conf`;
+  writeFileSync(external, `[url "${withToken}"]\n\tinsteadOf = ${address}\n`);
+  git('config', 'include.path', external);
 }

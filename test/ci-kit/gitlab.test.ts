@@ -5,7 +5,7 @@ import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { VERSION } from '../../src/version.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { step } from '../step.ts';
-import { GitlabHost, PROJECT_ID } from './gitlab-host.ts';
+import { GitlabHost, PROJECT_ID, TOKEN } from './gitlab-host.ts';
 import { type GitlabEnd, type GitlabJob, runGitlabJob, startOf, type Template } from './gitlab-runner.ts';
 import { Repository } from './repository.ts';
 import { shipped } from './workflow.ts';
@@ -40,9 +40,10 @@ describe('the template for GitLab', () => {
     await using emulator = await startEmulator({ seed: 1 });
     await using host = await GitlabHost.start();
     using repository = new Repository({
-      'voices/voxform.yaml': projectFile(emulator),
+      'voices/voxform.yaml': projectFile(emulator, 'state: { backend: git }\n'),
       'voices/manifests/day.yaml': agentManifest('day'),
     });
+    host.repositories = repository.folder;
     const settings = { VOXFORM_API_KEY: API_KEY, VOXFORM_PACKAGE: '', VOXFORM_PROJECT: 'voices' };
     const run = (
       name: 'validate' | 'plan' | 'apply',
@@ -106,8 +107,8 @@ describe('the template for GitLab', () => {
       const applied = await run('apply', merge, onMain);
       expect(applied.code, applied.log).toBe(0);
       expect(writes()).toBe(3);
-      const state = JSON.parse(repository.onMain('voices/.voxform/test.state.json'));
-      expect(Object.keys(state.resources)).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+      expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+      expect(applied.log).not.toContain(TOKEN);
       return applied;
     });
 

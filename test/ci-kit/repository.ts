@@ -25,12 +25,17 @@ export class Repository implements Disposable {
     this.git(['push', '-q', 'origin', 'main']);
   }
 
-  /** With nothing of this machine's own settings. */
   get env(): Readonly<Record<string, string>> {
+    return this.envOf(this.folder);
+  }
+
+  /** Of a machine of its own, with nothing of this one's settings. @param home its folder, the only one where it keeps anything. */
+  envOf(home: string): Readonly<Record<string, string>> {
     return {
       PATH: [this.bin, path.dirname(process.execPath), process.env.PATH ?? ''].join(path.delimiter),
-      HOME: this.folder,
-      XDG_CACHE_HOME: CACHES,
+      HOME: home,
+      XDG_CACHE_HOME: path.join(home, '.cache'),
+      NODE_COMPILE_CACHE: path.join(CACHES, 'voxform', 'compiled'),
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_SYSTEM: '/dev/null',
       GIT_TERMINAL_PROMPT: '0',
@@ -83,9 +88,24 @@ export class Repository implements Disposable {
     return commit;
   }
 
-  /** The text of a file on main at the host. */
-  onMain(file: string): string {
-    return this.git(['show', `main:${file}`], this.origin);
+  /** Runs the command as the person who has the clone. */
+  voxform(...args: string[]): string {
+    const { clone: cwd, env } = this;
+    return execFileSync(path.join(this.bin, 'voxform'), args, { cwd, env, encoding: 'utf8', stdio: 'pipe' });
+  }
+
+  /** The process that holds the lock of a state. */
+  holderOf(workspace: string): number {
+    return this.#stored<{ readonly pid: number }>(workspace, 'lock.json').pid;
+  }
+
+  /** Addresses in the state of a workspace, which is at the host. */
+  inState(workspace: string): string[] {
+    return Object.keys(this.#stored<{ readonly resources: object }>(workspace, 'state.json').resources);
+  }
+
+  #stored<T>(workspace: string, file: string): T {
+    return JSON.parse(this.git(['show', `refs/voxform/${workspace}:${file}`], this.origin)) as T;
   }
 
   [Symbol.dispose](): void {

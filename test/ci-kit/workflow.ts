@@ -27,6 +27,7 @@ export interface Job {
 }
 
 export interface Workflow {
+  readonly permissions?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly jobs: Readonly<Record<string, Job>>;
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -30,6 +31,39 @@ it('init names a key of its own: the overriding variable would apply to every wo
   for (const shown of [stdout, text, ciWorkflow('1.2.3')]) expect(shown).not.toContain('VOXFORM_API_KEY');
   expect(stdout).toContain('export LOCAL_API_KEY=');
   expect(ciWorkflow('1.2.3')).toContain('LOCAL_API_KEY: ${{ secrets.LOCAL_API_KEY }}');
+});
+
+describe('the state of a new project', () => {
+  it.each([
+    {
+      reason: 'a folder of a repository with a remote',
+      git: [
+        ['init', '-q'],
+        ['remote', 'add', 'origin', 'x'],
+      ],
+      backend: 'git',
+    },
+    { reason: 'a repository without a remote', git: [['init', '-q']], backend: 'local' },
+    {
+      reason: 'a repository whose remote no clone of it in CI has',
+      git: [
+        ['init', '-q'],
+        ['remote', 'add', 'up', 'x'],
+      ],
+      backend: 'local',
+    },
+    { reason: 'no repository', git: [], backend: 'local' },
+  ])('is $backend in $reason', async ({ git, backend }) => {
+    await using folder = await temporaryFolder();
+    for (const args of git) execFileSync('git', args, { cwd: folder.root });
+    const { code, stdout } = await command(['init', 'teams/x'], { cwd: folder.root });
+    expect(code).toBe(0);
+    const read = (name: string) => readFile(path.join(folder.root, 'teams/x', name), 'utf8');
+    expect(parse(await read('voxform.yaml'))).toMatchObject({ state: { backend } });
+    expect(stdout.includes('refs/voxform/ of the remote origin')).toBe(backend === 'git');
+    expect((await read('.gitignore')).split('\n').includes('.voxform/')).toBe(backend === 'git');
+    expect(await command(['validate', '-C', 'teams/x'], { cwd: folder.root })).toMatchObject({ code: 0 });
+  });
 });
 
 describe('the workflow that init writes', () => {

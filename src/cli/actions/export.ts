@@ -156,7 +156,7 @@ function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {
 async function settingsFiles(): Promise<ProjectFile[]> {
   const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];
   return [
-    { path: '.gitignore', text: gitIgnore },
+    { path: '.gitignore', text: gitIgnore(false) },
     { path: '.vscode/settings.json', text: editorSettings },
     ...(await Promise.all(
       schemas.map(async (name) => ({ path: name, text: await readFile(packagePath(name), 'utf8') })),

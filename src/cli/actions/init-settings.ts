@@ -1,9 +1,10 @@
-export const gitIgnore = `# Secrets and saved plans.
-secrets/
-*.plan
-.env
-
-# The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
+/** @param isShared whether the state is in the repository, for every clone of it. */
+export function gitIgnore(isShared: boolean): string {
+  const state = isShared
+    ? `# What voxform keeps on this machine alone. The state is not in it.
+.voxform/
+`
+    : `# The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
 # that is backed up. Do not commit its lock, its backups, its history and the cache.
 .voxform/cache/
 .voxform/*.lock
@@ -13,6 +14,22 @@ secrets/
 .voxform/quarantine/
 .voxform/rescue/
 `;
+  return `# Secrets and saved plans.
+secrets/
+*.plan
+.env
+
+${state}`;
+}
+
+/** The project file of the example, with the state in the repository. */
+export function withSharedState(projectFile: string): string {
+  return projectFile.replace(
+    /^#.*\nstate: .*$/m,
+    `# Record ids and the values last sent, without secrets: in refs/voxform/ of the remote origin, where CI finds them too.
+state: { backend: git }`,
+  );
+}
 
 export const editorSettings = `{
   "yaml.schemas": {
@@ -46,8 +63,8 @@ jobs:
     if: github.event_name == 'pull_request'
     runs-on: ubuntu-latest
     steps:
+      # Keeps the token of the job: git reads the state with it.
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        with: { persist-credentials: false }
       - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
       - run: npx --yes "$VOXFORM" validate --output github
@@ -63,25 +80,18 @@ jobs:
     if: github.event_name == 'push'
     runs-on: ubuntu-latest
     permissions:
-      contents: write
-    # One apply at a time: runners do not share the lock of a state file.
+      contents: write # to push the state
+    # In turn: one that waited for the lock of the state would apply an older commit.
     concurrency: { group: voxform-apply, cancel-in-progress: false }
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        # The branch, not the pushed commit: the apply before this one may have pushed a newer state.
+        # The branch, not the pushed commit: a job that starts late must not undo what was merged since.
         with: { ref: main }
       - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }
-      - run: npx --yes "$VOXFORM" apply --auto-approve
+      - run: npx --yes "$VOXFORM" apply --auto-approve --lock-timeout 15m
         env:
           LOCAL_API_KEY: \${{ secrets.LOCAL_API_KEY }}
           OPENAI_API_KEY: \${{ secrets.OPENAI_API_KEY }}
-      - name: Commit the state
-        if: always()
-        run: |
-          git config user.name voxform
-          git config user.email voxform@users.noreply.github.com
-          if [ -e .voxform ]; then git add .voxform; fi
-          git diff --cached --quiet || (git commit -m "Update voxform state" && git push)
 `;
 }

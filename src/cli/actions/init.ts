@@ -1,24 +1,27 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
+import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
-import { ciWorkflow, editorSettings, gitIgnore } from './init-settings.ts';
+import { ciWorkflow, editorSettings, gitIgnore, withSharedState } from './init-settings.ts';
 
 /** Writes a new project into a folder. Files that are there already are left as they are. */
 export async function init(context: Context, folder: string): Promise<number> {
   const target = path.resolve(context.cwd, folder);
-  const files = await projectFiles();
   const known = projectFileIn(target);
   if (known !== undefined) {
     throw new UserError(`${path.join(folder, known)} already exists; nothing was written`, {
       hint: 'Choose another folder: voxform init DIR',
     });
   }
+  const isShared = await hasOrigin(target, context.env);
+  const files = await projectFiles(isShared);
   const { out } = lines(context);
   for (const [name, text] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     out(
@@ -33,13 +36,17 @@ export async function init(context: Context, folder: string): Promise<number> {
   out(`  voxform${here} validate`);
   out(`  voxform${here} plan`);
   out(`Then set base_url and workspace_id in ${path.join(folder, PROJECT_FILE)}.`);
+  if (isShared) out('The state will be in refs/voxform/ of the remote origin.');
   return ExitCode.ok;
 }
 
-/** The quickstart example with its schemas beside it, and settings for editor, Git and CI; by path in the project. */
-async function projectFiles(): Promise<Map<string, string>> {
+/**
+ * The quickstart example with its schemas beside it, and settings for editor, Git and CI; by path in the project.
+ * @param isShared whether the state is in the repository, for every clone of it.
+ */
+async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   const files = new Map<string, string>([
-    ['.gitignore', gitIgnore],
+    ['.gitignore', gitIgnore(isShared)],
     ['.vscode/settings.json', editorSettings],
     ['.github/workflows/voxform.yml', ciWorkflow(VERSION)],
   ]);
@@ -51,10 +58,23 @@ async function projectFiles(): Promise<Map<string, string>> {
     if (name.startsWith('.')) continue;
     files.set(name, withOwnSchemas(await readFile(file, 'utf8'), name));
   }
+  const project = files.get(PROJECT_FILE);
+  if (isShared && project !== undefined) files.set(PROJECT_FILE, withSharedState(project));
   for (const name of ['schemas/manifest.schema.json', 'schemas/project.schema.json']) {
     files.set(name, await readFile(packagePath(name), 'utf8'));
   }
   return files;
+}
+
+/** Whether the repository around the folder has the remote that holds the state by default, and that every clone in CI has. */
+async function hasOrigin(folder: string, env: Context['env']): Promise<boolean> {
+  let cwd = folder;
+  while (!existsSync(cwd)) cwd = path.dirname(cwd);
+  const call = { env: gitEnvironment(env), cwd, signal: new AbortController().signal };
+  return runGit(['remote', 'get-url', 'origin'], call).then(
+    ({ code }) => code === 0,
+    () => false,
+  );
 }
 
 /** The example names the schemas of the package; the project has them in a folder of its own. */

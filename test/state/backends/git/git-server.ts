@@ -1,9 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { gitAnswer } from '../../../git-http-backend.ts';
 
 /** Must not be used against a server of this process, which cannot answer meanwhile. */
 export function git(folder: string, ...args: string[]): string {
@@ -78,41 +79,12 @@ export class GitServer implements AsyncDisposable {
       request.socket.destroy();
       return;
     }
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const child = spawn('git', ['http-backend'], {
-      env: {
-        ...process.env,
-        GIT_PROJECT_ROOT: this.#folder,
-        GIT_HTTP_EXPORT_ALL: '1',
-        REMOTE_USER: 'tester',
-        REQUEST_METHOD: request.method,
-        PATH_INFO: pathname,
-        QUERY_STRING: searchParams.toString(),
-        CONTENT_TYPE: request.headers['content-type'] ?? '',
-        HTTP_CONTENT_ENCODING: String(request.headers['content-encoding'] ?? ''),
-        GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      },
-      stdio: ['pipe', 'pipe', 'ignore'],
-    });
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(Buffer.concat(chunks));
-    const out: Buffer[] = [];
-    for await (const chunk of child.stdout) out.push(chunk);
+    const send = await gitAnswer(request, this.#folder);
     if (fault === 'swallowed') {
       request.socket.destroy();
       return;
     }
-    const all = Buffer.concat(out);
-    const end = all.indexOf('\r\n\r\n');
-    const headers = all.subarray(0, end).toString().split('\r\n');
-    let status = 200;
-    for (const header of headers) {
-      const [key = '', value = ''] = header.split(/: (.*)/s);
-      if (key === 'Status') status = Number.parseInt(value, 10);
-      else response.setHeader(key, value);
-    }
-    response.writeHead(status).end(all.subarray(end + 4));
+    send(response);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+/** Does what git asks of a bare repository below the folder, with the program that git has for servers. @returns what sends the answer. */
+export async function gitAnswer(
+  request: IncomingMessage,
+  folder: string,
+): Promise<(response: ServerResponse) => void> {
+  const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      ...process.env,
+      GIT_PROJECT_ROOT: folder,
+      GIT_HTTP_EXPORT_ALL: '1',
+      // Whoever got here may push.
+      REMOTE_USER: 'tester',
+      REQUEST_METHOD: request.method,
+      PATH_INFO: pathname,
+      QUERY_STRING: search.slice(1),
+      CONTENT_TYPE: request.headers['content-type'] ?? '',
+      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+      GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  request.pipe(child.stdin.on('error', () => undefined));
+  const answer = await buffer(child.stdout);
+  const end = answer.indexOf('\r\n\r\n');
+  const headers = answer.subarray(0, end).toString().split('\r\n');
+  return (response) => {
+    let status = 200;
+    for (const header of headers) {
+      const [key = '', value = ''] = header.split(/: (.*)/s);
+      if (key === 'Status') status = Number.parseInt(value, 10);
+      else response.setHeader(key, value);
+    }
+    response.writeHead(status).end(answer.subarray(end + 4));
+  };
+}
