@@ -135,6 +135,13 @@ function crossChecks(
     const file = chosen?.[placeSetting] === undefined ? undefined : fileOf(place);
     const misplaced = file && context.local && pathProblem(`state.${placeSetting}`, file, context.local);
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
+    const named = context.local && backendOf(place).folderOf?.(place);
+    const foreign =
+      named && context.local && pathProblem(`state.${named.setting}`, named.path, context.local);
+    if (foreign) {
+      const setting = [...at.slice(0, -1), named.setting];
+      problems.push({ code: 'outside-folder', message: foreign, path: setting, at: 'value' });
+    }
     const key = `${place.backend} ${keyOf(place)}`;
     const owner = owners.get(key);
     if (owner === undefined) owners.set(key, name);
@@ -160,7 +167,7 @@ function statePlace(
   settings: StateSettings | undefined,
   { root, local }: ProjectContext,
 ): StatePlace {
-  return placeOf(settings, { workspace, root: local?.root ?? root });
+  return placeOf(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
 
 function projectFrom(document: ProjectDocument, settings: Settings, context: ProjectContext): ProjectConfig {

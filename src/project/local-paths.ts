@@ -8,6 +8,8 @@ export interface LocalPaths {
   readonly root: string;
   /** Absolute paths of further folders that the two may lead to. */
   readonly allowed: readonly string[];
+  /** Address of the repository that the project was fetched from. */
+  readonly source?: string | undefined;
 }
 
 /** Folder of the checkouts, below the root. */

@@ -106,6 +106,24 @@ describe('secrets_dir and state.path of a repository', () => {
     ]);
   });
 
+  it.each([
+    ['a path', 'OUTSIDE/other.git'],
+    ['an address of this machine', 'file://OUTSIDE/other.git'],
+    ['a path upwards', '../outside/other.git'],
+  ])('cannot keep the state in a repository outside: %s', async (_way, address) => {
+    const { remote, outside } = prepared();
+    using _ = remote;
+    const setting = address.replace('OUTSIDE', outside);
+    remote.push({
+      'voxform.yaml': project(`secrets_dir: secrets\n    state: { backend: git, remote: "${setting}" }`),
+      'manifests/a.yaml': agent('Hi.'),
+    });
+    expect(await load(remote)).toEqual([
+      expect.stringContaining(`workspaces.test.state.remote state.remote leads to ${outside}/other.git`),
+    ]);
+    expect(await load(remote, { allowed: [outside] })).toMatchObject({ key: 'key in secrets' });
+  });
+
   it('may lead to a folder that the operator named', async () => {
     const { remote, outside } = prepared();
     using _ = remote;

@@ -109,8 +109,8 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   }
 }
 
-function placesOf(cwd: string, { allowDir = [] }: WatchFlags): LocalPaths {
-  return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)) };
+function placesOf(cwd: string, { allowDir = [], git }: WatchFlags): LocalPaths {
+  return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)), source: git };
 }
 
 function sourceOf(

@@ -10,6 +10,8 @@ export interface Asked {
   readonly ref: string;
   /** True until the remote has answered once: what is wrong then is wrong in the settings. */
   readonly isFirst: boolean;
+  /** Strikes secrets out. */
+  redact(text: string): string;
 }
 
 /** Somebody else wrote first. */
@@ -28,8 +30,8 @@ const UNUSABLE =
 const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
 
 /** Why the remote could not be read or written: a `UserError` where trying again is no use. */
-export function refusalOf(complaint: string, { remote, isFirst }: Asked): Error {
-  const words = lastWords(complaint) || 'git said nothing';
+export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked): Error {
+  const words = redact(lastWords(complaint)) || 'git said nothing';
   if (CREDENTIALS.test(complaint)) {
     return new UserError(`the remote ${remote} refused access: ${words}`, {
       hint: 'The state is read and written with the credentials that git has here. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
@@ -52,9 +54,9 @@ export function pushRefusalOf(printed: string, complaint: string, asked: Asked):
   if (reason === undefined) return refusalOf(complaint, asked);
   if (RACES.test(reason)) return new Overtaken();
   const said = complaint.split('\n').filter((line) => line.startsWith('remote:'));
-  const words = [reason, lastWords(said.join('\n'))].filter((each) => each !== '').join(': ');
+  const { remote, ref, redact } = asked;
+  const words = redact([reason, lastWords(said.join('\n'))].filter((each) => each !== '').join(': '));
   if (!DECLINES.test(reason)) return new Error(words);
-  const { remote, ref } = asked;
   return new UserError(`the remote ${remote} does not take ${ref}: ${words}`, {
     hint: ref.startsWith('refs/heads/')
       ? 'Allow these credentials to push to that branch, or set state.ref to another one.'

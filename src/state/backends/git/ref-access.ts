@@ -15,12 +15,12 @@ const DAMAGE =
 /** One ref of a remote, and the objects that were fetched from it. Every method is one command of git's, or two. */
 export class RefAccess {
   readonly #place: GitPlace;
-  readonly #user: Pick<StoreUser, 'env' | 'cacheFolder'>;
+  readonly #user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>;
   #remote: GitRemote | undefined;
   #cache: ObjectCache | undefined;
   #isReached = false;
 
-  constructor(place: GitPlace, user: Pick<StoreUser, 'env' | 'cacheFolder'>) {
+  constructor(place: GitPlace, user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>) {
     this.#place = place;
     this.#user = user;
   }
@@ -109,7 +109,8 @@ export class RefAccess {
 
   get #asked(): Asked {
     const { ref } = this.#place;
-    return { ref, remote: shownRemote(this.#place), isFirst: !this.#isReached };
+    const { redact = (text) => text } = this.#user;
+    return { ref, remote: shownRemote(this.#place), isFirst: !this.#isReached, redact };
   }
 
   async #reach(signal: AbortSignal): Promise<GitRemote> {

@@ -73,6 +73,10 @@ export class GitServer implements AsyncDisposable {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
       return;
     }
+    if (request.rawHeaders.filter((each) => each.toLowerCase() === 'authorization').length > 1) {
+      response.writeHead(400).end('Duplicate header');
+      return;
+    }
     this.requests.push(name);
     const fault = this.fault?.(name);
     if (fault === 'cut') {
