@@ -1,3 +1,4 @@
+import { looksLikeMarkup } from '../../../platform/plain-text.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import {
@@ -44,7 +45,9 @@ export function httpPlace(options: HttpPlaceOptions): RemotePlace {
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
     const { status, body, said } = await server.ask('GET', place.address, { signal });
-    if (status >= 500) throw new Error(said);
+    // A gateway has pages for what is being restarted behind it: taken for an empty state, they would end in a second one.
+    const isGateways = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
+    if (status >= 500 || isGateways) throw new Error(`its server answered ${said}`);
     if (status > 204 && status !== 404) {
       throw new UserError(`cannot read the state ${location}: ${said}`, { hint: 'Check state.address.' });
     }

@@ -245,6 +245,16 @@ describe('a state server', () => {
     expect(server.locks.size).toBe(0);
   });
 
+  it('is not taken for empty while a gateway before it has only a page', async () => {
+    const { server, store } = await scene({ rules: 'terraform' });
+    await runIn(store());
+    let count = 0;
+    const body = '<html><head><title>404 Not Found</title></head></html>';
+    server.answer = (step) => (step === 'read' && ++count <= 2 ? { status: 404, body } : undefined);
+    expect((await store().read()).document?.serial).toBe(1);
+    expect(count).toBe(3);
+  });
+
   it.each<Step>(['read', 'write', 'lock'])('that answers a %s with a page is none', async (step) => {
     const { server, store } = await scene();
     const body = '<!DOCTYPE html><title>Sign in</title>';
