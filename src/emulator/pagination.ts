@@ -85,18 +85,9 @@ function previousCursor<T>(
   cursor: string | null,
   spelling: EmulatorBehaviour['previousCursorSpelling'],
 ): Record<string, string | null> {
-  switch (spelling) {
-    case 'documented':
-      return name === 'versions' ? { previous_cursor: cursor } : { prev_cursor: cursor };
-    case 'prev_cursor':
-      return { prev_cursor: cursor };
-    case 'previous_cursor':
-      return { previous_cursor: cursor };
-    case 'both':
-      return { prev_cursor: cursor, previous_cursor: cursor };
-    default:
-      return spelling satisfies never;
-  }
+  if (spelling === 'both') return { prev_cursor: cursor, previous_cursor: cursor };
+  if (spelling !== 'documented') return { [spelling]: cursor };
+  return name === 'versions' ? { previous_cursor: cursor } : { prev_cursor: cursor };
 }
 
 function cursorText<T>({ name, key }: PagedList<T>, side: PageCursor['side'], item: T): string {

@@ -28,14 +28,7 @@ function retryAfter(
   end: number,
   remaining: number,
 ): Record<string, string> {
-  switch (form) {
-    case 'seconds':
-      return { 'retry-after': String(Math.ceil(remaining / 1000)) };
-    case 'date':
-      return { 'retry-after': new Date(Math.ceil(end / 1000) * 1000).toUTCString() };
-    case 'none':
-      return {};
-    default:
-      return form satisfies never;
-  }
+  if (form === 'none') return {};
+  if (form === 'seconds') return { 'retry-after': String(Math.ceil(remaining / 1000)) };
+  return { 'retry-after': new Date(Math.ceil(end / 1000) * 1000).toUTCString() };
 }

@@ -74,9 +74,8 @@ function jsonBody({ message, problems }: Refusal, style: 'message' | 'errors' | 
 }
 
 function byField(problems: readonly FieldProblem[]): Record<string, readonly string[]> {
-  const fields = new Map<string, string[]>();
-  for (const { field, message } of problems) fields.set(field, [...(fields.get(field) ?? []), message]);
-  return Object.fromEntries(fields);
+  const fields = [...Map.groupBy(problems, ({ field }) => field)];
+  return Object.fromEntries(fields.map(([field, each]) => [field, each.map(({ message }) => message)]));
 }
 
 function htmlPage({ status, message }: Refusal): string {

@@ -26,10 +26,8 @@ export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown
 
 /** The input as the schema takes it, with the fields that the schema does not know silently dropped. Throws a 422. */
 export function checked<T>(schema: z.ZodType<T>, input: unknown): T {
-  let result = schema.safeParse(input);
-  if (!result.success) result = schema.safeParse(withoutUnknownFields(input, result.error.issues));
-  if (result.success) return result.data;
-  throw invalid(result.error.issues.map(problemOf));
+  const { error } = schema.safeParse(input);
+  return checkedStrictly(schema, error === undefined ? input : withoutUnknownFields(input, error.issues));
 }
 
 /** As `checked`, but an unknown field is a 422 too: for the dashboard, whose callers are tests and people. */

@@ -39,7 +39,7 @@ export interface ClientOptions {
 export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientOptions): PlatformClient {
   const workspaceCheck = new WorkspaceCheck(workspaceId);
   const requests = requestsOver(transport, { odd, workspaceCheck });
-  const { get, named, write, list } = requests;
+  const { get, write, list } = requests;
   const collection = <T extends IdentifiedRecord>(
     name: string,
     record: z.ZodType<T>,
@@ -48,7 +48,7 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
     const one = (id: string) => `${path}/${segment(id)}`;
     return {
       list: () => list(record, path, byId),
-      get: async (id) => named(record, id, one(id)),
+      get: async (id) => get(record, one(id), id),
       create: async (body) => write(record, { method: 'POST', path }, body),
       update: async (id, body) => write(record, { method: 'PUT', path: one(id) }, body),
     };
@@ -67,7 +67,7 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
     knowledgeBases: collection('knowledge-bases', knowledgeBaseRecord),
     calls: {
       list: (filter = {}) => requests.calls(filter),
-      get: async (id) => named(callRecord, id, `/api/v1/call-histories/${segment(id)}`),
+      get: async (id) => get(callRecord, `/api/v1/call-histories/${segment(id)}`, id),
     },
     webhooks: collection('webhooks', webhookRecord),
     users: {
@@ -123,20 +123,11 @@ function requestsOver(transport: Transport, { odd, workspaceCheck }: Parsing) {
     };
   };
   return {
-    async get<T extends object>(schema: z.ZodType<T>, path: string): Promise<T> {
+    /** @param id of the record: an answer with another one would have that one written over. */
+    async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
       const { asked, answer } = await ask(path, {});
       const record = readRecord(schema, asked, { odd, answer });
-      workspaceCheck.admits(record);
-      return record;
-    },
-    /** The record with this id: an answer with another one would have that one written over. */
-    async named<T extends { readonly id: string }>(
-      schema: z.ZodType<T>,
-      id: string,
-      path: string,
-    ): Promise<T> {
-      const { asked, answer } = await ask(path, {});
-      const record = refuseOther(readRecord(schema, asked, { odd, answer }), { id, asked, answer });
+      if (id !== undefined) refuseOther(record, { id, asked, answer });
       workspaceCheck.admits(record);
       return record;
     },

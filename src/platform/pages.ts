@@ -64,11 +64,16 @@ export async function* pages<T>(
       before = shown;
     }
     // Before the records: a page that comes again would give them twice.
-    if (page.next !== undefined && !cursors.add(page.next)) throw cursorLoop(page.path);
+    if (page.next !== undefined && !cursors.add(page.next))
+      throw neverEnding(
+        page.path,
+        'the platform returned the same cursor twice, so the list would never end',
+      );
     for (const item of page.items) if (keys.add(keyOf(item))) yield item;
     cursor = page.next;
     if (cursor === undefined) return;
-    if (count >= mostPages) throw endless(page.path, mostPages);
+    if (count >= mostPages)
+      throw neverEnding(page.path, `the list has more than ${mostPages} pages and seems to have no end`);
   }
 }
 
@@ -91,14 +96,6 @@ class Latest<T> {
     }
     return true;
   }
-}
-
-function cursorLoop(path: string): PlatformError {
-  return neverEnding(path, 'the platform returned the same cursor twice, so the list would never end');
-}
-
-function endless(path: string, count: number): PlatformError {
-  return neverEnding(path, `the list has more than ${count} pages and seems to have no end`);
 }
 
 function neverEnding(path: string, problem: string): PlatformError {

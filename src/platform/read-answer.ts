@@ -27,16 +27,16 @@ export function readRecord<T>(schema: z.ZodType<T>, asked: RequestLine, { answer
   return admitted(schema, data, { odd, refuse: (problem) => unexpected(asked, answer, problem) });
 }
 
-/** The record, if it is the one that was asked for. Throws `PlatformError` `malformed` otherwise. */
-export function refuseOther<T extends { readonly id: string }>(
-  record: T,
+/** Throws `PlatformError` `malformed` unless the record is the one that was asked for. */
+export function refuseOther(
+  record: { readonly id: string },
   {
     id,
     asked,
     answer,
   }: { readonly id: string; readonly asked: RequestLine; readonly answer: TransportAnswer },
-): T {
-  if (record.id === id) return record;
+): void {
+  if (record.id === id) return;
   throw unexpected(asked, answer, `the response has another record, ${JSON.stringify(record.id)}`);
 }
 

@@ -84,13 +84,10 @@ function withoutLogin(url: string): string {
   return url.replace(/\/\/.*@/s, '//...@');
 }
 
-function refuseUnset({ name, apiKey, unset = [] }: WorkspaceConfig): void {
-  const first = unset.find(({ setting }) => setting !== 'api_key');
-  if (first !== undefined) {
-    throw new UserError(
-      `${first.setting} of the workspace ${name} needs the environment variable ${first.variable}, which is not set`,
-    );
-  }
+function refuseUnset(workspace: WorkspaceConfig): void {
+  const { name, apiKey } = workspace;
+  const [first] = unsetIn(workspace);
+  if (first !== undefined) throw new UserError(first);
   if (apiKey.isSet) return;
   const hint =
     apiKey.name === 'VOXFORM_API_KEY'
@@ -143,17 +140,22 @@ export function refuseOverrides(env: Environment): void {
   );
 }
 
-function missingIn({ name, apiKey, unset = [] }: WorkspaceConfig): string[] {
-  const settings = unset
+/** The key aside. */
+function unsetIn({ name, unset = [] }: WorkspaceConfig): string[] {
+  return unset
     .filter(({ setting }) => setting !== 'api_key')
     .map(
       ({ setting, variable }) =>
         `${setting} of the workspace ${name} needs the environment variable ${variable}, which is not set`,
     );
-  if (apiKey.isSet) return settings;
+}
+
+function missingIn(workspace: WorkspaceConfig): string[] {
+  const { name, apiKey } = workspace;
+  if (apiKey.isSet) return unsetIn(workspace);
   const key =
     apiKey.name === 'VOXFORM_API_KEY'
       ? `the workspace ${name} has no api_key: { $secret: NAME } of its own`
       : `the API key of the workspace ${name} is not set: ${apiKey.name}`;
-  return [...settings, key];
+  return [...unsetIn(workspace), key];
 }

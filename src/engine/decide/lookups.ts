@@ -1,10 +1,16 @@
-import type { Lookup } from '../../kinds/kind.ts';
+import type { Lookup, LookupRecord } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type Reference, references } from '../../values/value.ts';
 import type { Observed } from '../observe/observed.ts';
+
+/** The ids of each name, in order. */
+export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string, readonly string[]> {
+  const byName = [...Map.groupBy(records, ({ name }) => name)];
+  return new Map(byName.map(([name, each]) => [name, each.map(({ id }) => id).sort()]));
+}
 
 /** The id of a record that is referred to by its name on the platform; undefined where there is none. */
 export function lookUp(reference: Reference, lookups: Observed['lookups']): string | undefined {

@@ -6,6 +6,7 @@ import type { PendingCreate } from '../../state/state-document.ts';
 import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
+import { idsByName } from '../decide/lookups.ts';
 import { kindNamed } from '../kind-named.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { interningStrings } from './intern-strings.ts';
@@ -170,12 +171,6 @@ function refuseWhenAllMissing(
     hint: 'Check the API key, base_url and the state; the platform may also have a fault.',
     next: [{ action: 'recreate', address: 'all' }],
   });
-}
-
-function idsByName(shown: readonly { readonly id: string; readonly name: string }[]): Map<string, string[]> {
-  const ids = new Map<string, string[]>();
-  for (const { id, name } of shown) ids.set(name, [...(ids.get(name) ?? []), id].sort());
-  return ids;
 }
 
 const REMEMBERED: Observation = { status: 'remembered' };

@@ -3,9 +3,10 @@ import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
 import { kindNamed } from '../../engine/kind-named.ts';
 import { kinds } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { isUnder, type LeafPath } from '../../values/path.ts';
-import { references } from '../../values/value.ts';
+import { references, type Value } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import {
   DIFF_FORMAT_VERSION,
@@ -156,7 +157,7 @@ function compareField(field: HeldField, { first, second, a, b }: Both): FieldCom
     difference: {
       path,
       verdict: same === undefined ? 'unknown' : 'different',
-      declared: isDeclared(field, { a, b, statuses }),
+      declared: isDeclared(statuses, [desiredAt(a, field), desiredAt(b, field)], ruleOf(field.kind, path)),
       sensitive,
       first: sideValue(left, statuses[0], sensitive),
       second: sideValue(right, statuses[1], sensitive),
@@ -188,27 +189,25 @@ function areSame({ kind, path }: HeldField, { first, second, left, right }: Valu
   return left.fingerprint === right.fingerprint;
 }
 
-function standingAt({ resource, planned, ...member }: Member, field: HeldField): SideValue['standing'] {
+function standingAt(member: Member, field: HeldField): SideValue['standing'] {
   const { path } = field;
-  if (desiredAt({ resource, planned, ...member }, field) === undefined) return 'unmanaged';
+  const { resource, planned } = member;
+  if (desiredAt(member, field) === undefined) return 'unmanaged';
   const change = planned.changes.find((each) => each.path === path);
   if (change !== undefined) return change.cause === 'manifest' ? 'pending' : 'drifted';
   return resource.ignoreDrift.some((prefix) => isUnder(path, prefix)) ? 'ignored' : 'declared';
 }
 
-interface MemberStatuses {
-  readonly a: Member;
-  readonly b: Member;
-  readonly statuses: readonly [SideValue['standing'], SideValue['standing']];
-}
-
 /** Wanted: both records are as their manifests say, and these differ. Or others may move one of them. */
-function isDeclared(field: HeldField, { a, b, statuses }: MemberStatuses): boolean {
+function isDeclared(
+  statuses: readonly SideValue['standing'][],
+  [left, right]: readonly [Value | undefined, Value | undefined],
+  rule: FieldRule,
+): boolean {
   if (statuses.includes('pending') || statuses.includes('drifted')) return false;
   if (statuses.includes('ignored')) return true;
-  const [left, right] = [desiredAt(a, field), desiredAt(b, field)];
   if (left === undefined || right === undefined) return true;
-  return !sameValue(ruleOf(field.kind, field.path), declaredValue(left), declaredValue(right));
+  return !sameValue(rule, declaredValue(left), declaredValue(right));
 }
 
 function sideValue(

@@ -25,16 +25,11 @@ interface Using {
 
 /** The secrets without which the manifests cannot be planned, by name. */
 export function usedSecrets(manifests: readonly Using[]): UsedSecret[] {
-  const places = new Map<string, { path: LeafPath; address: string }[]>();
-  for (const { kind, name: resource, uses } of manifests) {
-    for (const { path, name } of uses) {
-      const ofSecret = places.get(name) ?? [];
-      ofSecret.push({ path, address: `${kind}/${resource}` });
-      places.set(name, ofSecret);
-    }
-  }
-  return [...places]
-    .map(([name, members]) => ({ name, places: members }))
+  const uses = manifests.flatMap(({ kind, name: resource, uses }) =>
+    uses.map(({ path, name }) => ({ name, place: { path, address: `${kind}/${resource}` } })),
+  );
+  return [...Map.groupBy(uses, ({ name }) => name)]
+    .map(([name, members]) => ({ name, places: members.map(({ place }) => place) }))
     .sort((a, b) => compareText(a.name, b.name));
 }
 

@@ -1,4 +1,5 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
+import { idsByName } from '../../engine/decide/lookups.ts';
 import type { Kind, Lookup, LookupRecord } from '../../kinds/kind.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
@@ -45,9 +46,7 @@ export interface LookupIndex {
 }
 
 export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
-  const byName = new Map<string, string[]>();
-  for (const { id, name } of records) byName.set(name, [...(byName.get(name) ?? []), id].sort());
-  return { byId: new Map(records.map(({ id, name }) => [id, name])), byName };
+  return { byId: new Map(records.map(({ id, name }) => [id, name])), byName: idsByName(records) };
 }
 
 /** The leaves of a resource that may refer to what is looked up, with what each item of them names. */
