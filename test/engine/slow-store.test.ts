@@ -1,7 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createRemoteStore } from '../../src/state/backends/remote/remote-store.ts';
 import { memoryPlace, Shelf } from '../state/backends/memory-backend.ts';
-import { Bench } from './bench.ts';
+import { Bench, manifest } from './bench.ts';
 import { agent, ref, webhook } from './resources.ts';
 
 const agentsNamed = (count: number) =>
@@ -47,10 +49,23 @@ it('sends nothing more once an outcome could not be stored', async () => {
   expect([...results.values()].filter(({ status }) => status === 'done')).toEqual([]);
 });
 
+it('keeps no secret with the ids that could not be stored', async () => {
+  const [w] = await benchOn(5, (shelf) => {
+    shelf.held = { ...shelf.held, revision: 'of somebody else' };
+  });
+  const spec = { name: 'A', llm_config: { api_key: { $secret: 'KEY' } } };
+  await w.apply([manifest('Agent/a', spec)]).catch(() => undefined);
+  const folder = join(dirname(w.statePath), '.voxform', 'rescue');
+  const [name = ''] = await readdir(folder);
+  const kept = await readFile(join(folder, name), 'utf8');
+  expect(kept).toContain('"llm_config.api_key"');
+  expect(kept).not.toContain('sk-first-secret');
+});
+
 it('sends what refers to a record only once its id is stored', async () => {
   const known: number[] = [];
   const [w] = await benchOn(5, (shelf) =>
-    known.push(shelf.held.journal.toString().split('"saved"').length - 1),
+    known.push(Buffer.from(shelf.held.journal).toString().split('"saved"').length - 1),
   );
   await w.apply([webhook('h'), agent('a', { webhook_id: ref('Webhook/h') })], { concurrency: 4 });
   expect(known).toEqual([0, 1]);

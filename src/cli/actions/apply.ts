@@ -44,6 +44,8 @@ export async function applyChanges(
   if (file !== undefined) refuseScopeOf(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
+  // Found out while the manifests are read.
+  void opened.commit();
   const carryingOut = (
     given: Pick<SessionWanted, 'fresh' | 'client'>,
     plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,

@@ -21,6 +21,8 @@ export interface CompletionSources {
   pending(): Promise<readonly CompletionWord[]>;
   /** Ids of records that are no longer managed. */
   orphans(): Promise<readonly CompletionWord[]>;
+  /** Ids of past runs. */
+  runs(): Promise<readonly CompletionWord[]>;
   workspaces(): Promise<readonly CompletionWord[]>;
   /** Addresses of the kind whose records `get` shows under a name. */
   readable(name: string): Promise<readonly CompletionWord[]>;
@@ -106,6 +108,8 @@ function valuesOf(of: Option | Argument, place: CompletionPlace): Candidates | P
       return sources.managed();
     case 'orphans close ids':
       return sources.orphans();
+    case 'history show run':
+      return sources.runs();
     case 'state resolve address':
       return sources.pending();
     case 'get type':

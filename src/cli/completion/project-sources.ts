@@ -4,6 +4,7 @@ import { readTextFile } from '../../manifests/read-file.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import type { State } from '../../state/state.ts';
+import type { StateStore } from '../../state/store.ts';
 import { isObject } from '../../values/json.ts';
 import { VERSION } from '../../version.ts';
 import { packagePath } from '../package-files.ts';
@@ -32,6 +33,13 @@ export function projectSources(context: RunContext): CompletionSources {
       (await stateOf(context)).orphans
         .filter(({ closed }) => closed === undefined)
         .map(({ id, address }) => ({ value: id, description: address })),
+    async runs() {
+      const { store } = await storeOf(context);
+      return (await store.history()).toReversed().map(({ run: value, command, began }) => ({
+        value,
+        description: `${command} ${began}`,
+      }));
+    },
     workspaces: () => workspacesIn(context.projectFolder ?? context.cwd),
     async recordTypes() {
       const { recordTypes } = await import('../../runs/record-types.ts');
@@ -78,28 +86,33 @@ async function workspacesIn(folder: string): Promise<CompletionWord[]> {
   return workspaces.map(plain);
 }
 
+async function stateOf(context: RunContext): Promise<State> {
+  const [{ readState }, { store, workspaceId }] = await Promise.all([
+    import('../../state/session.ts'),
+    storeOf(context),
+  ]);
+  return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
+}
+
 /** The state on this machine. Throws where there is no project, and for a state that is kept elsewhere. */
-async function stateOf({
+async function storeOf({
   cwd: here,
   projectFolder: cwd = here,
   env,
   workspace: name,
   now,
-}: RunContext): Promise<State> {
-  const [{ backendOf, createStore }, { readState }, { loadProject }, { selectWorkspace }] = await Promise.all(
-    [
-      import('../../state/state-place.ts'),
-      import('../../state/session.ts'),
-      import('../../project/load-project.ts'),
-      import('../../project/select-workspace.ts'),
-    ],
-  );
+}: RunContext): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
+  const [{ backendOf, createStore }, { loadProject }, { selectWorkspace }] = await Promise.all([
+    import('../../state/state-place.ts'),
+    import('../../project/load-project.ts'),
+    import('../../project/select-workspace.ts'),
+  ]);
   const project = await loadProject({ cwd, env });
   const { state, workspaceId } = selectWorkspace(project, { name, env, requireKey: false });
   if (backendOf(state).fileOf(state) === undefined) throw new Error('the state is not on this machine');
   const reader = { host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
   const store = createStore(state, { root: project.root, ...reader });
-  return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
+  return { store, workspaceId };
 }
 
 async function declared({

@@ -98,6 +98,20 @@ describe.each(all)('the backend %s', (name, backend) => {
     expect(await store().holder()).toBeUndefined();
   });
 
+  it('tells its runs, and how they ended', async () => {
+    const lock = lockRequest({ operation: 'import', isStep: false, commit: Promise.resolve('c0ffee') });
+    const lease = await store().lock(lock);
+    const run = { run: lease.info.id, command: 'import', who: 'ann@here', commit: 'c0ffee' };
+    expect(await store().history()).toMatchObject([run]);
+    await lease.release({ outcome: { result: 'refused', error: 'a guard' } });
+    await (await store().lock(lockRequest())).release();
+    await (await store().lock(lockRequest({ isStep: false }))).release();
+    expect(await store().history()).toMatchObject([
+      { ...run, result: 'refused', error: 'a guard' },
+      { command: 'apply', result: 'done' },
+    ]);
+  });
+
   it('takes nothing from a holder whose lock was ended', async () => {
     const lost = await begun();
     await expect(store().unlock('another')).rejects.toThrow(UserError);
