@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { postgresServer } from '../../test/state/backends/postgres/postgres-server.ts';
+import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
 import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './rows.ts';
 import { projectText, writeProject } from './workload.ts';
@@ -11,7 +11,7 @@ export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents:
   const project = path.join(folder, 'shared');
   const platform = await startPlatform(0, 0);
   // It syncs, as one that is meant does.
-  const database = await postgresServer('-c fsync=on');
+  await using database = await startPostgres('-c fsync=on');
   writeProject(project, agents, platform.baseUrl);
   const apply = (state: string): Promise<Run> => {
     rmSync(path.join(project, '.voxform'), { recursive: true, force: true });

@@ -3,6 +3,7 @@ export { badInputCases } from './bad-inputs.ts';
 export { badStateCases } from './bad-states.ts';
 export { closedOrphanCases } from './closed-orphans.ts';
 export { dashboardCases } from './dashboard.ts';
+export { databaseCases } from './databases.ts';
 export { diskCases } from './disk.ts';
 export { guardCases } from './guards.ts';
 export { ignoredUpdateCases } from './ignored-updates.ts';

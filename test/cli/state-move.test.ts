@@ -144,6 +144,7 @@ describe('a workspace under a new name', () => {
     await using workspace = await renamed();
     expect((await workspace.run('state', 'init')).code).toBe(0);
     expect((await workspace.run('plan')).stdout).toContain('2 to create');
+    expect((await workspace.run('state', 'init', '--sql')).stdout).toContain('needs no SQL');
     const again = await workspace.run('state', 'init');
     expect([again.code, again.stderr.includes('already')]).toEqual([1, true]);
   });
@@ -152,6 +153,11 @@ describe('a workspace under a new name', () => {
     await using workspace = await renamed();
     const odd = await workspace.run('state', 'move', '--from', '{ backend: cloud }');
     expect(odd.code).toBe(64);
+    const unnamed = await workspace.run('state', 'move', '--from', 'postgres');
+    expect([unnamed.code, unnamed.stderr.includes('--from: ')]).toEqual([64, true]);
+    const url = '{ $secret: OLD_URL }';
+    const unset = await workspace.run('state', 'move', '--from', `{ backend: postgres, url: ${url} }`);
+    expect(unset.stderr).toContain('state.url needs OLD_URL, which is not set');
     const same = await workspace.run('state', 'move', '--from', 'local');
     expect([same.code, same.stderr.includes('already')]).toEqual([1, true]);
   });

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Secret } from '../../../../src/values/value.ts';
 
-export interface PostgresServer {
+export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   readonly password: string;
   /** An address of a database on it, as its superuser. */
@@ -43,7 +43,7 @@ trap '' INT TERM
 cat >/dev/null
 kill -INT $!
 wait $!
-rm -rf "$2"
+rm -rf "$2" 2>/dev/null
 `;
 
 const PASSWORD = 'p@ss/word#1';
@@ -52,7 +52,7 @@ const servers = new Map<string, Promise<PostgresServer>>();
 
 /** A PostgreSQL that all tests of this process share. It ends with the process. */
 export function postgresServer(options = '-F'): Promise<PostgresServer> {
-  const server = servers.get(options) ?? start(options);
+  const server = servers.get(options) ?? startPostgres(options);
   servers.set(options, server);
   return server;
 }
@@ -63,7 +63,8 @@ function binaries(): string {
   return path.join(path.dirname(entry), '..', 'native', 'bin');
 }
 
-async function start(options: string): Promise<PostgresServer> {
+/** One that ends when it is disposed of, or with the process. */
+export async function startPostgres(options = '-F'): Promise<PostgresServer> {
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-postgres-'));
   writeFileSync(path.join(folder, 'password'), PASSWORD);
   if (asNobody.length > 0) spawnSync('chown', ['-R', '65534:65534', folder]);
@@ -80,18 +81,26 @@ async function start(options: string): Promise<PostgresServer> {
     options,
   ];
   const child: ChildProcess = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  const ended = once(child, 'exit').then(() => {
-    throw new Error('PostgreSQL did not start');
-  });
-  if (child.stdout === null) throw new Error('no output');
-  await Promise.race([once(child.stdout, 'data'), ended]);
-  ended.catch(() => undefined);
+  if (child.stdin === null || child.stdout === null) throw new Error('no pipes');
+  const { stdin, stdout } = child;
+  const ended = once(child, 'exit');
+  const [said] = await Promise.race([once(stdout, 'data'), ended.then(() => [''])]);
+  if (String(said) === '') throw new Error('PostgreSQL did not start');
   // The process may end while the server runs.
-  child.unref();
-  for (const stream of [child.stdin, child.stdout])
-    if (stream && 'unref' in stream) (stream as { unref(): void }).unref();
+  for (const each of [child, stdin as Socket, stdout as Socket]) each.unref();
   const login = `postgres:${encodeURIComponent(PASSWORD)}`;
-  return { port, password: PASSWORD, url: (database) => `postgres://${login}@127.0.0.1:${port}/${database}` };
+  return {
+    port,
+    password: PASSWORD,
+    url: (database) => `postgres://${login}@127.0.0.1:${port}/${database}`,
+    async [Symbol.asyncDispose]() {
+      child.ref();
+      stdin.end();
+      await ended;
+      // Nobody may not, where the folder around is somebody's own.
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Settings of a state that nobody else has, on the server that is shared. */
