@@ -26,7 +26,7 @@ const CREDENTIALS =
   /authentication failed|could not read (username|password)|permission denied|permission to .* denied|access denied|not allowed to (push|upload|download)|returned error: 40[13]|host key verification failed/i;
 const MISSING = /does not appear to be a git repository|repository .*not found|returned error: 404/i;
 const UNUSABLE =
-  /transport '.*' not allowed|unable to find remote helper|dubious ownership|certificate|hash algorithm|does not support/i;
+  /transport '.*' not allowed|returned error: 4(?!08|25|29)\d\d|unable to find remote helper|dubious ownership|certificate|hash algorithm|does not support/i;
 const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
 
 /** Why the remote could not be read or written: a `UserError` where trying again is no use. */
