@@ -1,11 +1,11 @@
 import { bindDesired } from './decide/bind-desired.ts';
+import { makePlan, type Plan } from './decide/make-plan.ts';
 import { missingRecords } from './observe/missing-records.ts';
 import { observe, observeOptions, type Snapshot } from './observe/observe.ts';
 import type { ObserveOptions } from './observe/observe-options.ts';
-import { makePlan, type Plan } from './plan/plan.ts';
-import { planWithPublications } from './plan/plan-publications.ts';
-import { planWithRoutes } from './plan/plan-routes.ts';
-import type { PlanRequest } from './plan-request.ts';
+import { planWithPublications } from './observe/plan-publications.ts';
+import type { PlanRequest } from './observe/plan-request.ts';
+import { planWithRoutes } from './observe/plan-routes.ts';
 
 export { apply } from './apply/apply.ts';
 
@@ -16,8 +16,8 @@ export interface PlanResult extends Pick<Snapshot, 'observedAt' | 'fingerprints'
 }
 
 /**
- * The idea of voxform: the manifests, the state and what the platform shows, laid side by side. Reads and writes nothing; `apply`
- * carries the plan out.
+ * The idea of voxform: the manifests, the state and what the platform shows, laid side by side. Reads the platform and writes
+ * nothing; `apply` carries the plan out.
  */
 export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const bound = bindDesired(request);

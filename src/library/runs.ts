@@ -1,7 +1,7 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
+import { driftOf, hasDrift } from '../engine/decide/drift.ts';
+import type { Plan } from '../engine/decide/make-plan.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
-import { driftOf, hasDrift } from '../engine/plan/drift.ts';
-import type { Plan } from '../engine/plan/plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../engine/revalidate-plan.ts';

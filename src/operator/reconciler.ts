@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
+import { driftOf } from '../engine/decide/drift.ts';
 import type { PlanResult } from '../engine/engine.ts';
-import { driftOf } from '../engine/plan/drift.ts';
 import { type PlanDocument, type PlannedResource, writes } from '../engine/plan/plan-document.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';

@@ -1,5 +1,5 @@
+import { isDrift } from '../engine/decide/drift.ts';
 import { readList } from '../engine/observe/read-list.ts';
-import { isDrift } from '../engine/plan/drift.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Kind, Lookup } from '../kinds/kind.ts';
 import { type Address, kindOf } from '../manifests/resource.ts';

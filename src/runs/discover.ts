@@ -1,5 +1,5 @@
+import type { Observation } from '../engine/decide/observation.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import type { Observation } from '../engine/observe/observation.ts';
 import { type OnReadProgress, ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord, unlisted } from '../engine/observe/read-record.ts';

@@ -1,7 +1,7 @@
 import { type Claim, isTakenAlready, recordClaim } from '../engine/apply/import-record.ts';
-import { kindNamed } from '../engine/kind-named.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
+import { kindNamed } from '../kinds/kind-named.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';

@@ -1,5 +1,5 @@
+import type { Observation } from '../engine/decide/observation.ts';
 import { addClause, gatherMentions, type MentionsById } from '../engine/observe/mentions.ts';
-import type { Observation } from '../engine/observe/observation.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';
 import type { PlatformClient } from '../platform/client.ts';

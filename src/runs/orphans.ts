@@ -1,9 +1,9 @@
-import { kindNamed } from '../engine/kind-named.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
 import type { Kind } from '../kinds/kind.ts';
+import { kindNamed } from '../kinds/kind-named.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { State } from '../state/state.ts';

@@ -10,12 +10,12 @@ import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.
 import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';
 import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
 import { importById } from '../../src/engine/apply/import-record.ts';
+import { driftOf } from '../../src/engine/decide/drift.ts';
 import { type PlanResult, planFor } from '../../src/engine/engine.ts';
+import type { PlanRequest } from '../../src/engine/observe/plan-request.ts';
 import { ReadAhead } from '../../src/engine/observe/read-ahead.ts';
-import { driftOf } from '../../src/engine/plan/drift.ts';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
-import type { PlanRequest } from '../../src/engine/plan-request.ts';
 import { revalidatePlan } from '../../src/engine/revalidate-plan.ts';
 import type { Files } from '../../src/files/files.ts';
 import { kinds, lookups } from '../../src/kinds/index.ts';

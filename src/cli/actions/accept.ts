@@ -1,5 +1,5 @@
+import { driftOf } from '../../engine/decide/drift.ts';
 import { refuseUnknown } from '../../engine/decide/scope.ts';
-import { driftOf } from '../../engine/plan/drift.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { Acceptance } from '../../output/accept-text.ts';
 import { planEdits } from '../../project/write-back/plan-edits.ts';

@@ -1,4 +1,4 @@
-import { driftOf, hasDrift } from '../../engine/plan/drift.ts';
+import { driftOf, hasDrift } from '../../engine/decide/drift.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';

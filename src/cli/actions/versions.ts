@@ -1,6 +1,6 @@
-import { kindNamed } from '../../engine/kind-named.ts';
 import { kinds, lookups } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';

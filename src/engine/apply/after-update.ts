@@ -6,6 +6,7 @@ import { isTainted, revealed, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { ruleOf, shownAt } from '../decide/field-rules.ts';
 import { baselineOf, isKept, recordedOf } from '../decide/state-entry.ts';
+import type { ShownAfter } from '../decide/write-response.ts';
 import { getRecord } from '../observe/read-record.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import type { ResourceWrite } from './writing.ts';
@@ -22,22 +23,16 @@ export interface Updated {
   readonly entry: ResourceEntry | undefined;
 }
 
-/** What the platform shows right after an update. */
-export interface AfterWrite {
+export interface AfterUpdate extends ShownAfter {
   /** Everything that the platform returned, for the redactor. */
   readonly records: readonly ShownRecord[];
-  /** Of the leaves, those of which the platform kept its own value. */
-  readonly notApplied: ReadonlySet<LeafPath>;
-  shown(path: LeafPath): unknown;
-  /** Whether it shows anything of a config object. */
-  showsObject(root: string): boolean;
 }
 
 /**
  * Finds out what became of an update: by its answer and, where that hides what reads show or repairs what had moved, by one more
  * read. A read that fails leaves things unseen, and never makes the update a failure.
  */
-export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterWrite> {
+export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
   const { kind, planned } = facts;
   const { before, answer, leaves, sent, entry } = updated;
   const again = readsAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;

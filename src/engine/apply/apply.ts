@@ -1,4 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
@@ -8,11 +9,10 @@ import type { Fingerprints } from '../../state/fingerprint.ts';
 import { LostLock } from '../../state/lost-lock.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Secret } from '../../values/value.ts';
+import type { Plan } from '../decide/make-plan.ts';
 import { isAboutKept } from '../decide/write-response.ts';
-import { kindNamed } from '../kind-named.ts';
 import type { ObserveOptions } from '../observe/observe-options.ts';
 import { createRecheck } from '../observe/recheck.ts';
-import type { Plan } from '../plan/plan.ts';
 import { type Action, type PlannedResource, type PlanWarning, writes } from '../plan/plan-document.ts';
 import type { ApplyEvent, ApplyReport, Failure, ResourceResult } from './apply-report.ts';
 import { refreshedEntry } from './refreshed-entry.ts';

@@ -5,7 +5,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
 import { keyKept } from '../decide/natural-key.ts';
-import type { Observation } from '../observe/observation.ts';
+import type { Observation } from '../decide/observation.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
 /** Which record an address is to be. */

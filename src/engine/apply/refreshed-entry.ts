@@ -1,8 +1,8 @@
 import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
-import type { Observation } from '../observe/observation.ts';
-import type { Plan } from '../plan/plan.ts';
+import type { Plan } from '../decide/make-plan.ts';
+import type { Observation } from '../decide/observation.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 
 export interface RefreshInput {

@@ -5,7 +5,7 @@ import type { LeafPath, Leaves } from '../../values/path.ts';
 import { keyKept } from '../decide/natural-key.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
-import type { AfterWrite } from './after-update.ts';
+import type { AfterUpdate } from './after-update.ts';
 import { UnsavedRecord } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
 
@@ -18,7 +18,7 @@ export interface SavedRecord {
   /** Those of them that others may have set. */
   readonly foreign: ReadonlySet<LeafPath>;
   /** What is shown after an update; the record alone where absent. */
-  readonly after?: AfterWrite;
+  readonly after?: AfterUpdate;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
 }

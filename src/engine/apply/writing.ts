@@ -5,7 +5,7 @@ import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Secret } from '../../values/value.ts';
-import type { Observation } from '../observe/observation.ts';
+import type { Observation } from '../decide/observation.ts';
 import type { PlannedResource, Remark } from '../plan/plan-document.ts';
 
 /** One planned resource, and all that is needed to carry it out. */

@@ -1,8 +1,9 @@
-import { type Address, kindOf } from '../../manifests/resource.ts';
-import { kindNamed } from '../kind-named.ts';
-import type { PlanRequest } from '../plan-request.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
+import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
+import type { State } from '../../state/state.ts';
 import { type Binding, bindResources } from './bind.ts';
-import { refuseUnknown, scopeOf } from './scope.ts';
+import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
 
 /** What a run is about: the resources in its scope, each with what the state remembers of it. */
 export interface Bound {
@@ -18,10 +19,16 @@ export interface Bound {
   readonly allowRecreate: ReadonlySet<string>;
 }
 
-type BindingRequest = Pick<
-  PlanRequest,
-  'desired' | 'state' | 'selection' | 'kinds' | 'allowReplace' | 'allowRecreate'
->;
+export interface BindingRequest {
+  /** Everything that the manifests declare for the workspace. */
+  readonly desired: readonly Resource[];
+  readonly selection: Selection;
+  /** Addresses whose missing records are created again, or `all`. */
+  readonly allowRecreate: readonly string[];
+  readonly allowReplace: readonly Address[];
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly state: State;
+}
 
 /** @throws UserError for an address that is given and unknown, and for a kind that only a newer version knows. */
 export function bindDesired(request: BindingRequest): Bound {

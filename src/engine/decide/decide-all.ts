@@ -1,12 +1,12 @@
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
-import { kindNamed } from '../kind-named.ts';
-import type { Observation } from '../observe/observation.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Decision, OwnFacts } from './decision.ts';
 import { contendersIn, knownRecords, namesakesIn } from './known-records.ts';
 import { naturalKeyOf } from './natural-key.ts';
+import type { Observation } from './observation.ts';
 import { resolveReferences } from './resolve-references.ts';
 import type { Deciding, RunFacts } from './run-facts.ts';
 

@@ -1,12 +1,12 @@
 import { recordKey } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import type { Candidate } from '../observe/search-candidates.ts';
 import { type Remark, writes } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import { decideExisting, type FoundBy } from './decide-existing.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
+import type { Candidate } from './observed.ts';
 import { publishSteps } from './publication.ts';
 import { manualSteps } from './wording.ts';
 

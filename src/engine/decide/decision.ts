@@ -6,11 +6,11 @@ import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import type { Leaves } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
-import type { Observation } from '../observe/observation.ts';
-import type { Candidate } from '../observe/search-candidates.ts';
 import type { Action, PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
 import type { KnownRecords } from './known-records.ts';
+import type { Observation } from './observation.ts';
+import type { Candidate } from './observed.ts';
 import type { NamedRecord } from './omitted-ids.ts';
 
 /** What is known of one resource before anything was read. */

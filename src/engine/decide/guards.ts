@@ -1,7 +1,7 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Guards } from '../../project/project.ts';
-import type { Observed } from '../observe/observed.ts';
 import type { PlanDocument, PlannedResource } from '../plan/plan-document.ts';
+import type { Observed } from './observed.ts';
 
 export interface Guarding {
   readonly guards: Guards;

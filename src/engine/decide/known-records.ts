@@ -1,10 +1,10 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import { kindNamed } from '../kind-named.ts';
-import type { Observed } from '../observe/observed.ts';
 import type { Bound } from './bind-desired.ts';
+import type { Observed } from './observed.ts';
 
 /** What is known of records by their kind and id, from the state, the orphan list and this run's reads. */
 export interface KnownRecords {

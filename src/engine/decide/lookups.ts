@@ -4,7 +4,7 @@ import type { NextStep } from '../../problems/next-step.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { type Reference, references } from '../../values/value.ts';
-import type { Observed } from '../observe/observed.ts';
+import type { Observed } from './observed.ts';
 
 /** The ids of each name, in order. */
 export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string, readonly string[]> {

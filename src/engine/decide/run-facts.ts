@@ -2,9 +2,9 @@ import type { Kind, Lookup } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
-import type { Observed } from '../observe/observed.ts';
 import type { Bound } from './bind-desired.ts';
 import type { Decision } from './decision.ts';
+import type { Observed } from './observed.ts';
 
 /** What every decision of a run is made with. */
 export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {

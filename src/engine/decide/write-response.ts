@@ -2,7 +2,6 @@ import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Json } from '../../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { isTainted, revealed } from '../../values/value.ts';
-import type { AfterWrite } from '../apply/after-update.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
@@ -16,7 +15,14 @@ export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
   };
 }
 
-type ShownAfter = Pick<AfterWrite, 'notApplied' | 'shown' | 'showsObject'>;
+/** What the platform shows right after a write. */
+export interface ShownAfter {
+  /** Of the leaves, those of which the platform kept its own value. */
+  readonly notApplied: ReadonlySet<LeafPath>;
+  shown(path: LeafPath): unknown;
+  /** Whether it shows anything of a config object. */
+  showsObject(root: string): boolean;
+}
 
 /** What is shown after a write otherwise than it was sent: a warning a field. */
 export function unlikeSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {

@@ -1,3 +1,4 @@
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { isPlain } from '../../values/value.ts';
 import type { Binding } from '../decide/bind.ts';
@@ -6,10 +7,9 @@ import { ownFacts } from '../decide/decide-all.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import { NOTHING_KNOWN } from '../decide/known-records.ts';
+import type { Observation } from '../decide/observation.ts';
 import type { RunFacts } from '../decide/run-facts.ts';
 import { recordsSecret } from '../decide/state-entry.ts';
-import { kindNamed } from '../kind-named.ts';
-import type { Observation } from './observation.ts';
 
 /**
  * Decides, while other records are awaited, what depends on one record and its manifest alone: most of a plan in which little changes.

@@ -2,7 +2,7 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { isObject, setOwn } from '../../values/json.ts';
 import { valueAt } from '../../values/path.ts';
-import type { Observation } from './observation.ts';
+import type { Observation } from '../decide/observation.ts';
 
 /** Characters from which on a text is worth it; prompts have thousands. */
 const LONG = 256;

@@ -3,7 +3,7 @@ import type { Address, Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Binding } from '../decide/bind.ts';
-import type { Observation } from './observation.ts';
+import type { Observation } from '../decide/observation.ts';
 import { unlisted } from './read-record.ts';
 
 /**

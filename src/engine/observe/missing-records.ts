@@ -1,7 +1,7 @@
 import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { recordKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import { kindNamed } from '../kind-named.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';

@@ -1,4 +1,5 @@
 import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
@@ -6,12 +7,11 @@ import type { Binding } from '../decide/bind.ts';
 import type { Bound } from '../decide/bind-desired.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
+import type { Observed } from '../decide/observed.ts';
 import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
-import { kindNamed } from '../kind-named.ts';
-import type { PlanRequest } from '../plan-request.ts';
 import { DecidingAhead } from './decide-ahead.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import type { Observed } from './observed.ts';
+import type { PlanRequest } from './plan-request.ts';
 import { readAll } from './read-all.ts';
 
 /** What a plan is made of beside the manifests and the state. */

@@ -1,8 +1,8 @@
 import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
+import type { Observation } from '../decide/observation.ts';
 import { interningStrings, internStringsOf } from './intern-strings.ts';
-import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';

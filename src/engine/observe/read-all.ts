@@ -1,4 +1,5 @@
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
@@ -7,19 +8,18 @@ import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
 import { idsByName } from '../decide/lookups.ts';
-import { kindNamed } from '../kind-named.ts';
+import type { Observation } from '../decide/observation.ts';
+import type { Candidate, Observed } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { interningStrings } from './intern-strings.ts';
 import { matchToList } from './match-to-list.ts';
-import type { Observation } from './observation.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import type { Observed } from './observed.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { ReadCounter } from './read-counter.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
 import { returnedOrphans } from './returned-orphans.ts';
-import { type Candidate, searchCandidates } from './search-candidates.ts';
+import { searchCandidates } from './search-candidates.ts';
 
 export interface ReadingAll extends ObserveOptions {
   /** What was begun to be read before. */

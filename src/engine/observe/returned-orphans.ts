@@ -1,6 +1,6 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import { kindNamed } from '../kind-named.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';

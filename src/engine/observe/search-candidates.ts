@@ -5,18 +5,12 @@ import type { State } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import type { LeafPath } from '../../values/path.ts';
 import { shownAt } from '../decide/field-rules.ts';
-import { type Evidence, evidenceOf, likelihood, MOST_OFFERED } from '../decide/match-evidence.ts';
+import { evidenceOf, likelihood, MOST_OFFERED } from '../decide/match-evidence.ts';
+import type { Candidate } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { gatherMentions } from './mentions.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';
-
-/** A record that may be the one that an unknown create made, with what speaks for it. */
-export interface Candidate extends Evidence {
-  readonly id: string;
-  /** Clauses that say which records mention it. */
-  readonly mentions: readonly string[];
-}
 
 /** In numbers: how many mentions of one source are followed, and how many records are read. */
 const MOST_MENTIONS = 2_000;

@@ -201,3 +201,9 @@ export type Remark = Omit<PlanWarning, 'address'>;
 export function isNotApplied({ not_applied: fields = [] }: Pick<PlannedResource, 'not_applied'>): boolean {
   return fields.length > 0;
 }
+
+export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {
+  const summary = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
+  for (const { action } of planned) summary[action] += 1;
+  return summary;
+}

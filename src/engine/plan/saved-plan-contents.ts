@@ -1,10 +1,10 @@
 import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { checkSpec } from '../../manifests/check-spec.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { unflatten } from '../../values/path.ts';
 import { fromForms, Secret, specials, Unset, type Value } from '../../values/value.ts';
-import { kindNamed } from '../kind-named.ts';
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
 
 /**

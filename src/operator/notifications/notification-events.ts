@@ -1,5 +1,4 @@
-import { summaryOf } from '../../engine/plan/plan.ts';
-import { type PlannedResource, writes } from '../../engine/plan/plan-document.ts';
+import { type PlannedResource, summaryOf, writes } from '../../engine/plan/plan-document.ts';
 import { fillPlaceholders, type NotifyEvent, type Placeholder } from '../../project/notify-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import {

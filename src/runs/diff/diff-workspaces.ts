@@ -1,8 +1,8 @@
 import { sameValue } from '../../engine/decide/compare.ts';
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import { kindNamed } from '../../engine/kind-named.ts';
 import { kinds } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { isUnder, type LeafPath } from '../../values/path.ts';

@@ -1,6 +1,6 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import { kindNamed } from '../../engine/kind-named.ts';
 import type { Kind, Lookup } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { Reference, Secret, specials, Unset, type Value } from '../../values/value.ts';
 import type { Checklist } from './checklist.ts';

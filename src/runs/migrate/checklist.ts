@@ -1,8 +1,8 @@
 import type { ResourceResult } from '../../engine/apply/apply-report.ts';
 import { leavesOf } from '../../engine/decide/field-rules.ts';
-import { kindNamed } from '../../engine/kind-named.ts';
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';

@@ -1,6 +1,6 @@
 import { type Evidence, MOST_OFFERED } from '../../engine/decide/match-evidence.ts';
-import { kindNamed } from '../../engine/kind-named.ts';
 import type { Kind } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Reference } from '../../values/value.ts';

@@ -1,6 +1,6 @@
 import { recordClaim } from '../../engine/apply/import-record.ts';
-import { kindNamed } from '../../engine/kind-named.ts';
 import { kinds } from '../../kinds/index.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';

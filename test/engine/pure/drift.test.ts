@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { driftOf, hasDrift } from '../../../src/engine/plan/drift.ts';
-import type { Plan } from '../../../src/engine/plan/plan.ts';
+import { driftOf, hasDrift } from '../../../src/engine/decide/drift.ts';
+import type { Plan } from '../../../src/engine/decide/make-plan.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
 import { inDashboard } from '../../step-texts.ts';

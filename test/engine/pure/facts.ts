@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Observed } from '../../../src/engine/observe/observed.ts';
+import type { Observed } from '../../../src/engine/decide/observed.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { Kind, ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Fingerprints } from '../../../src/state/fingerprint.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bindResources } from '../../../src/engine/decide/bind.ts';
-import type { Observed } from '../../../src/engine/observe/observed.ts';
-import type { Plan } from '../../../src/engine/plan/plan.ts';
+import type { Plan } from '../../../src/engine/decide/make-plan.ts';
+import type { Observed } from '../../../src/engine/decide/observed.ts';
 import { planDocument } from '../../../src/engine/plan/plan-document.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';

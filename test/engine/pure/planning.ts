@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { bindResources } from '../../../src/engine/decide/bind.ts';
+import { makePlan, type Plan, type PlanInput } from '../../../src/engine/decide/make-plan.ts';
+import type { Observed } from '../../../src/engine/decide/observed.ts';
 import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
-import type { Observed } from '../../../src/engine/observe/observed.ts';
-import { makePlan, type Plan, type PlanInput } from '../../../src/engine/plan/plan.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import { kinds, lookups } from '../../../src/kinds/index.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';

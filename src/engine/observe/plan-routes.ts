@@ -4,11 +4,11 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isMasked, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
-import type { ObserveOptions } from '../observe/observe-options.ts';
-import { readList } from '../observe/read-list.ts';
-import type { Plan } from './plan.ts';
-import type { PlanWarning } from './plan-document.ts';
-import { type RoutingKind, routingKinds, withRoutes } from './routes.ts';
+import type { Plan } from '../decide/make-plan.ts';
+import type { PlanWarning } from '../plan/plan-document.ts';
+import { type RoutingKind, routingKinds, withRoutes } from '../plan/routes.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import { readList } from './read-list.ts';
 
 /**
  * The plan with what leads to each record that changes; reads the lists that were not read for the plan. A list that cannot be

@@ -1,5 +1,5 @@
-import type { Kind } from '../kinds/kind.ts';
 import { UserError } from '../problems/user-error.ts';
+import type { Kind } from './kind.ts';
 
 /** @throws UserError for a kind that there is not: a state or a saved plan of a newer version may name one. */
 export function kindNamed(kinds: ReadonlyMap<string, Kind>, name: string): Kind {

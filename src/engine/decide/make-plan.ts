@@ -3,23 +3,22 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { Secret, specials } from '../../values/value.ts';
-import { decideAll } from '../decide/decide-all.ts';
-import { trippedGuards } from '../decide/guards.ts';
-import { refuseDoubledNames } from '../decide/lookups.ts';
-import type { NamedRecord } from '../decide/omitted-ids.ts';
-import { dependenciesOf, inDependencyOrder } from '../decide/order.ts';
-import { renameWarnings } from '../decide/renames.ts';
-import type { Deciding } from '../decide/run-facts.ts';
-import type { Observed } from '../observe/observed.ts';
 import {
-  type Action,
-  actions,
   PLAN_FORMAT_VERSION,
   type PlanDocument,
   type PlannedResource,
   type PlanWarning,
-} from './plan-document.ts';
+  summaryOf,
+} from '../plan/plan-document.ts';
+import { decideAll } from './decide-all.ts';
+import { trippedGuards } from './guards.ts';
+import { refuseDoubledNames } from './lookups.ts';
+import type { Observed } from './observed.ts';
+import type { NamedRecord } from './omitted-ids.ts';
+import { dependenciesOf, inDependencyOrder } from './order.ts';
 import { namesOf, withNames } from './planned-names.ts';
+import { renameWarnings } from './renames.ts';
+import type { Deciding } from './run-facts.ts';
 
 export interface PlanInput extends Deciding {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
@@ -159,12 +158,6 @@ function returnedWarning({ kind, id, address }: Orphan, { state }: PlanInput): P
     message: `the missing ${kind} ${id} is back on the platform.`,
     next: [{ ...step, ...(holder !== undefined && { instead_of: holder }) }],
   };
-}
-
-export function summaryOf(planned: readonly PlannedResource[]): PlanDocument['summary'] {
-  const summary = Object.fromEntries(actions.map((action) => [action, 0])) as Record<Action, number>;
-  for (const { action } of planned) summary[action] += 1;
-  return summary;
 }
 
 function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Record<string, string> {

@@ -1,10 +1,11 @@
-import { type Plan, summaryOf } from './plan.ts';
 import {
   isNotApplied,
   type PlanDocument,
   type PlannedChange,
   type PlannedResource,
-} from './plan-document.ts';
+  summaryOf,
+} from '../plan/plan-document.ts';
+import type { Plan } from './make-plan.ts';
 
 /**
  * What changed on the platform since the last apply: the plan with everything else left out. Each resource says what an

@@ -1,8 +1,8 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { Orphan } from '../../state/state-document.ts';
+import type { Evidence } from './match-evidence.ts';
 import type { Observation } from './observation.ts';
-import type { Candidate } from './search-candidates.ts';
 
 /** What the platform showed, at one time, of everything a plan is about. */
 export interface Observed {
@@ -17,4 +17,11 @@ export interface Observed {
   readonly returned: readonly Orphan[];
   /** By kind and id: records that other records mention and that a look at each of them did not find. */
   readonly absent?: ReadonlySet<string>;
+}
+
+/** A record that may be the one that an unknown create made, with what speaks for it. */
+export interface Candidate extends Evidence {
+  readonly id: string;
+  /** Clauses that say which records mention it. */
+  readonly mentions: readonly string[];
 }

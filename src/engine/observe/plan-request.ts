@@ -1,19 +1,12 @@
-import type { Address, Resource } from '../manifests/resource.ts';
-import type { Guards } from '../project/project.ts';
-import type { Selection } from './decide/scope.ts';
-import type { ObserveOptions } from './observe/observe-options.ts';
-import type { ReadAhead } from './observe/read-ahead.ts';
+import type { Guards } from '../../project/project.ts';
+import type { BindingRequest } from '../decide/bind-desired.ts';
+import type { ObserveOptions } from './observe-options.ts';
+import type { ReadAhead } from './read-ahead.ts';
 
 /** What a plan is made for, and with what. */
-export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'> {
-  /** Everything that the manifests declare for the workspace. */
-  readonly desired: readonly Resource[];
-  readonly selection: Selection;
+export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, BindingRequest {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   readonly guards: Guards;
-  /** Addresses whose missing records are created again, or `all`. */
-  readonly allowRecreate: readonly string[];
-  readonly allowReplace: readonly Address[];
   /** Sends again what the platform did not apply. */
   readonly retryIgnored?: boolean;
   readonly version: string;

@@ -2,9 +2,9 @@ import type { Kind } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Json } from '../../values/json.ts';
-import { ruleOf } from '../decide/field-rules.ts';
-import type { Observed } from '../observe/observed.ts';
-import type { PlannedChange, PlannedResource } from './plan-document.ts';
+import type { PlannedChange, PlannedResource } from '../plan/plan-document.ts';
+import { ruleOf } from './field-rules.ts';
+import type { Observed } from './observed.ts';
 
 /** What records are called, by kind and id: an address, `former` before it where it has another record by now. */
 export type Names = ReadonlyMap<string, string>;

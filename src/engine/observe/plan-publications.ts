@@ -1,11 +1,11 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { kindNamed } from '../../kinds/kind-named.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
+import type { Plan } from '../decide/make-plan.ts';
 import { unpublishedFields, withGap, withGapAfter } from '../decide/publication.ts';
-import { kindNamed } from '../kind-named.ts';
-import { eachConcurrently } from '../observe/each-concurrently.ts';
-import type { ObserveOptions } from '../observe/observe-options.ts';
-import type { Plan } from './plan.ts';
-import type { PlannedResource } from './plan-document.ts';
+import type { PlannedResource } from '../plan/plan-document.ts';
+import { eachConcurrently } from './each-concurrently.ts';
+import type { ObserveOptions } from './observe-options.ts';
 
 /**
  * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
