@@ -78,12 +78,11 @@ export interface Identity {
   readonly cert: string;
 }
 
-/** A key and a certificate for `platform.example.com` that nobody signed but itself. */
-export function selfSigned(): Identity {
+/** A key and a certificate that nobody signed but itself. */
+export function selfSigned(name = 'platform.example.com'): Identity {
   const folder = mkdtempSync(path.join(tmpdir(), 'voxform-tls-'));
   try {
     const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
-    const name = 'platform.example.com';
     const made = [
       '-newkey',
       'ec',

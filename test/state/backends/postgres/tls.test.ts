@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addressOf } from '../../../../src/state/backends/postgres/address.ts';
+import { databaseAt } from '../../../../src/state/backends/postgres/database.ts';
+import { selfSigned } from '../../../platform/connect-proxy.ts';
+import { failureOf } from '../../temporary-state.ts';
+import { storeIn } from './databases.ts';
+import { type PostgresServer, postgresServer, startPostgres } from './postgres-server.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'voxform-tls-'));
+const root = path.join(folder, 'cert.pem');
+let server: PostgresServer;
+
+beforeAll(async () => {
+  const { cert, key } = selfSigned('localhost');
+  writeFileSync(root, cert);
+  writeFileSync(path.join(folder, 'key.pem'), key, { mode: 0o600 });
+  server = await startPostgres(`-F -c ssl=on -c ssl_cert_file=${root} -c ssl_key_file=${folder}/key.pem`);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+async function isEncrypted(url: string): Promise<unknown> {
+  const text = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
+  const [row] = await databaseAt(addressOf(url)).query(text, [], new AbortController().signal);
+  return row?.ssl;
+}
+
+describe('TLS to PostgreSQL', () => {
+  it.each([
+    ['', true],
+    ['?sslmode=disable', false],
+    ['?sslmode=allow', true],
+    ['?sslmode=prefer', true],
+    ['?sslmode=require', true],
+    ['?sslmode=require&sslrootcert=ROOT', true],
+    ['?sslmode=verify-ca&sslrootcert=ROOT', true],
+  ])('is as libpq has it, whatever the host is called: %s', async (options, encrypted) => {
+    expect(await isEncrypted(server.url('postgres') + options.replace('ROOT', root))).toBe(encrypted);
+  });
+
+  it('verifies the name of the host where that is wanted', async () => {
+    const url = `${server.url('postgres')}?sslmode=verify-full&sslrootcert=${root}`;
+    expect(await isEncrypted(url.replace('127.0.0.1', 'localhost'))).toBe(true);
+    const { message } = await failureOf((await storeIn(url)).read());
+    expect(message).toContain('is not trusted: ');
+  });
+
+  it.each(['verify-full', 'verify-ca'])('trusts nobody unknown: %s', async (mode) => {
+    const other = path.join(folder, 'other.pem');
+    writeFileSync(other, selfSigned('localhost').cert);
+    const url = `${server.url('postgres').replace('127.0.0.1', 'localhost')}?sslmode=${mode}&sslrootcert=${other}`;
+    const { message, hint } = await failureOf((await storeIn(url)).read());
+    expect(message).toContain('is not trusted: ');
+    expect(hint).toContain('sslrootcert=FILE');
+  });
+
+  it('is done without where the server has none and it is only preferred', async () => {
+    const { url } = await postgresServer();
+    expect(await isEncrypted(url('postgres'))).toBe(false);
+  });
+});
