@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,6 +78,17 @@ describe('a remote store', () => {
     expect(shelf.history).toHaveLength(2);
     expect((await readState(store(), recorded())).resources.get('Agent/a')?.id).toBe('id-a');
     expect(await store().holder()).toBeUndefined();
+  });
+
+  it('gives up the lock where others are always first', async () => {
+    const { store, shelf } = await scene();
+    shelf.fault = () => {
+      shelf.held = { ...shelf.held, revision: randomUUID() };
+      return undefined;
+    };
+    const { message, hint } = await failureOf(store().lock(lockRequest({ isStep: false })));
+    expect(message).toMatch(/^the lock of memory:\S+ went to other runs 10 times$/);
+    expect(hint).toContain('--lock-timeout');
   });
 
   it('takes the lock of a silent holder over, who can then write nothing', async () => {

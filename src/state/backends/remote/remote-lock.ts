@@ -22,22 +22,34 @@ export interface Locked {
   readonly held: RemoteContent;
 }
 
+/** How often somebody else may be first before a run that does not wait gives up. */
+const MOST_MISSES = 10;
+
 /** Takes the lock, waiting for its holder as the request allows. */
 export async function takeLock(locking: Locking, request: LockRequest): Promise<Locked> {
   const { place } = locking;
   const deadline = performance.now() + request.timeoutSeconds * 1000;
+  const { poll } = place.timing;
+  const pause = async (milliseconds: number): Promise<void> => {
+    const jittered = milliseconds * (0.5 + Math.random());
+    await delay(jittered, undefined, { signal: request.signal }).catch(() => refuseWhenAborted(request));
+  };
   let isTold = false;
-  for (;;) {
+  for (let misses = 0; ; ) {
     refuseWhenAborted(request);
     const taken = await tryLock(locking, request);
-    if (taken === 'again') continue;
-    if ('lock' in taken) return taken;
     const left = deadline - performance.now();
+    if (taken === 'again') {
+      misses += 1;
+      if (misses >= MOST_MISSES && left <= 0) throw changingHands(locking, misses);
+      await pause(Math.min(poll, (poll / 20) * misses));
+      continue;
+    }
+    if ('lock' in taken) return taken;
     if (left <= 0) throw heldBy(taken, locking);
     if (!isTold) request.notice(`waiting for the lock of ${place.location}, held by ${described(taken)}`);
     isTold = true;
-    const pause = Math.min(left, place.timing.poll * (0.5 + Math.random()));
-    await delay(pause, undefined, { signal: request.signal }).catch(() => refuseWhenAborted(request));
+    await pause(Math.min(left, poll));
   }
 }
 
@@ -176,6 +188,12 @@ function heldBy(holder: LockHolder, { place }: Locking): UserError {
   return new UserError(`the state ${place.location} is locked by ${described(holder)}`, {
     hint: `Wait for it with --lock-timeout SECONDS.${wait}`,
     next: [{ action: 'unlock', id: holder.id }],
+  });
+}
+
+function changingHands({ place }: Locking, misses: number): UserError {
+  return new UserError(`the lock of ${place.location} went to other runs ${misses} times`, {
+    hint: 'Wait for it with --lock-timeout SECONDS.',
   });
 }
 
