@@ -112,6 +112,15 @@ it('tells of failures, guards and interrupts, and names no secret', async () => 
   expect(JSON.stringify(await runsIn(w))).not.toContain(API_KEY);
 });
 
+it('tells of what watch applied', async () => {
+  await using w = await testWorkspace(FILES);
+  const surroundings = { cwd: w.folder.root, env: { VOXFORM_API_KEY: API_KEY }, until: /"event":"run"/ };
+  await command(['watch', '-v', '--mode', 'apply', '--auto-approve'], surroundings);
+  expect(await runsIn(w)).toMatchObject([
+    { command: 'watch', result: 'done', resources: [{ address: 'Agent/day' }, { address: 'Agent/night' }] },
+  ]);
+});
+
 it('tells who ran it, in which job, and from which commit', async () => {
   await using w = await testWorkspace(FILES);
   const git = (...args: string[]) =>
