@@ -5,6 +5,7 @@ export { closedOrphanCases } from './closed-orphans.ts';
 export { dashboardCases } from './dashboard.ts';
 export { databaseCases } from './databases.ts';
 export { diskCases } from './disk.ts';
+export { gitServerCases } from './git-servers.ts';
 export { guardCases } from './guards.ts';
 export { ignoredUpdateCases } from './ignored-updates.ts';
 export { interruptCases } from './interrupts.ts';
