@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { withKindFlags } from '../src/cli/discovery-flags.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { emulatorBehaviour } from '../src/emulator/behaviour.ts';
+import { reportFormatNames } from '../src/output/formats/index.ts';
 import { VERSION } from '../src/version.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -81,6 +82,30 @@ describe('docs/ci.md', () => {
     expect(textOf('docs/ci.md')).not.toMatch(/npx --yes voxform|npm install --global voxform(?!@)/);
   });
 });
+
+describe('the formats in docs/', () => {
+  it('are those of each command', () => {
+    const section = textOf('docs/exit-codes.md').split('## Formats')[1]?.split('## ')[0] ?? '';
+    const told = [...section.matchAll(/^\| (`[^|]*) \| (`[^|]*`) \|/gm)].flatMap(
+      ([, names = '', formats = '']) => codesIn(names).map((name) => [name, codesIn(formats)] as const),
+    );
+    const taken = [...commands].flatMap(([name, command]) => {
+      const formats = command.options.find(({ long }) => long === '--output')?.argChoices;
+      return formats === undefined ? [] : [[name, formats] as const];
+    });
+    expect(Object.fromEntries(told)).toEqual(Object.fromEntries(taken));
+  });
+
+  it('are those of a report', () => {
+    const table = textOf('docs/output-formats.md').split('\n\n')[2] ?? '';
+    const told = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(told).toEqual(reportFormatNames);
+  });
+});
+
+function codesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
 
 describe('docs/emulator.md', () => {
   it('lists every switch', () => {

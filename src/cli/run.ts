@@ -1,9 +1,10 @@
 import path from 'node:path';
 import { CommanderError } from 'commander';
 import { userFolder } from '../files/user-folder.ts';
-import { diagnosticsOf, errorJson } from '../output/error-json.ts';
+import { diagnosticsOf, type ErrorContext, errorJson } from '../output/error-json.ts';
 import { renderError } from '../output/errors.ts';
-import { jsonText } from '../output/json-text.ts';
+import type { ReportFormat } from '../output/formats/format.ts';
+import { reportFormats } from '../output/formats/index.ts';
 import type { WorkspaceFlag } from '../output/next-steps.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
@@ -53,7 +54,7 @@ export async function run(host: Host): Promise<number> {
     if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
     const performed = takes?.severalWorkspaces ? action : forOneWorkspace(action);
     const flags = program.optsWithGlobals<GlobalFlags>();
-    exitCode = await perform(performed, { host, context, wantsJson, around: aroundFor(flags, takes) });
+    exitCode = await perform(performed, { host, context, format, around: aroundFor(flags, takes) });
     if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   });
@@ -76,7 +77,7 @@ export async function run(host: Host): Promise<number> {
   await withKindFlags(program, host.args);
   for (const command of program.commands) inherit(command, program);
   const args = normalisedArgs(program, host.args);
-  const wantsJson = cursorIn(program, [...args, '']).flags.get('--output') === 'json';
+  const format = cursorIn(program, [...args, '']).flags.get('--output') ?? '';
   try {
     if (host.args.length === 0) {
       program.outputHelp({ error: true });
@@ -93,8 +94,8 @@ export async function run(host: Host): Promise<number> {
     early.terminal.err(renderError(error, early.terminal.errorStyle, { redact }));
     exitCode = exitCodeOf(error);
     // Of an unknown command nobody knows its flags.
-    if (wantsJson || asksForJson(host.args))
-      early.terminal.out(jsonText(errorJson(error, { exitCode, redact })));
+    const wanted = asksForJson(host.args) ? 'json' : format;
+    early.terminal.out(await errorFor(wanted, error, { exitCode, redact }));
     return exitCode;
   }
 }
@@ -124,15 +125,15 @@ function aroundFor(flags: GlobalFlags, takes: Takes = {}): ProjectLookup | undef
 interface Performing {
   readonly host: Host;
   readonly context: Context;
-  /** True where a program reads the result, or why there is none. */
-  readonly wantsJson: boolean;
+  /** The format of the result. */
+  readonly format: string;
   /** Where its project is; undefined where it needs none. */
   readonly around: ProjectLookup | undefined;
 }
 
 async function perform(
   action: CommandAction,
-  { host, context: outer, wantsJson, around }: Performing,
+  { host, context: outer, format, around }: Performing,
 ): Promise<number> {
   let workspaceFlag = flagOf(outer);
   let context: Context = {
@@ -160,10 +161,18 @@ async function perform(
     exitCode = report(error, { context, host, workspaceFlag });
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
-  if (wantsJson && failure !== undefined && !terminal.hasResult) {
-    terminal.out(jsonText(errorJson(failure, { exitCode, workspaceFlag, redact: redacting(redactor) })));
+  if (failure !== undefined && !terminal.hasResult) {
+    const redact = redacting(redactor);
+    terminal.out(await errorFor(format, failure, { exitCode, workspaceFlag, redact }));
   }
   return exitCode;
+}
+
+/** Why there is no result, in a format that programs read; empty for others. */
+async function errorFor(name: string, error: unknown, context: ErrorContext): Promise<string> {
+  const load = Object.entries(reportFormats).find(([each]) => each === name)?.[1];
+  const format: ReportFormat | undefined = (await load?.())?.format;
+  return format?.error?.(errorJson(error, context)) ?? '';
 }
 
 function forOneWorkspace(action: CommandAction): CommandAction {

@@ -156,13 +156,15 @@ describe('a new member is one file and one line', () => {
     expect(readdirSync(project)).not.toContain('.voxform');
   }, 180_000);
 
-  it('as an output format, which --output takes and --help names', async () => {
+  it('as an output format, which --output takes, --help names and errors have', async () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
-    const [plan, help] = await Promise.all([
+    const [plan, failed, help] = await Promise.all([
       run(project, 'plan', '--output', 'titles'),
+      run(project, 'plan', '--output', 'titles', '--workspace', 'none').catch(({ stdout }) => stdout),
       run(project, 'plan', '--help'),
     ]);
     expect(plan).toMatch(/^plan of test: /);
+    expect(failed).toMatch(/^no result: .*none/);
     expect(help).toMatch(/--output <format>[^)]*\btitles\b/);
   }, 180_000);
 

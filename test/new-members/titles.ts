@@ -6,4 +6,5 @@ export const format: ReportFormat = {
   drift: ({ workspace }) => `drift of ${workspace}\n`,
   apply: ({ results }) => `applied ${results.size}\n`,
   several: ({ documents }) => `${documents.length} plans\n`,
+  error: ({ error }) => `no result: ${error.message}\n`,
 };

@@ -28,7 +28,7 @@ export async function plan(context: Context, options: PlanCommandFlags): Promise
   if (several !== undefined) return planSeveral(context, several, options);
   const opened = await openWorkspace(context, { requireKey: true });
   const document = await planOf(context, opened, options);
-  if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(document));
+  if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(sealed(document)));
   const { workspaceFlag } = opened;
   await report(context, { ...options, workspaceFlag }, (format, presentation) =>
     format.plan(document, presentation),
@@ -63,9 +63,7 @@ async function planOf(
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, routes: true };
     const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
-    // The digest of a large plan takes long, and a person does not see it.
-    const isKept = options.out !== undefined || options.output === 'json';
-    return isKept ? sealed(plan.document) : plan.document;
+    return plan.document;
   });
 }
 

@@ -1,5 +1,6 @@
 import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import type { ErrorDocument } from '../error-json-schema.ts';
 import type { WorkspaceFlag } from '../next-steps.ts';
 import type { SeveralPlans } from '../several/plans.ts';
 import type { Style } from '../style.ts';
@@ -21,4 +22,6 @@ export interface ReportFormat {
   drift(document: PlanDocument, presentation: Presentation): string;
   apply(report: ApplyReport, presentation: Presentation): string;
   several(plans: SeveralPlans, presentation: Presentation): string;
+  /** Why there is no result, for a program. Absent where people read the format: they read stderr. */
+  error?(document: ErrorDocument): string;
 }
