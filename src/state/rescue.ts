@@ -1,7 +1,10 @@
-import { mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolders } from '../files/make-folders.ts';
+import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { kindOf, recordKey } from '../manifests/resource.ts';
+import { errorCode } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { JournalEntry } from './journal.ts';
@@ -63,14 +66,8 @@ export async function writeQuarantine(
 }
 
 async function writePrivate(file: string, content: string | Uint8Array): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const handle = await open(file, 'w', 0o600);
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await makeFolders(path.dirname(file), { mode: 0o700 });
+  await replaceFile(file, typeof content === 'string' ? content : [Buffer.from(content)]);
 }
 
 export interface Rescue {
@@ -88,29 +85,42 @@ export interface WaitingRescue extends Rescue {
 /** The files of the project that hold outcomes, of this state where one is named. */
 export async function rescuesOf(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
-  const names = await readdir(folder).catch((): string[] => []);
+  const names = (await readdir(folder).catch((): string[] => [])).filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
-    names.sort().map(async (name) => ({
-      ...(await readRescue(path.join(folder, name))),
-      shown: path.join('.voxform', 'rescue', name),
-    })),
+    names.sort().map(async (name): Promise<WaitingRescue[]> => {
+      const file = path.join(folder, name);
+      // Another run may have recorded it just now.
+      const bytes = await readFile(file).catch((error: unknown) => {
+        if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
+      });
+      return bytes === undefined
+        ? []
+        : [{ ...rescueOf(file, bytes), shown: path.join('.voxform', 'rescue', name) }];
+    }),
   );
-  return lineage === undefined
-    ? all
-    : all.filter(({ entries }) => entries.some((entry) => entry.lineage === lineage));
+  const isOurs = ({ entries }: Rescue): boolean => entries.some((entry) => entry.lineage === lineage);
+  return lineage === undefined ? all.flat() : all.flat().filter(isOurs);
 }
 
 /** @throws UserError where there is no such file. */
 export async function readRescue(file: string): Promise<Rescue> {
-  const bytes = await readFile(file).catch((cause: unknown) => {
-    throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { cause });
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw unreadable(file, error);
   });
+  return rescueOf(file, bytes);
+}
+
+function rescueOf(file: string, bytes: Buffer): Rescue {
   const entries = wholeEntries(bytes);
   const lines = bytes
     .toString('latin1')
     .split('\n')
     .filter((line) => line !== '');
   return { file, entries, damaged: lines.length - entries.length };
+}
+
+function unreadable(file: string, cause: unknown): UserError {
+  return new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { cause });
 }
 
 /**
