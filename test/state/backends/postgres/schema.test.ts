@@ -5,8 +5,8 @@ import type { StateStore } from '../../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
 import { freshDatabase, storeIn } from './databases.ts';
 
-async function recordedIn(store: StateStore): Promise<void> {
-  const session = await openSession(store, sessionOptions());
+async function recordedIn(store: StateStore, lock = lockRequest()): Promise<void> {
+  const session = await openSession(store, sessionOptions({ lock }));
   await session.record(creating('a'));
   await session.record(saved('a'));
   await session.close();
@@ -23,7 +23,7 @@ describe('the schema', () => {
     );
     expect((await stores[0]?.read())?.document).toBeUndefined();
     expect(await sql(tablesIn)).toEqual([]);
-    await Promise.all(stores.map(recordedIn));
+    await Promise.all(stores.map((store) => recordedIn(store)));
     for (const store of stores) {
       expect((await readState(store, sessionOptions())).resources.get('Agent/a')?.id).toBe('id-a');
     }
@@ -124,12 +124,18 @@ describe('a stored state', () => {
       const session = await openSession(store, sessionOptions({ lock: lockRequest({ isStep: false }) }));
       await session.record({ type: 'updating', address: 'Agent/a', paths: [`path-${run}`] });
       await session.record(saved('a', `id-${run}`));
-      session.note({ error: 'x'.repeat(1_000_000) });
       await session.close();
     }
     const ids = (await store.backups()).map(({ resources }) => resources.get('Agent/a')?.id);
     expect(ids).toEqual(['id-7', 'id-6', 'id-5', 'id-4', 'id-3', 'id-2']);
-    expect((await store.history()).length).toBe(4);
+    expect(await store.history()).toHaveLength(8);
+    await sql(
+      "INSERT INTO voxform.history SELECT 'staging', -n, repeat('x', 1000000) FROM generate_series(1, 9) n",
+    );
+    await recordedIn(store, lockRequest({ isStep: false }));
+    expect(await store.history()).toHaveLength(9);
+    const old = 'SELECT count(*)::integer AS lines FROM voxform.history WHERE revision < 0';
+    expect(await sql(old)).toEqual([{ lines: 3 }]);
     expect(await sql('SELECT count(*)::integer AS lines FROM voxform.journal')).toEqual([{ lines: 0 }]);
   });
 
