@@ -151,11 +151,13 @@ function sharingsOf(members: readonly Sharer[]): Sharer[][] {
     }
   }
   const many = [...holders].filter(([, indices]) => indices.length >= FEWEST_SHARING);
+  const shareable = new Set(many.map(([key]) => key));
   return [...Map.groupBy(many, ([, indices]) => indices.join()).values()].flatMap((same) => {
     const keys = new Set(same.map(([key]) => key));
     const all = (same[0]?.[1] ?? []).flatMap((index) => members[index] ?? []);
     const sharing = all.map((member) => ({ ...member, parts: worthSharing(member, keys) }));
-    return savedBy(sharing, all) > 0 ? [sharing] : [];
+    const covered = all.filter(({ parts }) => parts.every(({ key }) => shareable.has(key))).length;
+    return savedBy(sharing, covered) > 0 ? [sharing] : [];
   });
 }
 
@@ -169,19 +171,18 @@ function worthSharing({ said, parts }: Sharer, keys: ReadonlySet<string>): reado
 /** In columns, about: what a line of addresses holds. */
 const LINE = 70;
 
-/** How many lines, about, are saved where the parts are said once. */
-function savedBy(sharing: readonly Sharer[], all: readonly Sharer[]): number {
+/** How many lines, about, are saved where the parts are said once, if so many of the resources need no box of their own. */
+function savedBy(sharing: readonly Sharer[], covered: number): number {
   const [{ parts = [] } = {}] = sharing;
-  const resources = all.flatMap(({ said }) => said.resources);
+  const resources = sharing.flatMap(({ said }) => said.resources);
   const lines = parts.reduce((sum, part) => sum + part.lines, 0);
   const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / LINE);
   const isUpdate = resources.every(({ action }) => action === 'update');
-  if (isUpdate && !parts.some(isChange)) return lines * (all.length - 1 - names);
-  const addresses = isUpdate && !mustNameAll(resources) ? names : all.length;
-  const covered = all.filter((member) => member.parts.length === parts.length).length;
-  const routes = all.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
-  // Two lines for the box of each that is not said alone, one for the reference to this one in each that is.
-  return lines * (all.length - 1) + 2 * covered - (all.length - covered) - 2 - addresses - routes;
+  if (isUpdate && !parts.some(isChange)) return lines * (sharing.length - 1 - names);
+  const addresses = isUpdate && !mustNameAll(resources) ? names : sharing.length;
+  const routes = sharing.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
+  // A box takes two lines. What refers to it in others is not weighed: one that differs would part all the others.
+  return lines * (sharing.length - 1) + 2 * covered - 2 - addresses - routes;
 }
 
 function saidOnce(sharing: readonly Sharer[]): Statement {

@@ -4,9 +4,10 @@ import type { PlannedChange, PlannedResource } from '../../src/engine/plan/plan-
 import { compacted } from '../../src/output/compact.ts';
 import { renderDriftText } from '../../src/output/drift-text.ts';
 import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';
+import { planMarkdown } from '../../src/output/plan-markdown.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
 import { inDashboard } from '../step-texts.ts';
-import { adoptions, agents, sameChange, sharedHunk } from './many-resources.ts';
+import { adoptions, agents, sameChange, shapedAlike, sharedHunk } from './many-resources.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
@@ -49,6 +50,22 @@ describe('a plan of many resources', () => {
     expect(shown.match(/Goodbye from/g)).toHaveLength(2);
     const drift = renderDriftText(plan(sharedHunk), plainStyle());
     expect(drift.match(/- Monday to Saturday/g)).toHaveLength(1);
+  });
+
+  it.each([
+    { reason: 'one outlier', groups: [299, 1] },
+    { reason: 'two groups', groups: [200, 100] },
+    { reason: 'outliers that share nothing', groups: [288, ...Array(12).fill(1)] },
+    { reason: 'few, and one outlier', groups: [4, 1] },
+  ])('shares what others have in common, whatever else differs: $reason', ({ groups }) => {
+    const resources = shapedAlike(groups);
+    const shown = text(resources);
+    expect(shown.match(/Monday to Saturday/g)).toHaveLength(1);
+    expect(shown.match(/0\.3 -> 0\.4$/gm)).toHaveLength(1);
+    expect(lines(shown)).toBeLessThan(32 + groups.length * 4);
+    const markdown = planMarkdown(plan(resources));
+    expect(markdown.match(/Monday to Saturday/g)).toHaveLength(1);
+    expect(markdown.match(/temperature: 0\.4$/gm)).toHaveLength(1);
   });
 
   it('lists many adoptions as a table', () => {

@@ -51,6 +51,22 @@ export const sharedHunk = agents(12, (index) => ({
   ],
 }));
 
+/** The hours change in all prompts; the temperature in each group to a value of its own, the first to 0.4. */
+export const shapedAlike = (groups: readonly number[]) => {
+  const values = groups.flatMap((count, group) => Array(count).fill(0.4 + group / 100));
+  return agents(values.length, (index) => ({
+    action: 'update',
+    reason: 'the manifest changed',
+    changes: [
+      change('prompt_config.prompt', {
+        before: prompt(0, 'Monday to Friday.', 'Bye.'),
+        after: prompt(0, 'Monday to Saturday.', 'Bye.'),
+      }),
+      change('llm_config.temperature', { before: 0.3, after: values[index] }),
+    ],
+  }));
+};
+
 /** A third of them differ from their manifests. */
 export const adoptions = agents(468, (index) => ({
   action: index % 3 === 0 ? 'update' : 'adopt',
