@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -10,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
 import { git, newRepository } from '../state/backends/git/git-server.ts';
@@ -21,6 +22,7 @@ const CREATE = ['apply', '--auto-approve', '--lock-timeout', '120'];
 
 interface Machine {
   readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
   start(...args: string[]): Running;
   run(...args: string[]): Promise<Ended>;
 }
@@ -67,7 +69,7 @@ async function scene(agents: number): Promise<Scene> {
         GIT_CONFIG_NOSYSTEM: '1',
       };
       const begin = (...args: string[]): Running => start(args, { cwd: folder, env });
-      return { folder, start: begin, run: (...args) => begin(...args).ended };
+      return { folder, env, start: begin, run: (...args) => begin(...args).ended };
     },
   };
 }
@@ -152,4 +154,25 @@ it('keeps what a killed run knew, for another machine that takes over', async ()
   expect(new Set(names(emulator)).size).toBe(names(emulator).length);
   expect(names(emulator).filter((name) => !known.has(`Agent/${name}`))).toEqual([]);
   expect(known.size).toBe(24);
+}, 180_000);
+
+it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
+  const { machine, emulator, bare } = await scene(24);
+  const here = machine();
+  const child = spawn(process.execPath, [path.join(inject('built'), 'main.js'), ...CREATE], {
+    cwd: here.folder,
+    env: { PATH: process.env.PATH, ...here.env },
+    // A group of its own, as a shell gives each of its jobs.
+    detached: true,
+    stdio: 'ignore',
+  });
+  while (emulator.requests.filter(({ method }) => method === 'POST').length < 3) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  process.kill(-(child.pid ?? 0), 'SIGINT');
+  await once(child, 'exit');
+  expect(git(bare, 'ls-tree', '--name-only', 'refs/voxform/test')).toBe('history.jsonl\nstate.json');
+  const { resources, pending } = await stateOf(here);
+  expect(Object.keys(pending)).toEqual([]);
+  expect(Object.keys(resources)).toHaveLength(names(emulator).length);
 }, 180_000);

@@ -132,6 +132,11 @@ describe('the remote of a state', () => {
       says: /^there is no repository at the remote origin/,
     },
     {
+      reason: 'no git',
+      options: { env: { PATH: '/nowhere' } },
+      says: /^a state in Git needs git, which is not installed$/,
+    },
+    {
       reason: 'a secret that is not set',
       options: { settings: { remote: new Secret('STATE_REPOSITORY', undefined) } },
       says: /state.remote needs STATE_REPOSITORY, which is not set/,

@@ -173,6 +173,15 @@ describe('a state in a ref of Git', () => {
     expect(await here.store().history()).toHaveLength(2);
   });
 
+  it('shares the objects of a machine with other runs of it, which begin at once', async () => {
+    const { machine } = await served();
+    const refs = ['a', 'b', 'c', 'd'].map((name) => `refs/voxform/${name}`);
+    const [one, other] = [machine(), machine()];
+    await Promise.all(refs.map((ref) => run(one.store({ ref }), [ref])));
+    const read = await Promise.all([...refs, ...refs].map((ref) => resourcesOf(other.store({ ref }))));
+    expect(read).toEqual([...refs, ...refs].map((ref) => [`Agent/${ref}`]));
+  });
+
   it('works from a shallow clone, with a server that takes fast-forwards alone, and in a branch', async () => {
     const { bare, origin, machine } = await served();
     git(bare, 'config', 'receive.denyNonFastForwards', 'true');
