@@ -1,20 +1,29 @@
 import { execFile } from 'node:child_process';
 
+/** Milliseconds: a run waits for the answer with the lock taken. */
+const PATIENCE = 5_000;
+
 /** The commit of the manifests, with `-dirty` where files differ from it that Git tracks; undefined where they are in no repository. */
 export async function commitOf(root: string): Promise<string | undefined> {
   const own = ['.', ':(exclude).voxform'];
-  const [commit, same] = await Promise.all([
+  const [commit, diff] = await Promise.all([
     git(root, ['rev-parse', '--verify', '--quiet', 'HEAD']),
     git(root, ['diff', '--quiet', 'HEAD', '--', ...own]),
   ]);
-  return commit && `${commit.trim()}${same === undefined ? '-dirty' : ''}`;
+  return commit.code === 0 ? `${commit.stdout.trim()}${diff.code === 1 ? '-dirty' : ''}` : undefined;
 }
 
-/** What Git prints; undefined where it fails, or is not there. */
-function git(folder: string, args: readonly string[]): Promise<string | undefined> {
+interface GitAnswer {
+  /** Of the exit; something else where Git is not there or did not answer in time. */
+  readonly code: unknown;
+  readonly stdout: string;
+}
+
+function git(folder: string, args: readonly string[]): Promise<GitAnswer> {
   return new Promise((resolve) => {
-    execFile('git', ['--no-optional-locks', '-C', folder, ...args], (error, stdout) =>
-      resolve(error === null ? stdout : undefined),
+    const all = ['--no-optional-locks', '-C', folder, ...args];
+    execFile('git', all, { timeout: PATIENCE }, (error, stdout) =>
+      resolve({ code: error === null ? 0 : error.code, stdout }),
     );
   });
 }
