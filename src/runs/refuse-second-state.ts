@@ -56,8 +56,9 @@ export async function refuseSecondState(beginning: NewState): Promise<void> {
   const outside = await findOtherState({ ...looking, others: files, folders: [] });
   if (outside !== undefined) throw lyingAt(outside, beginning);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
-  if (lost !== undefined)
-    throw path.isAbsolute(lost.path) ? gone(lost, beginning) : elsewhere(lost, beginning);
+  if (lost === undefined) return;
+  const wasHere = path.isAbsolute(lost.path) || lost.path === beginning.location;
+  throw wasHere ? gone(lost, beginning) : elsewhere(lost, beginning);
 }
 
 function lyingAt({ path: place, records }: OtherState, beginning: NewState): UserError {
@@ -112,5 +113,6 @@ function gone({ path: place, serial }: StateMark, beginning: NewState): LostStat
 }
 
 function placeFrom(cwd: string, place: string): string {
+  if (!path.isAbsolute(place)) return place;
   return shellWord(isInside(place, cwd) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
 }

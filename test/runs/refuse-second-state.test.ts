@@ -74,6 +74,19 @@ describe('a first run', () => {
     expect(error.hint).toContain("state move --from '{ backend: BACKEND");
   });
 
+  it('is refused where it is gone from the store that it is in', async () => {
+    const { refused, marks } = await beginning(
+      'https://voice.example.com',
+      'gone.json',
+      'https://other.example.com',
+    );
+    const document = emptyDocument({ lineage: 'L2', salt: 'S2' }, 'W1', '0.0.0');
+    await marks.raise({ ...document, serial: 4 }, '.voxform/live.state.json');
+    const error = await failureOf(refused());
+    expect(error).toBeInstanceOf(LostState);
+    expect(error.message).toContain('to .voxform/live.state.json (serial 4), and it is missing');
+  });
+
   it('begins where the state was of another platform that has a workspace of the same id', async () => {
     const { refused } = await beginning(
       'https://voice.example.com',
