@@ -6,6 +6,7 @@ import { loadVersion } from '../../src/operator/load-version.ts';
 import { backendOf } from '../../src/state/state-place.ts';
 import { API_KEY, agentManifest, projectFile, testWorkspace } from '../cli/workspace.ts';
 import { manifest } from '../project/temporary-project.ts';
+import { lockRequest } from '../state/temporary-state.ts';
 import { command } from '../trust/in-process.ts';
 import { Remote } from './git-remote.ts';
 import { testContext } from './test-context.ts';
@@ -122,6 +123,23 @@ describe('secrets_dir and state.path of a repository', () => {
       expect.stringContaining(`workspaces.test.state.remote state.remote leads to ${outside}/other.git`),
     ]);
     expect(await load(remote, { allowed: [outside] })).toMatchObject({ key: 'key in secrets' });
+  });
+
+  it('may keep the state in the repository that the project comes from', async () => {
+    const { remote } = prepared();
+    using _ = remote;
+    remote.push({
+      'voxform.yaml': project('secrets_dir: secrets\n    state: { backend: git }'),
+      'manifests/a.yaml': agent('Hi.'),
+    });
+    const result = await loadVersion(testContext(remote.watched, { env: {} }), {
+      version: await remote.source().fetch(never),
+      local: { root: remote.watched, allowed: [], source: remote.bare },
+      memory: new DocumentMemory(),
+    });
+    if (!('loaded' in result)) throw new Error('the project is not valid');
+    await (await result.loaded.opened.store.lock(lockRequest())).release();
+    expect(remote.git('ls-remote', 'origin')).toContain('refs/voxform/test');
   });
 
   it('may lead to a folder that the operator named', async () => {
