@@ -26,7 +26,8 @@ const FEWEST = 8;
 /** So many addresses are named before the rest is counted. */
 const MOST_NAMED = 3;
 
-interface Formats {
+/** How a text and an address are written. */
+export interface Formats {
   text?(text: string): string;
   code?(address: string): string;
 }

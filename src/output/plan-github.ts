@@ -10,6 +10,7 @@ import { appliedIn, earlyEnd } from './apply-words.ts';
 import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
 import { guardText, helpText, remarkText, stepText, type WorkspaceFlag } from './next-steps.ts';
+import { groupedRemarks, noopNotes } from './remarks-text.ts';
 import { routeRemarks } from './route-words.ts';
 
 /** How many fields are named before the rest is counted. */
@@ -43,6 +44,7 @@ export function planGithub(
       .filter(needsPerson)
       .map((resource) => annotation(resource, wording)),
     ...plan.warnings.map((warning) => warningAnnotation(warning, plan, wording)),
+    ...noteAnnotations(plan, wording),
     ...shownActions
       .flatMap(of)
       .filter((resource) => !needsPerson(resource))
@@ -91,6 +93,7 @@ export function applyGithub(
     ...told(false),
     ...pendingActions.flatMap(of).map((resource) => annotation(resource, wording)),
     ...warnings.map((warning) => warningAnnotation(warning, plan, wording)),
+    ...noteAnnotations(plan, wording),
     ...told(true),
   ].join('');
 }
@@ -134,6 +137,13 @@ function warningAnnotation(
   const message = remarkText(remark, workspaceFlag);
   const source = resources.find((resource) => resource.address === address)?.source;
   return githubCommand('warning', { ...source, title: title('warning') }, about(address, message));
+}
+
+/** One for all of which the same is said: GitHub shows few. */
+function noteAnnotations(plan: PlanDocument, { title }: Wording): string[] {
+  return groupedRemarks(noopNotes(plan), true).map((text) =>
+    githubCommand('notice', { title: title('note') }, text),
+  );
 }
 
 function needsPerson({ action }: PlannedResource): boolean {

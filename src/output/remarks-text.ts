@@ -1,6 +1,6 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
 import { addressList } from './address-list.ts';
-import { type SharedStep, sharedStepText } from './grouped-steps.ts';
+import { type Formats, type SharedStep, sharedStepText } from './grouped-steps.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -61,7 +61,8 @@ function renderGuards({ guards }: PlanDocument, style: Style): string {
   return section('Guards: apply refuses this plan', lines, (heading) => style.bold(style.error(heading)));
 }
 
-function noopNotes({ resources }: PlanDocument): PlanWarning[] {
+/** What is to be known of resources that stay as they are. */
+export function noopNotes({ resources }: PlanDocument): PlanWarning[] {
   return resources
     .filter(({ action }) => action === 'noop')
     .flatMap(({ address, notices = [], released = [] }) => [
@@ -70,18 +71,25 @@ function noopNotes({ resources }: PlanDocument): PlanWarning[] {
     ]);
 }
 
-/** One paragraph a message, with the addresses that it holds for before it. */
+/** One text a message, with the addresses that it holds for before it. */
+export function groupedRemarks(
+  remarks: readonly PlanWarning[],
+  full: boolean,
+  { text = String, code = String }: Formats = {},
+): string[] {
+  return [...Map.groupBy(remarks, ({ message }) => message)].map(([message, sharing]) => {
+    const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [code(address)]));
+    const who = addressList(addresses, full);
+    return who === '' ? text(message) : `${who}: ${text(message)}`;
+  });
+}
+
 function renderAll(
   remarks: readonly PlanWarning[],
   style: Style,
   { full, lead }: RemarkOptions & { readonly lead: string },
 ): string[] {
-  const byMessage = Map.groupBy(remarks, ({ message }) => message);
-  return [...byMessage].map(([message, sharing]) => {
-    const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [address]));
-    const who = addressList(addresses, full);
-    return style.prose(who === '' ? message : `${who}: ${message}`, { indent: 2, lead });
-  });
+  return groupedRemarks(remarks, full).map((said) => style.prose(said, { indent: 2, lead }));
 }
 
 function section(heading: string, lines: readonly string[], format: (heading: string) => string): string {

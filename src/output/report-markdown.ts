@@ -1,15 +1,17 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
-import { addressList } from './address-list.ts';
 import { compacted, type Statement } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { type SharedStep, sharedSteps, sharedStepText } from './grouped-steps.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { guardFlags, stepText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
+import { groupedRemarks, noopNotes } from './remarks-text.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from './resource-markdown.ts';
 
+const FORMATS = { text: markdownText, code: markdownCode };
+
 /** How full the page may be at most, of each part and what stands before it. */
-const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65 };
+const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
 
 /** What a comment on a pull request says of a plan, a drift or an apply. */
 export interface MarkdownReport {
@@ -45,7 +47,7 @@ export interface ListedResource {
 
 /**
  * A comment that fits GitHub's limit: counts, warnings, what this change leaves to be done by hand, a table, what stood to be done
- * before, and the fields of each resource, folded.
+ * before, notes on unchanged resources, and the fields of each resource, folded.
  */
 export function reportMarkdown(report: MarkdownReport): string {
   const { what, document, summary, urgent = [], pending, listed, towards, place } = report;
@@ -87,6 +89,8 @@ export function reportMarkdown(report: MarkdownReport): string {
     share: bounds.standing,
     rest: moreSteps,
   });
+  const notes = groupedRemarks(noopNotes(document), full, FORMATS).map((text) => `- ${text}`);
+  page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
     if (page.isFull) page.omit();
     else page.add(...forms());
@@ -152,11 +156,7 @@ function remarksOf({ guards, warnings }: PlanDocument, { full, workspaceFlag }: 
       ({ guard, message }) =>
         `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
     ),
-    ...[...Map.groupBy(said, ({ message }) => message)].map(([message, sharing]) => {
-      const names = sharing.flatMap(({ address }) => (address === null ? [] : markdownCode(address)));
-      const who = names.length === 0 ? '' : `${addressList(names, full)}: `;
-      return `- **Warning:** ${who}${markdownText(message)}`;
-    }),
+    ...groupedRemarks(said, full, FORMATS).map((text) => `- **Warning:** ${text}`),
   ];
 }
 
@@ -173,5 +173,5 @@ function tableLine(cells: readonly string[]): string {
 }
 
 function sharedItem(shared: SharedStep): string {
-  return `- [ ] ${sharedStepText(shared, { text: markdownText, code: markdownCode })}`;
+  return `- [ ] ${sharedStepText(shared, FORMATS)}`;
 }

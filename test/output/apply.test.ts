@@ -165,7 +165,7 @@ describe('an apply as a comment, as annotations and as a page', () => {
     );
     const levels = lines.map((line) => /^::(\w+)/.exec(line)?.[1]);
     expect(levels.indexOf('notice')).toBeGreaterThan(levels.lastIndexOf('warning'));
-    expect(levels.filter((level) => level === 'notice')).toHaveLength(5);
+    expect(levels.filter((level) => level === 'notice')).toHaveLength(6);
   });
 
   it('has a group for each outcome', () => {

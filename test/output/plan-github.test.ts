@@ -15,7 +15,7 @@ describe('a plan as GitHub annotations', () => {
         "::warning file=manifests/users.yaml,line=17,title=voxform%3A manual WorkspaceUser/carla::not in the workspace yet; In the dashboard, invite carla@example.com to the workspace.",
       ]
     `);
-    expect(lines.filter((line) => line.startsWith('::notice'))[0]).toMatchInlineSnapshot(
+    expect(lines.filter((line) => line.startsWith('::notice file'))[0]).toMatchInlineSnapshot(
       `"::notice file=manifests/agents.yaml,line=3,title=voxform%3A create Agent/billing::not in the workspace yet"`,
     );
     const levels = lines.map((line) => /^::(\w+)/.exec(line)?.[1]).filter(Boolean);

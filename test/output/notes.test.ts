@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
+import { applyGithub, planGithub } from '../../src/output/plan-github.ts';
+import { applyMarkdown, planMarkdown } from '../../src/output/plan-markdown.ts';
+import { renderPlanText } from '../../src/output/plan-text.ts';
+import { agents } from './many-resources.ts';
+import { plan } from './sample-plan.ts';
+import { plainStyle } from './sample-styles.ts';
+
+const note = 'edited since it was published: publish it in the dashboard';
+const unpublished = plan(agents(20, () => ({ action: 'noop', notices: [note] })));
+const nothingApplied: ApplyReport = {
+  plan: unpublished,
+  results: new Map(),
+  warnings: [],
+  interrupted: undefined,
+};
+
+const forms = [
+  { form: 'a plan as text', shown: () => renderPlanText(unpublished, plainStyle()) },
+  { form: 'a plan as Markdown', shown: () => planMarkdown(unpublished) },
+  { form: 'a plan as annotations', shown: () => planGithub(unpublished) },
+  { form: 'an apply as Markdown', shown: () => applyMarkdown(nothingApplied) },
+  { form: 'an apply as annotations', shown: () => applyGithub(nothingApplied) },
+];
+
+describe('a note on many unchanged resources', () => {
+  it.each(forms)('is said once in $form', ({ shown }) => {
+    const text = shown().replace(/\s+/g, ' ');
+    expect(text.split(note)).toHaveLength(2);
+    expect(text).toContain('Agent/branch-000');
+    expect(text).toContain('Agent/branch-011');
+  });
+});
