@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { errorCode } from '../problems/error-code.ts';
 
 /** Largest file that is read, in bytes. */
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -27,7 +28,7 @@ export function readTextFile(file: string, inside?: string): FileText {
     }
     return readOpen(openSync(file, READING));
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = errorCode(error);
     if (code === 'EISDIR') return isFolder();
     // A socket.
     if (code === 'ENXIO') return isNoFile();
@@ -96,7 +97,7 @@ export function realPath(file: string): string {
 
 /** Why the operating system refused, for a person. */
 export function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   switch (code) {
     case 'ENOENT':
       return 'no such file';
@@ -116,7 +117,7 @@ export function reasonOf(error: unknown): string {
     case 'ERR_INVALID_ARG_VALUE':
       return 'its path holds a NUL character';
     default:
-      return typeof code === 'string' ? code : 'the path is not valid';
+      return code ?? 'the path is not valid';
   }
 }
 

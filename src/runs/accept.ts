@@ -1,4 +1,5 @@
 import { isDrift } from '../engine/decide/drift.ts';
+import { uniqueIds } from '../engine/decide/lookups.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Kind, Lookup } from '../kinds/kind.ts';
@@ -82,11 +83,8 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
     if (id !== null && facts.declared.has(address)) records.set(address, id);
   }
   for (const lookup of lookupsOf(facts)) {
-    const shown = await readList(lookup, facts);
-    for (const [name, named] of Map.groupBy(shown, (record) => record.name)) {
-      const [first, second] = named;
-      if (first !== undefined && second === undefined) records.set(`${lookup.name}/${name}`, first.id);
-    }
+    const unique = uniqueIds(await readList(lookup, facts));
+    for (const [name, id] of unique) records.set(`${lookup.name}/${name}`, id);
   }
   return records;
 }

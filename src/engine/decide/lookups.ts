@@ -12,6 +12,13 @@ export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string,
   return new Map(byName.map(([name, each]) => [name, each.map(({ id }) => id).sort()]));
 }
 
+/** The id of each name that one record alone has. */
+export function uniqueIds(records: readonly LookupRecord[]): ReadonlyMap<string, string> {
+  return new Map(
+    [...idsByName(records)].flatMap(([name, [id, second]]) => (id && !second ? [[name, id]] : [])),
+  );
+}
+
 /** The id of a record that is referred to by its name on the platform; undefined where there is none. */
 export function lookUp(reference: Reference, lookups: Observed['lookups']): string | undefined {
   return lookups.get(reference.kind)?.get(reference.target)?.[0];

@@ -27,7 +27,9 @@ export function scopeOf(
   if (targets.length === 0 && wanted.length === 0) return undefined;
   const declared = new Map(resources.map((resource) => [resource.address, resource]));
   const known = new Set([...declared.keys(), ...state.resources.keys(), ...state.pending.keys()]);
-  const named = targets.flatMap((target) => (isGlob(target) ? matching(target, known) : [target]));
+  const named = targets.flatMap((target) =>
+    isGlob(target) ? matching(target, known, '--target') : [target],
+  );
   refuseUnknown(named, { known, option: '--target' });
 
   const hasLabels = (resource: Resource): boolean =>
@@ -57,12 +59,12 @@ export function scopeOf(
   return scope;
 }
 
-/** @throws UserError for a glob that matches nothing. */
-function matching(glob: string, known: ReadonlySet<Address>): Address[] {
+/** The addresses that a glob matches. @throws UserError where there are none. */
+export function matching(glob: string, known: Iterable<Address>, option: string): Address[] {
   const matches = picomatch(glob, { dot: true });
   const found = [...known].filter((address) => matches(address));
   if (found.length > 0) return found;
-  throw new UserError(`--target ${glob} matches no resource`, {
+  throw new UserError(`${option} ${glob} matches no resource`, {
     hint: 'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
     exitCode: ExitCode.usage,
   });

@@ -2,7 +2,7 @@ import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Observation } from '../decide/observation.ts';
-import { interningStrings, internStringsOf } from './intern-strings.ts';
+import { internStringsOf } from './intern-strings.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
@@ -49,7 +49,7 @@ export class ReadAhead {
   /** A manifest declares it with this spec, whose long texts become those of the state. */
   declared(address: Address, spec?: unknown): void {
     const known = this.#options.state.resources.get(address);
-    if (known !== undefined) internStringsOf(known, spec);
+    internStringsOf(known, spec);
     if (this.#abandoned) return;
     const kind = this.#options.kinds.get(kindOf(address));
     if (kind === undefined) return;
@@ -115,7 +115,12 @@ export class ReadAhead {
 
   #read({ kind, entry }: WantedRecord): Begun<Observation> {
     const reading = getRecord(kind, { ...this.#options, id: entry.id });
-    return this.#guarded(reading.then((seen) => interningStrings(seen, entry)));
+    // Before it waits for its turn: until then ten thousand prompts would be held twice.
+    const interned = reading.then((seen) => {
+      if (seen.status === 'shown') internStringsOf(entry, seen.record);
+      return seen;
+    });
+    return this.#guarded(interned);
   }
 
   #list<T>(name: string, lists: Map<string, Begun<T>>, read: () => Promise<T>): void {

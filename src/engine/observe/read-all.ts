@@ -11,7 +11,7 @@ import { idsByName } from '../decide/lookups.ts';
 import type { Observation } from '../decide/observation.ts';
 import type { Candidate, Observed } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
-import { interningStrings } from './intern-strings.ts';
+import { internStringsOf } from './intern-strings.ts';
 import { matchToList } from './match-to-list.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import type { ReadAhead } from './read-ahead.ts';
@@ -126,10 +126,9 @@ async function readOne(binding: Binding, { ahead, ...options }: ReadingAll): Pro
   const kind = kindNamed(options.kinds, binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
-  const seen =
-    (await ahead?.record(kind, id)) ??
-    interningStrings(await getRecord(kind, { ...options, id }), binding.entry);
+  const seen = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
   if (seen.status !== 'shown') return seen;
+  internStringsOf(binding.entry, seen.record);
   return { ...seen, published: await publishedOf(kind, { binding, record: seen.record, options }) };
 }
 

@@ -1,3 +1,4 @@
+import { uniqueIds } from '../../engine/decide/lookups.ts';
 import type { LookupRecord } from '../../kinds/kind.ts';
 import type { Json } from '../../values/json.ts';
 
@@ -13,13 +14,8 @@ export class References {
   ) {
     this.#named = named;
     for (const [kind, records] of lookups) {
-      const byName = Map.groupBy(records, ({ name }) => name);
-      const single = [...byName.values()].flatMap(([first, ...more]) =>
-        first === undefined || more.length > 0 || first.name === '' || !first.name.isWellFormed()
-          ? []
-          : [first],
-      );
-      this.#lookups.set(kind, new Map(single.map(({ id, name }) => [id, name])));
+      const names = [...uniqueIds(records)].filter(([name]) => name !== '' && name.isWellFormed());
+      this.#lookups.set(kind, new Map(names.map(([name, id]) => [id, name])));
     }
   }
 

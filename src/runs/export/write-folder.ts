@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { makeFolders } from '../../files/make-folders.ts';
 import { draftBeside, removeDrafts } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
+import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 
@@ -63,7 +64,7 @@ export async function refuseUsed(target: string, except?: string): Promise<void>
     if (except === undefined) await removeDrafts([path.join(target, INSIDE)], 'folder');
     entries = await readdir(target);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    const code = errorCode(cause);
     if (code === 'ENOENT') return;
     const reason = code === 'ENOTDIR' ? 'not a folder' : reasonOf(cause);
     throw new UserError(`cannot write to ${target}: ${reason}`, {

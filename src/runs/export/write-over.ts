@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { compareText } from '../../problems/compare-text.ts';
+import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 import { cannotBeWritten, writeAll } from './write-folder.ts';
@@ -138,6 +139,6 @@ async function isThere(file: string): Promise<boolean> {
 }
 
 function whereMissing(cause: unknown): undefined {
-  if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+  if (errorCode(cause) === 'ENOENT') return undefined;
   throw cause;
 }

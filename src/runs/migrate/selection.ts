@@ -1,5 +1,5 @@
-import picomatch from 'picomatch';
 import { dependenciesOf } from '../../engine/decide/order.ts';
+import { matching } from '../../engine/decide/scope.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
@@ -15,11 +15,12 @@ export interface AddressGlobs {
  * @throws UserError for a glob that matches nothing, and where nothing is left.
  */
 export function selectedBy(resources: readonly Resource[], { include, exclude }: AddressGlobs): Resource[] {
-  refuseIdle(resources, { globs: include, option: '--include' });
-  refuseIdle(resources, { globs: exclude, option: '--exclude' });
-  const isIncluded = include.length === 0 ? () => true : picomatch([...include], OPTIONS);
-  const isExcluded = exclude.length === 0 ? () => false : picomatch([...exclude], OPTIONS);
-  const selected = resources.filter(({ address }) => isIncluded(address) && !isExcluded(address));
+  const addresses = resources.map(({ address }) => address);
+  const included = new Set(include.flatMap((glob) => matching(glob, addresses, '--include')));
+  const excluded = new Set(exclude.flatMap((glob) => matching(glob, addresses, '--exclude')));
+  const selected = resources.filter(
+    ({ address }) => (include.length === 0 || included.has(address)) && !excluded.has(address),
+  );
   if (selected.length === 0) {
     throw new UserError('--include and --exclude leave nothing to migrate', { exitCode: ExitCode.usage });
   }
@@ -43,20 +44,4 @@ export function leftOutReferences(
     }
   }
   return new Map([...referring].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-const OPTIONS = { dot: true } as const;
-
-function refuseIdle(
-  resources: readonly Resource[],
-  { globs, option }: { readonly globs: readonly string[]; readonly option: string },
-): void {
-  for (const glob of globs) {
-    const matches = picomatch(glob, OPTIONS);
-    if (resources.some(({ address }) => matches(address))) continue;
-    throw new UserError(`${option} ${glob} matches no resource`, {
-      hint: 'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
-      exitCode: ExitCode.usage,
-    });
-  }
 }

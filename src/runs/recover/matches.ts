@@ -1,3 +1,4 @@
+import { uniqueIds } from '../../engine/decide/lookups.ts';
 import { type Evidence, MOST_OFFERED } from '../../engine/decide/match-evidence.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { kindNamed } from '../../kinds/kind-named.ts';
@@ -198,12 +199,6 @@ function candidateOf(
 
 /** The ids of what is looked up by its name on the platform, where the name is the only one. */
 function lookupIds({ discovery }: Matching): (reference: Reference) => string | undefined {
-  const ids = new Map<string, string | undefined>();
-  for (const [kind, records] of discovery.lookups) {
-    for (const { id, name } of records) {
-      const address = `${kind}/${name}`;
-      ids.set(address, ids.has(address) ? undefined : id);
-    }
-  }
-  return ({ address }) => ids.get(address);
+  const ids = new Map([...discovery.lookups].map(([kind, records]) => [kind, uniqueIds(records)]));
+  return ({ kind, target }) => ids.get(kind)?.get(target);
 }
