@@ -5,7 +5,7 @@ import type { Hono } from 'hono';
 import { breakConnection, compressed, sendDripping, sendTruncated } from './broken-responses.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
 import type { Fault, Faults } from './faults.ts';
-import { type ReceivedBody, readBody, withoutKeys } from './received-body.ts';
+import { readBody, withoutKeys } from './received-body.ts';
 import type { ReceivedRequest, RequestLog } from './request-log.ts';
 
 /** Called for each request to the API before anything is done about it; may answer with a fault for it. */
@@ -34,7 +34,9 @@ export function requestPipeline(
       compressed(await parts.app.fetch(request, { ...bindings, body }), parts.emulated.behaviour.compresses);
     const path = bindings.incoming.url ?? '/';
     if (path.startsWith('/__emulator')) return parts.app.fetch(request, { ...bindings, body });
-    const received = writtenDown(request.method, path, body);
+    const { method } = request;
+    const shown = body.kind === 'json' ? { body: withoutKeys(body.value) } : {};
+    const received: ReceivedRequest = { method, path, ...shown };
     parts.log.add(received);
     const latency = parts.emulated.behaviour.latencyMs;
     if (latency > 0) await pause(latency, parts.closing);
@@ -44,10 +46,6 @@ export function requestPipeline(
       ? carryOut()
       : withFault(fault, { carryOut, bindings, closing: parts.closing });
   };
-}
-
-function writtenDown(method: string, path: string, body: ReceivedBody): ReceivedRequest {
-  return body.kind === 'json' ? { method, path, body: withoutKeys(body.value) } : { method, path };
 }
 
 interface FaultyExchange {

@@ -1,4 +1,3 @@
-import type { Kind } from '../kinds/kind.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { createFingerprints } from '../state/fingerprint.ts';
@@ -113,7 +112,7 @@ async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<v
 }
 
 /** The manifest as far as the plan carries it. */
-function resourceOf(planned: PlannedResource, { kinds, state, secret }: RevalidateInput): Resource {
+function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput): Resource {
   const leaves = Object.entries(planned.desired ?? {}).map(([path, forms]): [string, Value] => [
     path,
     fromForms(forms, secret),
@@ -122,9 +121,10 @@ function resourceOf(planned: PlannedResource, { kinds, state, secret }: Revalida
   const earlier = [planned.previous_address, former?.address].flatMap((address) => address ?? []);
   const known = [planned.address, planned.previous_address ?? planned.address];
   const isNew = !known.some((address) => state.resources.has(address) || state.pending.has(address));
+  const leadsToIt = planned.action === 'adopt' || planned.action === 'update';
   return {
     ...placeholder(planned),
-    id: isNew && idLeadsToIt(planned, kinds) ? (planned.id ?? undefined) : undefined,
+    id: isNew && leadsToIt ? (planned.id ?? undefined) : undefined,
     previousNames: earlier.filter((address) => address !== planned.address).map(nameOf),
     ignoreDrift: planned.ignore_drift ?? [],
     // Also where an existing record takes the place of the one that the state has.
@@ -147,10 +147,6 @@ function placeholder({ address, kind, source }: PlannedResource): Resource {
     spec: {},
     source: source ?? { file: '', line: 1 },
   };
-}
-
-function idLeadsToIt({ action, kind }: PlannedResource, kinds: ReadonlyMap<string, Kind>): boolean {
-  return kinds.has(kind) && (action === 'adopt' || action === 'update');
 }
 
 function nameOf(address: Address): string {

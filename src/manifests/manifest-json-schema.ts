@@ -123,7 +123,7 @@ function alternatives(kind: KindSchema, schema: JsonObject, path: string): Json[
   if (rule.writeOnly === true) return [formRef('secret'), formRef('var'), formRef('join')];
   if (Array.isArray(schema.anyOf)) {
     const all = schema.anyOf.flatMap((member: Json) => alternatives(kind, member as JsonObject, path));
-    return all.filter((each, index) => all.findIndex((other) => sameSchema(each, other)) === index);
+    return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
   }
   if (isObject(schema.properties)) return [fieldsSchema(kind, schema, `${path}.`), formRef('anyForm')];
   if (schema.type === 'array') {
@@ -135,8 +135,4 @@ function alternatives(kind: KindSchema, schema: JsonObject, path: string): Json[
   if (!takesText) return [schema, formRef('anyForm')];
   const reference = rule.refersTo === undefined ? [] : [referenceForm(rule.refersTo)];
   return [schema, ...reference, formRef('textForm')];
-}
-
-function sameSchema(a: Json, b: Json): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -2,7 +2,6 @@ import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { appliedActions, counts, pendingActions, plural } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
-import type { Diagnostic } from '../problems/diagnostic.ts';
 import {
   appliedMessage,
   driftMessage,
@@ -80,8 +79,8 @@ export class RunLogger implements RunObserver {
     }
     if (gone.length > 0 && invalid === undefined)
       this.#say('info', 'the manifests are valid again', { event: 'valid' });
-    const texts = new Map(warnings.map((each) => [warningText(each), each]));
-    for (const text of this.#said.news('warning', [...texts.keys()]).added)
+    const texts = warnings.map((each) => `${placeOf(each)}  ${each.message}`);
+    for (const text of this.#said.news('warning', texts).added)
       this.#say('warning', text, { event: 'manifest-warning' });
   }
 
@@ -210,10 +209,6 @@ export class RunLogger implements RunObserver {
 
 function short(commit: string): string {
   return commit.slice(0, 10);
-}
-
-function warningText(diagnostic: Diagnostic): string {
-  return `${placeOf(diagnostic)}  ${diagnostic.message}`;
 }
 
 function changes({ action }: PlannedResource): boolean {

@@ -46,15 +46,13 @@ export function isGatewayNotFound(result: AttemptResult): boolean {
     .trim();
   if (text === '') return false;
   try {
+    const value: unknown = JSON.parse(text);
     // A text such as 404 is JSON by accident.
-    return !isContainer(JSON.parse(text)) && !/json/i.test(single(result.headers['content-type']) ?? '');
+    const isAccident = typeof value !== 'object' || value === null;
+    return isAccident && !/json/i.test(single(result.headers['content-type']) ?? '');
   } catch {
     return true;
   }
-}
-
-function isContainer(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
 }
 
 /**

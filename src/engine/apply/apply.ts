@@ -148,7 +148,9 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         return { status: 'skipped', because: halting() ?? error.message };
       }
       if (creates.has(resource.action)) count(lostCreates, error, session.state.pending.has(address));
-      halt(haltReason(error, input) ?? outage(lostCreates));
+      const { inARow } = lostCreates;
+      const outage = inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row are unknown`;
+      halt(haltReason(error, input) ?? outage);
       return { status: 'failed', ...failureOf(error, resource) };
     }
   };
@@ -185,10 +187,6 @@ const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
 function count(lost: LostCreates, error: unknown, isUnknown: boolean): void {
   if (isUnknown) lost.inARow += 1;
   else if (error instanceof PlatformError && error.reason === 'status') lost.inARow = 0;
-}
-
-function outage({ inARow }: LostCreates): string | undefined {
-  return inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row are unknown`;
 }
 
 /** True where something that the plan read says of which workspace it is: it has been checked then. */

@@ -37,7 +37,7 @@ export function bindResources(
   const releaseOf = releasesIn(state);
   const bindings = new Map<Address, Binding>();
   const taken = new Set(declared);
-  for (const resource of resources.toSorted(byAddress)) {
+  for (const resource of resources.toSorted((a, b) => compareText(a.address, b.address))) {
     const isKnown = (candidate: Address): boolean =>
       state.resources.has(candidate) || state.pending.has(candidate);
     const earlier = resource.previousNames.map((name) => `${resource.kind}/${name}`);
@@ -113,8 +113,4 @@ export function undeclaredHolders(
 /** True while nothing is recorded of a record that exists. */
 export function isAdopting({ entry }: Binding): boolean {
   return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
-}
-
-function byAddress(a: Resource, b: Resource): number {
-  return compareText(a.address, b.address);
 }

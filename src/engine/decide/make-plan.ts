@@ -56,7 +56,9 @@ export function makePlan(input: PlanInput): Plan {
   }));
   const leaving = undeclared(input, planned);
   const releasing = new Map(leaving.toReversed().map((each) => [recordKey(each.kind, each.id ?? ''), each]));
-  const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort(byAddress);
+  const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort((a, b) =>
+    compareText(a.address, b.address),
+  );
   const warnings = [...decisions.values()]
     .flatMap(({ planned, warnings }) =>
       warnings.map((remark): PlanWarning => ({ address: planned.address, ...remark })),
@@ -170,8 +172,4 @@ function secretsOf(planned: readonly PlannedResource[], input: PlanInput): Recor
     }
   }
   return Object.fromEntries([...found].sort(([a], [b]) => compareText(a, b)));
-}
-
-function byAddress(a: PlannedResource, b: PlannedResource): number {
-  return compareText(a.address, b.address);
 }

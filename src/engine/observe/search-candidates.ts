@@ -3,7 +3,6 @@ import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
 import { isMasked } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
-import type { LeafPath } from '../../values/path.ts';
 import { shownAt } from '../decide/field-rules.ts';
 import { evidenceOf, likelihood, MOST_OFFERED } from '../decide/match-evidence.ts';
 import type { Candidate } from '../decide/observed.ts';
@@ -39,10 +38,12 @@ export async function searchCandidates(
     if (seen.status === 'shown') records.push(seen.record);
   });
   for (const [address, pending] of lost) {
+    // What was sent and can be compared.
+    const sent = Object.entries(pending.recorded).filter(([, value]) => !isMasked(value));
     const candidates = records
       .map((record) => ({
         id: record.id,
-        ...evidenceOf(kind, sentIn(pending), (path) => shownAt(kind, record, path)),
+        ...evidenceOf(kind, sent, (path) => shownAt(kind, record, path)),
         mentions: mentions.get(record.id) ?? [],
       }))
       .filter((candidate) => likelihood(candidate) > 0)
@@ -56,9 +57,4 @@ function knownIds(kind: Kind, { resources, orphans }: State): (id: string) => bo
   const known = new Set([...resources].map(([address, { id }]) => recordKey(kindOf(address), id)));
   for (const orphan of orphans) known.add(recordKey(orphan.kind, orphan.id));
   return (id) => known.has(recordKey(kind.name, id));
-}
-
-/** What was sent and can be compared. */
-function sentIn({ recorded }: PendingCreate): [LeafPath, unknown][] {
-  return Object.entries(recorded).filter(([, sent]) => !isMasked(sent));
 }

@@ -92,7 +92,8 @@ export function createMetrics(version: string): Metrics {
       drifted.set(report.drift.length);
       missing.set(report.missing.length);
       held.reset();
-      if (report.hold !== undefined) held.set({ why: report.hold.why }, openChanges(report));
+      const open = report.plan.resources.filter(({ action }) => writes.has(action)).length;
+      if (report.hold !== undefined) held.set({ why: report.hold.why }, open);
       for (const { action, result } of report.applied) changes.inc({ action, result: result.status });
     },
     request({ method, status, error, attempt }) {
@@ -119,8 +120,4 @@ export function countsOf({
     counts.set(status as Status, (counts.get(status as Status) ?? 0) + 1);
   }
   return counts;
-}
-
-function openChanges({ plan }: RunReport): number {
-  return (plan?.resources ?? []).filter(({ action }) => writes.has(action)).length;
 }

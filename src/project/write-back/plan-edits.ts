@@ -51,16 +51,13 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
     const left = units.map((unit) => unit.filter(isRight)).filter((unit) => unit.length > 0);
     return settle(sure.filter(isRight), left);
   };
-  const { files } = planner.carryOut(await settle([], unitsOf(proposals)));
+  const units = Map.groupBy(proposals, (proposal) => proposal.texts[0]?.absolute ?? proposal).values();
+  const { files } = planner.carryOut(await settle([], [...units]));
   return { files, refused: inOrder(refused, options.wanted) };
 }
 
 /** Values that can be written together only, because they are the text of one file. */
 type Unit = readonly ProposedEdit[];
-
-function unitsOf(proposals: readonly ProposedEdit[]): Unit[] {
-  return [...Map.groupBy(proposals, (proposal) => proposal.texts[0]?.absolute ?? proposal).values()];
-}
 
 function inOrder(refused: readonly RefusedEdit[], wanted: readonly WantedValue[]): RefusedEdit[] {
   const places = new Map(wanted.map(({ address, path: leaf }, index) => [`${address} ${leaf}`, index]));

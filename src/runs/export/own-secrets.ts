@@ -42,7 +42,8 @@ export class SecretNames {
     needless: readonly LeafPath[],
   ): readonly { readonly path: LeafPath; readonly name: string }[] {
     const known = this.#own.get(`${kind.name}/${name}`);
-    return writeOnlyPaths(kind).flatMap((path) => {
+    const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);
+    return paths.flatMap((path) => {
       const given = known?.get(path);
       if (given !== undefined) return [{ path, name: given }];
       if (needless.includes(path)) return [];
@@ -54,10 +55,6 @@ export class SecretNames {
       return [{ path, name: free }];
     });
   }
-}
-
-function writeOnlyPaths({ fields }: Kind): LeafPath[] {
-  return Object.keys(fields).filter((path) => fields[path]?.writeOnly);
 }
 
 function variableOf(text: string): string {

@@ -78,7 +78,7 @@ async function exchangeAll(
   const replaced: string[] = [];
   try {
     for (const place of places) {
-      if (await isThere(path.join(target, place))) {
+      if ((await lstat(path.join(target, place)).catch(whereMissing)) !== undefined) {
         await move(path.join(target, place), path.join(old, place));
         replaced.push(place);
       }
@@ -132,10 +132,6 @@ async function refuseOdd(target: string, place: string): Promise<void> {
       });
     }
   }
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return (await lstat(file).catch(whereMissing)) !== undefined;
 }
 
 function whereMissing(cause: unknown): undefined {

@@ -27,7 +27,8 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], f
         list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
         const ids = facts.shelves.get(special.kind)?.byName.get(special.target) ?? [];
-        if (ids.length > 1) list.add('must', doubled(special, ids, to), address);
+        const doubled = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
+        if (ids.length > 1) list.add('must', doubled, address);
       }
     }
     const kind = kindNamed(facts.kinds, resource.kind);
@@ -44,10 +45,6 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], f
       }
     }
   }
-}
-
-function doubled({ kind, target }: Reference, ids: readonly string[], to: string): string {
-  return `${to} has ${ids.length} records ${kind}/${target}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
 }
 
 function idsIn(value: Value): string[] {

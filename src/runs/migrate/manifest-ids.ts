@@ -1,4 +1,4 @@
-import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
+import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ReadDeclarations } from '../../project/read-declarations.ts';
@@ -23,8 +23,10 @@ export function foreignIds(
   const named = resources.filter(({ id }) => id !== undefined);
   const isOf = ({ resources: known }: Ids, { address, id }: Resource): boolean =>
     known.get(address)?.id === id;
-  const elsewhere = recordsOf(from);
-  const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(`${each.kind}/${each.id}`));
+  const elsewhere = new Set([...from.resources].map(([address, { id }]) => recordKey(kindOf(address), id)));
+  const foreign = named.filter(
+    (each) => !isOf(to, each) && elsewhere.has(recordKey(each.kind, each.id ?? '')),
+  );
   const strange = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
   const [first] = strange;
   if (first !== undefined) {
@@ -37,10 +39,6 @@ export function foreignIds(
     );
   }
   return new Set(foreign.map(({ address }) => address));
-}
-
-function recordsOf({ resources }: Ids): ReadonlySet<string> {
-  return new Set([...resources].map(([address, { id }]) => `${kindOf(address)}/${id}`));
 }
 
 /** The manifest files without `metadata.id` of these resources. Reads files, writes none. */

@@ -46,7 +46,8 @@ export interface Remembered {
 
 /** Finds the records of manifests, as far as what is shown tells. */
 export function matchesFor(input: Matching): Match[] {
-  const idOf = lookupIds(input);
+  const lookups = new Map([...input.discovery.lookups].map(([kind, records]) => [kind, uniqueIds(records)]));
+  const idOf = ({ kind, target }: Reference): string | undefined => lookups.get(kind)?.get(target);
   const matches = new Map<Address, Match>();
   for (const [name, wanted] of Map.groupBy(input.wanted, ({ kind }) => kind)) {
     const held = input.held.get(name);
@@ -195,10 +196,4 @@ function candidateOf(
       ...found.mentions,
     ],
   };
-}
-
-/** The ids of what is looked up by its name on the platform, where the name is the only one. */
-function lookupIds({ discovery }: Matching): (reference: Reference) => string | undefined {
-  const ids = new Map([...discovery.lookups].map(([kind, records]) => [kind, uniqueIds(records)]));
-  return ({ kind, target }) => ids.get(kind)?.get(target);
 }

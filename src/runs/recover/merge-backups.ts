@@ -29,9 +29,10 @@ export function mergeBackups(backups: readonly StateBackup[], workspaceId: strin
     if (isNewest) for (const [address, create] of state.pending) pending.set(address, create);
     if (whose !== undefined) isNewest = false;
     for (const [address, { id }] of state.resources) {
-      if (!remembered.has(address) && !orphans.has(recordKey(kindOf(address), id)))
-        remembered.set(address, { id, source: name });
-      keep(known, { kind: kindOf(address), id, clause: `${name} has it` });
+      const kind = kindOf(address);
+      const key = recordKey(kind, id);
+      if (!remembered.has(address) && !orphans.has(key)) remembered.set(address, { id, source: name });
+      if (!known.has(key)) known.set(key, { kind, id, clause: `${name} has it` });
     }
     for (const orphan of state.orphans) {
       const key = recordKey(orphan.kind, orphan.id);
@@ -39,11 +40,6 @@ export function mergeBackups(backups: readonly StateBackup[], workspaceId: strin
     }
   }
   return { remembered, known: [...known.values()], pending, orphans: [...orphans.values()] };
-}
-
-function keep(known: Map<string, KnownId>, each: KnownId): void {
-  const key = recordKey(each.kind, each.id);
-  if (!known.has(key)) known.set(key, each);
 }
 
 /**
