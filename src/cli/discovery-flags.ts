@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Kind, Lookup } from '../kinds/kind.ts';
 import { dateOrMoment } from './dates.ts';
 
 /** The flags of commands that look for everything in a workspace: ids of kinds that no list shows, and how far to look back. */
@@ -7,22 +8,39 @@ export interface DiscoveryFlags {
   readonly [flag: string]: unknown;
 }
 
-const discovering = new WeakSet<Command>();
+type Kinds = typeof import('../kinds/index.ts');
 
-/** Marks a command that looks for everything: `withKindFlags` gives it its flags. */
-export function withDiscovery(command: Command): Command {
-  discovering.add(command);
+type Completing = (kinds: Kinds) => void | Promise<void>;
+
+const completions = new WeakMap<Command, Completing>();
+
+/** Has `complete` called for a command that is used, or shown: kinds, of which it says something, take long to load. */
+export function withKinds(command: Command, complete: Completing): Command {
+  completions.set(command, complete);
   return command;
 }
 
-/** Gives such commands their flags, if one of the words names one: kinds, which declare them, take long to load. */
-export async function withKindFlags(program: Command, words?: readonly string[]): Promise<Command> {
-  const commands = program.commands.filter((command) => discovering.has(command));
-  if (words !== undefined && !commands.some((command) => words.includes(command.name()))) return program;
-  const { kinds } = await import('../kinds/index.ts');
-  for (const command of commands) {
-    for (const { list, mentions, table } of kinds.values()) {
-      if (list !== undefined) continue;
+export interface Discoverable {
+  /** What the API lists, e.g. `numbers`. */
+  readonly listed: readonly string[];
+  /** The kinds that are found in other records. */
+  readonly mentioned: readonly string[];
+  /** Those records. */
+  readonly sources: readonly string[];
+}
+
+/** A command that looks for everything, in its description too. */
+export function withDiscovery(command: Command, describe?: (discovery: Discoverable) => string): Command {
+  return withKinds(command, ({ kinds, lookups }) => {
+    const all = [...kinds.values()];
+    const mentioned = all.filter(({ mentions }) => mentions !== undefined);
+    const described = describe?.({
+      listed: [...all.filter(({ list }) => list !== undefined), ...lookups.values()].map(wordsOf),
+      mentioned: mentioned.map(wordsOf),
+      sources: mentioned.flatMap(({ mentions = [] }) => mentions.map(({ name }) => name)),
+    });
+    if (described !== undefined) command.description(described);
+    for (const { table, mentions } of all.filter(({ list }) => list === undefined)) {
       const [first = '', ...rest] = table.name;
       const what =
         mentions === undefined
@@ -33,10 +51,35 @@ export async function withKindFlags(program: Command, words?: readonly string[])
     }
     command.option(
       '--calls-from <date>',
-      'Search for agents only in calls from this date on (default: all calls)',
+      `Search for ${foundInCalls(kinds)} only in calls from this date on (default: all calls)`,
       parseDate,
     );
-  }
+  });
+}
+
+function wordsOf({ table }: Kind | Lookup): string {
+  return table.name.replaceAll('-', ' ');
+}
+
+/** `numbers, users and calls` */
+export function inWords(names: readonly string[]): string {
+  return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
+}
+
+/** The kinds whose records calls mention. */
+export function foundInCalls(kinds: Kinds['kinds']): string {
+  return [...kinds.values()]
+    .filter(({ mentions = [] }) => mentions.some(({ name }) => name === 'calls'))
+    .map(({ table }) => table.name)
+    .join(' and ');
+}
+
+/** Completes such commands, if one of the words names one. */
+export async function withKindFlags(program: Command, words?: readonly string[]): Promise<Command> {
+  const commands = program.commands.filter((command) => completions.has(command));
+  if (words !== undefined && !commands.some((command) => words.includes(command.name()))) return program;
+  const kinds = await import('../kinds/index.ts');
+  for (const command of commands) await completions.get(command)?.(kinds);
   return program;
 }
 

@@ -50,13 +50,14 @@ export const agent: Kind = {
 
   versions: {
     list: (client, id) => client.agents.versions(id),
-    get: (client, id, version) => client.agents.version(id, version),
+    get: ({ agents }, id, version) =>
+      version === 'latest' ? agents.latestVersion(id) : agents.version(id, version),
   },
 
-  mentions: (client, since) => [
-    mentionedByNumbers(client),
-    mentionedByUsers(client),
-    mentionedByCalls(client, since),
+  mentions: [
+    { name: 'numbers', read: mentionedByNumbers },
+    { name: 'users', read: mentionedByUsers },
+    { name: 'calls', read: mentionedByCalls },
   ],
 
   publishing: {

@@ -33,10 +33,9 @@ export interface Kind extends KindSchema {
   /** The published versions of a record, for a kind that has them. */
   readonly versions?: Versions;
   /**
-   * Where ids of such records are mentioned, for a kind that no list shows: one iterable for each place, read only as far as
-   * needed. `since` is when the sought record was made, at the earliest; undefined: what a few requests give will do.
+   * Where ids of such records are mentioned, for a kind that no list shows. Each is read only as far as needed.
    */
-  mentions?(client: PlatformClient, since: Date | undefined): readonly AsyncIterable<Mention>[];
+  readonly mentions?: readonly MentionSource[];
   /** Must send exactly one POST. Absent where the platform has none: `manualCreateStep` says then what a person must do. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent where the platform has none. */
@@ -84,10 +83,12 @@ export interface LeftBehind {
 
 /** Whoever changes a record wants to know what leads to it, e.g. on which numbers callers will hear the difference. */
 export interface Routes {
-  /** What people call such a record, e.g. `number`. */
+  /** What people call such a record, e.g. `phone number`. */
   readonly noun: string;
   /** The fields that hold the id of what it leads to, each with its word for people, e.g. `inbound`. Their `refersTo` says of which kind. */
   readonly ways: Readonly<Record<LeafPath, string>>;
+  /** By that word: what the other record does over the link, as in `answers +12025550120` and `will answer +12025550120`. */
+  readonly verbs: Readonly<Record<string, readonly [now: string, then: string]>>;
   /** What tells a person which record it is. Fields that are secret are missing. */
   label(record: ShownRecord): string;
 }
@@ -102,13 +103,22 @@ export interface Ownership {
 /** How published versions are read. Neither may write. */
 export interface Versions {
   list(client: PlatformClient, id: string): AsyncIterable<VersionShown>;
-  /** The record as it was published under this number. */
-  get(client: PlatformClient, id: string, version: number): Promise<ShownRecord>;
+  /** The record as it was published under this number, or at last. */
+  get(client: PlatformClient, id: string, version: number | 'latest'): Promise<ShownRecord>;
 }
 
 export interface VersionShown {
   readonly version: number;
   readonly published_at?: string | null | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** Records that mention others. */
+export interface MentionSource {
+  /** As `get` names them, e.g. `calls`. */
+  readonly name: string;
+  /** `since` is when the sought record was made, at the earliest; undefined: what a few requests give will do. Must not write. */
+  read(client: PlatformClient, since: Date | undefined): AsyncIterable<Mention>;
 }
 
 /** An id that another record mentions. */

@@ -45,8 +45,9 @@ export const phoneNumber: Kind = {
   },
   list: (client) => client.numbers.list(),
   routes: {
-    noun: 'number',
+    noun: 'phone number',
     ways: { inbound_agent_id: 'inbound', outbound_agent_id: 'outbound' },
+    verbs: { inbound: ['answers', 'answer'], outbound: ['calls from', 'call from'] },
     label({ id, number, nickname }) {
       const which = String(number ?? id);
       return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;

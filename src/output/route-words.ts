@@ -1,13 +1,13 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
+import { kinds } from '../kinds/index.ts';
+import type { Routes } from '../kinds/kind.ts';
 
 /** How many records are named before the rest is counted. */
 const named = 4;
 
-/** What a resource does over a link: today, and once the manual steps of the plan are done. */
-const verbs: Readonly<Record<string, readonly [now: string, then: string]>> = {
-  inbound: ['answers', 'answer'],
-  outbound: ['calls from', 'call from'],
-};
+const routing = [...kinds.values()].flatMap(({ routes }) => routes ?? []);
+const verbs: Routes['verbs'] = Object.assign({}, ...routing.map((routes) => routes.verbs));
+const nouns = routing.map(({ noun }) => `${noun}s`).join(' or ');
 
 /** The records linked to one that changes, a clause each; empty if they were not read and, unless verbose, if there are none. */
 export function routeRemarks(
@@ -39,7 +39,7 @@ export function routeRemarks(
         : `will no longer ${then} ${listed(leaving, most)} once you unlink ${them(leaving)} in the dashboard`,
     ].filter((remark) => remark !== '');
   });
-  return remarks.length === 0 && verbose ? ['no phone numbers linked'] : remarks;
+  return remarks.length === 0 && verbose ? [`no ${nouns} linked`] : remarks;
 }
 
 function them(labels: readonly string[]): string {

@@ -36,7 +36,7 @@ export async function mentionedIds(
   { client, known, since, missed }: MentionSearch,
 ): Promise<MentionsById> {
   const ids = knownOf(kind, known);
-  const sources = kind.mentions?.(client, since) ?? [];
+  const sources = kind.mentions?.map((source) => source.read(client, since)) ?? [];
   await Promise.all(
     sources.map(async (source) => {
       const refused = await gatherMentions(source, ids);

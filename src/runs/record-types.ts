@@ -1,5 +1,5 @@
 import { kinds, lookups } from '../kinds/index.ts';
-import type { Kind } from '../kinds/kind.ts';
+import type { Kind, Versions } from '../kinds/kind.ts';
 import { ID_COLUMN, type RecordTable } from '../kinds/record-table.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { type CallSelection, selectedCalls } from './call-selection.ts';
@@ -15,25 +15,12 @@ export interface RecordType extends RecordTable {
   list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
   /** One record. Absent where the API has no such read; the list is searched then. */
   get?(client: PlatformClient, id: string): Promise<AnyRecord>;
-  /** The records that belong to the one with this id, which must be given. */
-  ofRecord?(client: PlatformClient, id: string): AsyncIterable<AnyRecord>;
+  /** How the versions of one record are read, whose id must be given. */
+  readonly ofRecord?: Versions;
 }
-
-/** The kind whose published versions the API shows. */
-const versioned = [...kinds.values()].find(({ versions }) => versions !== undefined);
 
 /** What the API shows beside the records of kinds. */
 const others: readonly RecordType[] = [
-  {
-    name: 'versions',
-    description: 'published versions of one agent',
-    ...(versioned !== undefined && { kind: versioned }),
-    ofRecord: (client, id) => client.agents.versions(id),
-    columns: [
-      { title: 'VERSION', field: 'version', align: 'right', whole: true },
-      { title: 'PUBLISHED', field: 'published_at', as: 'time' },
-    ],
-  },
   {
     name: 'calls',
     description: 'call histories',
@@ -82,9 +69,28 @@ export const recordTypes: ReadonlyMap<string, RecordType> = new Map(
   [
     ...[...kinds.values()].map(ofKind),
     ...[...lookups.values()].map(({ table, list }): RecordType => ({ ...table, list })),
+    ...[...kinds.values()].flatMap(versionsOf),
     ...others,
   ].map((readable) => [readable.name, readable]),
 );
+
+/** The published versions of the records of the kind that has them. */
+function versionsOf(kind: Kind): RecordType[] {
+  const { versions } = kind;
+  if (versions === undefined) return [];
+  return [
+    {
+      name: 'versions',
+      description: `published versions of ${kind.table.name}`,
+      kind,
+      ofRecord: versions,
+      columns: [
+        { title: 'VERSION', field: 'version', align: 'right', whole: true },
+        { title: 'PUBLISHED', field: 'published_at', as: 'time' },
+      ],
+    },
+  ];
+}
 
 function ofKind(kind: Kind): RecordType {
   const { table, list, get, mentions } = kind;

@@ -165,7 +165,7 @@ describe('get', () => {
       expect([code, JSON.parse(stdout)]).toMatchObject([0, [{ id, version: expected }]]);
     }
     const named = await workspace.run('get', 'versions', 'Agent/day', '7');
-    expect(named.stderr.replaceAll(/\s+/g, ' ')).toContain(`the agent Agent/day (${id}) has no version 7`);
+    expect(named.stderr.replaceAll(/\s+/g, ' ')).toContain(`Agent/day (${id}) has no version 7`);
     expect(named.stderr).toContain('voxform get versions Agent/day ');
     const none = await workspace.run('get', 'versions', id, '7');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('has no version 7')]);
@@ -256,7 +256,7 @@ describe('get', () => {
     await using workspace = await testWorkspace(FILES);
     const cases: readonly (readonly [readonly string[], number, string])[] = [
       [['get', 'agnets'], 64, 'did you mean "agents"?'],
-      [['get', 'versions'], 64, 'needs an agent'],
+      [['get', 'versions'], 64, 'needs an id or address'],
       [['get', 'users', '--outcome', 'x'], 64, 'apply to calls only'],
       [['get', 'agents', 'Agent/nobody'], 64, 'the state has no Agent/nobody'],
       [['get', 'agents', '01NOTHERE0000000000000000A'], 1, '01NOTHERE0000000000000000A not found'],

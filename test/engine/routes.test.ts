@@ -91,7 +91,7 @@ describe('what leads to a record that changes', () => {
       options: { refresh: false },
       fault: undefined,
       message:
-        'the numbers that use the changed resources are not known: a plan without refresh does not read them',
+        'the phone numbers that use the changed resources are not known: a plan without refresh does not read them',
       requests: 0,
     },
     {
@@ -99,7 +99,7 @@ describe('what leads to a record that changes', () => {
       options: {},
       fault: 403,
       message:
-        'the numbers that use the changed resources are not known: reading them failed (GET /api/v1/numbers?per_page=100: answered 403)',
+        'the phone numbers that use the changed resources are not known: reading them failed (GET /api/v1/numbers?per_page=100: answered 403)',
       requests: 1,
     },
   ])('is not guessed where $reason', async ({ options, fault, message, requests }) => {

@@ -116,6 +116,8 @@ describe('a new member is one file and one line', () => {
       voxform('explain', 'Voice.pitch'),
       voxform('completion', 'bash', '--complete', '=explain', '=Vo'),
       voxform('completion', 'bash', '--complete', '=get', '=vo'),
+      voxform('get', '--help'),
+      voxform('export', '--help'),
       voxform('plan', '--detailed-exitcode').catch(({ code, stdout }) => `${code} ${stdout}`),
     ]);
     expect(shown).toEqual([
@@ -124,6 +126,8 @@ describe('a new member is one file and one line', () => {
       expect.stringContaining('Semitones above the recording.'),
       expect.stringMatching(/^Voice\t/),
       expect.stringMatching(/^voices\t/),
+      expect.stringMatching(/Types: [\s\S]*voices,/),
+      expect.stringMatching(/The\s+API\s+lists[^;]*voices,/),
       expect.stringMatching(/^2 [\s\S]*Voice\/deep/),
     ]);
 

@@ -1,5 +1,5 @@
 import type { MentionsById } from '../../engine/observe/mentions.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import type { Kind, Versions } from '../../kinds/kind.ts';
 import { namedId, parseAddress } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
@@ -46,11 +46,12 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
   const { id, version, options, client, state, log } = reading;
   const { name } = recordType;
   const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
-  if (recordType.ofRecord !== undefined) {
+  const { ofRecord, kind } = recordType;
+  if (ofRecord !== undefined && kind !== undefined) {
     if (asked === undefined)
-      throw usage(`get ${name} needs an agent`, `Example: voxform get ${name} Agent/support-line`);
-    if (version !== undefined) return { records: only(versionOf(client, asked, version)) };
-    return { records: eachFoundOr(recordType.ofRecord(client, asked.id), { ...asked, name: 'agents' }) };
+      throw usage(`get ${name} needs an id or address`, `Example: voxform get ${name} ${kind.name}/NAME`);
+    if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...asked, version })) };
+    return { records: eachFoundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
   }
   if (asked !== undefined) return { records: only(one(recordType, client, asked)) };
   if (recordType.list !== undefined) {
@@ -68,7 +69,7 @@ export async function recordsOf(recordType: RecordType, reading: RecordsWanted):
       }),
     };
   }
-  return recordType.kind === undefined ? { records: none() } : unlisted(recordType.kind, reading);
+  return kind === undefined ? { records: none() } : unlisted(kind, reading);
 }
 
 /** Those of a kind that no list shows: first what the state has, as far as it still exists, then what other records mention. */
@@ -102,16 +103,18 @@ async function unlisted(
   return { records, ...(kind.mentions !== undefined && { mentioned }) };
 }
 
-async function versionOf(client: PlatformClient, asked: AskedRecord, version: string): Promise<AnyRecord> {
+async function versionOf(
+  versions: Versions,
+  client: PlatformClient,
+  { version, ...asked }: AskedRecord & { readonly version: string },
+): Promise<AnyRecord> {
   const { id, given } = asked;
   try {
-    return await (version === 'latest'
-      ? client.agents.latestVersion(id)
-      : client.agents.version(id, Number(version)));
+    return await versions.get(client, id, version === 'latest' ? version : Number(version));
   } catch (cause) {
     if (!isGone(cause)) throw cause;
     const which = version === 'latest' ? 'published version' : `version ${version}`;
-    throw new UserError(`the agent ${called(asked)} has no ${which}`, {
+    throw new UserError(`${called(asked)} has no ${which}`, {
       hint: `Run voxform get versions ${given} to list its versions.`,
       cause,
     });

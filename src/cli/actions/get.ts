@@ -1,3 +1,4 @@
+import { kinds } from '../../kinds/index.ts';
 import { createRecordWriter, type RecordFormat } from '../../output/records/record-writer.ts';
 import { isReversed } from '../../platform/date-range.ts';
 import { didYouMean } from '../../problems/suggest.ts';
@@ -7,6 +8,7 @@ import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts'
 import { type RecordType, recordTypes } from '../../runs/record-types.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
+import { foundInCalls } from '../discovery-flags.ts';
 import { conditions, type GetOptions, holdsIds, type RecordsFound, recordsOf, usage } from './get-records.ts';
 
 export type { GetOptions } from './get-records.ts';
@@ -134,8 +136,11 @@ function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[
     throw usage(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
   const filters = conditions(options);
-  if (callsFrom !== undefined && name !== 'agents') {
-    throw usage('--calls-from applies to agents only', 'Example: voxform get calls --from 2026-01-01');
+  if (callsFrom !== undefined && name !== foundInCalls(kinds)) {
+    throw usage(
+      `--calls-from applies to ${foundInCalls(kinds)} only`,
+      'Example: voxform get calls --from 2026-01-01',
+    );
   }
   if (name === 'calls' || (filters.length === 0 && from === undefined && to === undefined)) return filters;
   throw usage(

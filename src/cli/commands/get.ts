@@ -2,17 +2,14 @@ import { type Command, Option } from 'commander';
 import type { get } from '../actions/get.ts';
 import type { Start } from '../context.ts';
 import { dateOrMoment } from '../dates.ts';
-import { parseDate } from '../discovery-flags.ts';
+import { foundInCalls, parseDate, withKinds } from '../discovery-flags.ts';
 import { collectText, positiveInteger, withPlatform } from '../flags.ts';
 
 export function defineGet(program: Command, start: Start): void {
-  withPlatform(program.command('get'))
+  const command = withPlatform(program.command('get'))
     .summary('Read records from the platform')
-    .description(
-      'Read records from the platform: agents, versions, numbers, webhooks, users, knowledge-bases, calls, invoices or api-keys. Long lists print page by page.',
-    )
     .argument('<type>', 'Type of record, from the list above')
-    .argument('[id]', 'One record, by id or address; for versions, the agent')
+    .argument('[id]', 'One record, by id or address')
     .argument('[version]', 'For versions: a number, or latest')
     .addOption(
       new Option('--output <format>', 'Output format')
@@ -24,11 +21,6 @@ export function defineGet(program: Command, start: Start): void {
     .option('--from <date>', 'Calls from this date or time on, in UTC', dateOrMoment)
     .option('--to <date>', 'Calls up to this date or time, in UTC', dateOrMoment)
     .option('--agent <agent>', 'Calls of this agent, by id or address')
-    .option(
-      '--calls-from <date>',
-      'Look for agents in all calls from this date on (default: in the first 100 calls)',
-      parseDate,
-    )
     .option('--outcome <outcome>', 'Calls with this session_outcome')
     .option(
       '--where <condition>',
@@ -46,4 +38,15 @@ export function defineGet(program: Command, start: Start): void {
           (await import('../actions/get.ts')).get(context, { what, id, version }, options),
         ),
     );
+  withKinds(command, async ({ kinds }) => {
+    const { recordTypes } = await import('../../runs/record-types.ts');
+    const names = [...recordTypes.keys()].join(', ');
+    command
+      .description(`Read records from the platform. Types: ${names}. Long lists print page by page.`)
+      .option(
+        '--calls-from <date>',
+        `Look for ${foundInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
+        parseDate,
+      );
+  });
 }

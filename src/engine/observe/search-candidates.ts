@@ -29,8 +29,8 @@ export async function searchCandidates(
   const since = new Date(Math.min(...[...lost.values()].map((pending) => Date.parse(pending.since))));
   const mentions = new Map<string, string[]>();
   const skips = knownIds(kind, options.state);
-  for (const source of kind.mentions(options.client, since)) {
-    await gatherMentions(source, mentions, { most: MOST_MENTIONS, skips });
+  for (const source of kind.mentions) {
+    await gatherMentions(source.read(options.client, since), mentions, { most: MOST_MENTIONS, skips });
   }
   const records: ShownRecord[] = [];
   await eachConcurrently([...mentions.keys()].slice(0, MOST_READ), options.concurrency, async (id) => {
