@@ -79,11 +79,16 @@ export function withFieldsOf(
   return kept;
 }
 
-/** Keeps the draft as the next version. */
-export function publishAgent(world: World, agent: StoredAgent): StoredAgent {
-  const now = offsetTime(world.beginWrite());
+/**
+ * Keeps the draft as the next version.
+ * @param updatedAfter how many seconds later the agent counts as updated.
+ */
+export function publishAgent(world: World, agent: StoredAgent, updatedAfter = 0): StoredAgent {
+  const time = world.beginWrite();
+  const now = offsetTime(time);
+  const updated_at = offsetTime(time + updatedAfter * 1000);
   const version = (agent.version ?? 0) + 1;
-  const published = { ...agent, status: 'published', version, published_at: now, updated_at: now };
+  const published = { ...agent, status: 'published', version, published_at: now, updated_at };
   const copy: StoredVersion = {
     version,
     published_at: now,

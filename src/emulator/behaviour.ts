@@ -32,6 +32,8 @@ export const emulatorBehaviour = z.strictObject({
       answer: z.enum(['kept', 'sent']).default('kept'),
     })
     .prefault({}),
+  /** How many seconds `updated_at` of an agent stands after its `published_at` once it was published. */
+  updatedAfterPublishing: z.int().min(0).default(0),
   agentCreateStatus: z.union([z.literal(200), z.literal(201)]).default(201),
   /** Shows phone numbers as JSON numbers, which loses the plus and leading zeros. */
   numericNumbers: z.boolean().default(false),

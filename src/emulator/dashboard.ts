@@ -1,5 +1,6 @@
 import { isObject, type Json } from '../values/json.ts';
 import { publishAgent } from './agents.ts';
+import type { Emulated } from './emulated.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
 import { isMarkedKey, type KeyMarker, markKey } from './key-marker.ts';
 import { mergePatch } from './merge-patch.ts';
@@ -25,16 +26,18 @@ export interface Invitation {
  * endpoint for. Every method throws a `Refusal`: 404 for a record that is not there, 422 for values that do not fit.
  */
 export class Dashboard {
+  readonly #emulated: Emulated;
   readonly #world: World;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(emulated: Emulated) {
+    this.#emulated = emulated;
+    this.#world = emulated.world;
   }
 
   publishAgent(id: string): Stored<'agents'> {
     const agent = this.#world.agents.get(id);
     if (agent === undefined) throw notFound('Agent');
-    return publishAgent(this.#world, agent);
+    return publishAgent(this.#world, agent, this.#emulated.behaviour.updatedAfterPublishing);
   }
 
   /** Whether the agent holds this key for its model's provider. */

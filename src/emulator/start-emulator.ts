@@ -57,11 +57,11 @@ export interface Emulator {
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const world = await openWorld(options);
   const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
-  const dashboard = new Dashboard(world);
   const faults = new Faults();
   const log = new RequestLog();
   const closing = new AbortController();
   const emulated: Emulated = { world, behaviour: emulatorBehaviour.parse(options.behaviour ?? {}) };
+  const dashboard = new Dashboard(emulated);
   const setBehaviour = (patch: BehaviourPatch): EmulatorBehaviour => {
     emulated.behaviour = emulatorBehaviour.parse(mergePatch(emulated.behaviour, patch));
     return emulated.behaviour;

@@ -2,7 +2,7 @@ import type { PlatformClient } from '../platform/client.ts';
 import { PER_PAGE } from '../platform/pages.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { type AgentRequest, agentRequest } from '../platform/records.ts';
-import type { Kind, Mention, ShownRecord } from './kind.ts';
+import type { DraftStatus, Kind, Mention, ShownRecord } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
 /** A voice agent: readable by id alone, never listed; reads show only part of its configuration. */
@@ -61,7 +61,7 @@ export const agent: Kind = {
   ],
 
   publishing: {
-    draftStatus: (record) => (isUnpublished(record) ? 'never' : isAhead(record) ? 'edited' : 'current'),
+    draftStatus,
     first: 'In the dashboard, publish it when it is ready.',
     meanwhile: 'callers may hear the published version until then',
   },
@@ -71,11 +71,19 @@ function isUnpublished(record: ShownRecord): boolean {
   return (record.version ?? null) === null && (record.published_at ?? null) === null;
 }
 
-/** True where the draft was edited after the latest publication, as far as the timestamps tell. */
+/** In milliseconds: the longest that publishing is taken to go on. A record that changes later was edited. */
+const PUBLICATION = 60_000;
+
+function draftStatus(record: ShownRecord): DraftStatus {
+  if (isUnpublished(record)) return 'never';
+  const ahead = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
+  if (ahead > PUBLICATION) return 'edited';
+  return ahead > 0 ? 'unclear' : 'current';
+}
+
+/** True where the draft may have been edited after the latest publication, as far as the timestamps tell. */
 function isAhead(record: ShownRecord): boolean {
-  const published = Date.parse(String(record.published_at));
-  const updated = Date.parse(String(record.updated_at));
-  return updated > published;
+  return ['edited', 'unclear'].includes(draftStatus(record));
 }
 
 async function* mentionedByNumbers(client: PlatformClient): AsyncGenerator<Mention> {

@@ -66,15 +66,17 @@ export interface Kind extends KindSchema {
 
 export interface Publishing {
   /**
-   * How the draft stands to the latest published version, as far as the record itself tells. `edited` may be wrong: publishing may
-   * count as a change of the record too.
+   * How the draft stands to the latest published version, as far as the record itself tells. `unclear` where the record changed so
+   * soon after it was published that publishing itself may be the change.
    */
-  draftStatus(record: ShownRecord): 'never' | 'edited' | 'current';
+  draftStatus(record: ShownRecord): DraftStatus;
   /** What a person must do once the first draft was written, a sentence. */
   readonly first: string;
   /** What holds until a later draft is published, a clause. */
   readonly meanwhile: string;
 }
+
+export type DraftStatus = 'never' | 'edited' | 'unclear' | 'current';
 
 export interface LeftBehind {
   readonly harm: string;

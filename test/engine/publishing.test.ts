@@ -22,10 +22,10 @@ async function published() {
   return { w, id };
 }
 
-function touch(w: Bench, id: string): void {
+function touch(w: Bench, id: string, seconds = 1): void {
   const stored = w.emulator.world.agents.get(id);
   if (stored === undefined) throw new Error('no agent');
-  const updated = new Date(Date.parse(stored.updated_at) + 1000).toISOString();
+  const updated = new Date(Date.parse(stored.updated_at) + seconds * 1000).toISOString();
   w.emulator.world.agents.set(id, { ...stored, updated_at: updated });
 }
 
@@ -79,14 +79,35 @@ describe('publishing', () => {
   });
 });
 
-describe('a record that changed a second after its publication', () => {
+describe('a record that changed after its publication', () => {
+  it('is compared with its latest version, where publishing itself may be the change', async () => {
+    const w = await Bench.open({ updatedAfterPublishing: 1 });
+    const agents = Array.from({ length: 12 }, (_, index) => agent(`a${index}`, { name: `a${index}` }));
+    await w.apply(agents);
+    for (const id of w.emulator.world.agents.keys()) w.emulator.dashboard.publishAgent(id);
+    w.requests();
+    const one = agents.slice(0, 1);
+    expect(at(await w.plan(one, { publications: 'changes' }), 'Agent/a0')).not.toHaveProperty('notices');
+    expect(versionReads(w)).toBe(1);
+    w.requests();
+    const { resources } = await w.plan(agents, { publications: 'changes' });
+    expect(versionReads(w), 'a plan that changes nothing compares a few').toBe(10);
+    expect(resources.flatMap(({ notices = [] }) => notices)).toEqual(
+      Array(2).fill(
+        'may be edited since it was published: voxform status tells what publishing would change',
+      ),
+    );
+  });
+
   it('is compared with its latest version: one read where asked for all, none for a plan without changes', async () => {
     const { w, id } = await published();
-    touch(w, id);
+    touch(w, id, 3600);
     w.requests();
     const plan = await w.plan(desired('one'), { publications: 'changes' });
     expect(versionReads(w)).toBe(0);
-    expect(at(plan, 'Agent/a').notices).toEqual([expect.stringContaining('edited since it was published')]);
+    expect(at(plan, 'Agent/a').notices).toEqual([
+      'edited since it was published: voxform status tells what publishing would change',
+    ]);
 
     expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty(
       'notices',

@@ -114,6 +114,11 @@ describe('agents', () => {
       standing: 'edited',
     },
     {
+      reason: 'updated so soon after the publication that this may be the update',
+      record: { ...draft, version: 2, published_at: '2030-01-01T23:59:00+00:00' },
+      standing: 'unclear',
+    },
+    {
       reason: 'published at the moment of the edit, in the two forms of a timestamp',
       record: { ...draft, version: 2, published_at: '2030-01-02T00:00:00.000000Z' },
       standing: 'current',

@@ -29,13 +29,10 @@ export function publicationNotices(
   const draftStatus = record === undefined ? undefined : publishing?.draftStatus(record);
   if (draftStatus === 'never')
     return [hasStep ? 'never published' : 'never published: publish it in the dashboard when it is ready'];
-  if (draftStatus === 'edited')
-    return [
-      hasStep
-        ? 'edited since it was published'
-        : 'edited since it was published: publish it in the dashboard',
-    ];
-  return [];
+  if (hasStep && draftStatus !== 'edited') return [];
+  const compare = hasStep ? '' : ': voxform status tells what publishing would change';
+  if (draftStatus === 'edited') return [`edited since it was published${compare}`];
+  return draftStatus === 'unclear' ? [`may be edited since it was published${compare}`] : [];
 }
 
 export interface DraftRecord {

@@ -7,10 +7,13 @@ import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 
+/** How many unchanged records with an unclear draft a plan compares: one that changes nothing may cost no more reads than that. */
+const MOST_UNCLEAR = 10;
+
 /**
  * The plan after the drafts of which it is not certain that they are published were compared with the latest version: one read for
  * each of them. A version that cannot be read leaves what the plan says.
- * @param which `changes` for those that the plan updates, `all` for all that were looked at, undefined for none.
+ * @param which `changes` for those that the plan updates and a few that are unclear, `all` for all that were looked at, undefined for none.
  */
 export async function planWithPublications(
   plan: Plan,
@@ -19,18 +22,25 @@ export async function planWithPublications(
 ): Promise<Plan> {
   if (which === undefined) return plan;
   const compared = new Map<string, PlannedResource>();
-  const wanted = plan.document.resources.filter(({ action }) => which === 'all' || action === 'update');
-  await eachConcurrently(wanted, options.concurrency, async (planned) => {
+  const drafts = plan.document.resources.flatMap((planned) => {
     const kind = kindNamed(options.kinds, planned.kind);
     const seen = plan.observed.records.get(planned.address);
-    if (seen?.status !== 'shown' || kind.publishing?.draftStatus(seen.record) !== 'edited') return;
+    if (seen?.status !== 'shown') return [];
+    const status = kind.publishing?.draftStatus(seen.record);
+    return status === 'edited' || status === 'unclear' ? [{ planned, kind, seen, status }] : [];
+  });
+  const isWanted = ({ planned }: (typeof drafts)[number]) => which === 'all' || planned.action === 'update';
+  const unclear = drafts.filter((draft) => draft.status === 'unclear' && !isWanted(draft));
+  const wanted = [...drafts.filter(isWanted), ...unclear.slice(0, MOST_UNCLEAR)];
+  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen }) => {
     const { record } = seen;
     const version = seen.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
     if (version === undefined) return;
     const entry = options.state.resources.get(planned.previous_address ?? planned.address);
     const unpublished = unpublishedFields(kind, { record, entry }, version);
     const gap = { unpublished, version };
-    compared.set(planned.address, which === 'all' ? withGap(planned, gap) : withGapAfter(planned, kind, gap));
+    const isAfter = which === 'changes' && planned.action === 'update';
+    compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
   });
   if (compared.size === 0) return plan;
   const resources = plan.document.resources.map((each) => compared.get(each.address) ?? each);

@@ -24,6 +24,11 @@ it('leaves nothing to do after an apply but manual steps, whichever way the plat
       expect((await bench.apply(manifests)).results.size).toBe(0);
       expect(actionsOf(await bench.plan(manifests, { refresh: false }))).toEqual(left);
       expect(actionsOf(await bench.plan(manifests))).toEqual(left);
+      for (const id of bench.emulator.world.agents.keys()) bench.emulator.dashboard.publishAgent(id);
+      const published = await bench.plan(manifests, { publications: 'changes' });
+      expect(actionsOf(published)).toEqual(left);
+      const notices = published.resources.flatMap((each) => each.notices ?? []);
+      expect(behaviour.updatedAfterPublishing === 90 ? [] : notices).toEqual([]);
       expect(bench.writes).toEqual([]);
     }),
     { numRuns: 20 },

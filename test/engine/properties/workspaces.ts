@@ -17,6 +17,7 @@ export interface Workspace {
 export const behaviours: fc.Arbitrary<BehaviourPatch> = fc.record({
   shows: fc.record({ read: fc.subarray([...shownConfigs]), update: fc.subarray([...shownConfigs]) }),
   put: fc.constantFrom('merge', 'replace'),
+  updatedAfterPublishing: fc.constantFrom(0, 1, 90),
   numericNumbers: fc.boolean(),
   normalise: fc.record({ trim: fc.boolean(), reorderSets: fc.boolean(), defaults: fc.boolean() }),
   uniqueNumbers: fc.boolean(),
