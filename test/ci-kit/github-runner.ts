@@ -255,18 +255,17 @@ class RunningJob {
     }
   }
 
-  /** A shallow one, with the token where the action of today puts it. */
+  /** With the token where the action of today puts it. */
   #checkout({ ref = this.#trigger.sha, 'persist-credentials': persist = 'true' }: Texts): void {
-    const git = (...args: string[]) => this.#repository.git(args, this.#workspace);
-    git('init', '-q');
-    git('remote', 'add', 'origin', `${this.#host.url}/${REPOSITORY}.git`);
-    git('fetch', '-q', '--depth=1', `file://${this.#repository.origin}`, ref);
-    git('checkout', '-q', '--detach', 'FETCH_HEAD');
-    if (persist !== 'true') return;
     const file = path.join(this.#temp, 'git-credentials.config');
-    const login = Buffer.from(`x-access-token:${this.github.token}`).toString('base64');
-    writeFileSync(file, `[http "${this.#host.url}/"]\n\textraheader = AUTHORIZATION: basic ${login}\n`);
-    git('config', `includeIf.gitdir:${this.#workspace}/.git.path`, file);
+    const { url } = this.#host;
+    let settings = `[remote "origin"]\n\turl = ${url}/${REPOSITORY}.git\n`;
+    if (persist === 'true') {
+      const login = Buffer.from(`x-access-token:${this.github.token}`).toString('base64');
+      writeFileSync(file, `[http "${url}/"]\n\textraheader = AUTHORIZATION: basic ${login}\n`);
+      settings += `[includeIf "gitdir:${this.#workspace}/.git"]\n\tpath = ${file}\n`;
+    }
+    this.#repository.checkOut(ref, this.#workspace, settings);
   }
 
   #upload({ name = '', path: place = '', 'if-no-files-found': missing }: Texts): boolean {

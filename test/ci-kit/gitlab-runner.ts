@@ -50,7 +50,14 @@ export async function runGitlabJob(
 ): Promise<GitlabEnd> {
   const home = mkdtempSync(path.join(repository.folder, 'job-'));
   const folder = path.join(home, 'voices');
-  checkOut(folder, { repository, host, commit: variables.CI_COMMIT_SHA ?? '' });
+  mkdirSync(folder);
+  // With the token of the job where the runner of today puts it: in a file that rewrites the address.
+  const address = `${host.url}/acme/voices.git`;
+  const external = path.join(home, 'external.conf');
+  const withToken = address.replace('//', `//gitlab-ci-token:${JOB_TOKEN}@`);
+  writeFileSync(external, `[url "${withToken}"]\n\tinsteadOf = ${address}\n`);
+  const settings = `[remote "origin"]\n\turl = ${address}\n[include]\n\tpath = ${external}\n`;
+  repository.checkOut(variables.CI_COMMIT_SHA ?? '', folder, settings);
   const file = path.join(home, 'script.sh');
   writeFileSync(file, [...(job.before_script ?? []), ...(job.script ?? [])].join('\n'));
   const child = spawn('bash', ['-e', '-o', 'pipefail', file], {
@@ -86,22 +93,4 @@ export async function runGitlabJob(
     .filter((name) => name.endsWith('.plan') && existsSync(path.join(folder, name)));
   const files = new Map(kept.map((name) => [name, readFileSync(path.join(folder, name))]));
   return { code, log, folder, files: code === 0 ? files : new Map() };
-}
-
-/** A shallow one, with the token of the job where the runner of today puts it: in a file that rewrites the address. */
-function checkOut(
-  folder: string,
-  { repository, host, commit }: { repository: Repository; host: GitlabHost; commit: string },
-): void {
-  const address = `${host.url}/acme/voices.git`;
-  mkdirSync(folder);
-  const git = (...args: string[]) => repository.git(args, folder);
-  git('init', '-q');
-  git('remote', 'add', 'origin', address);
-  git('fetch', '-q', '--depth=20', `file://${repository.origin}`, commit);
-  git('checkout', '-q', '--detach', 'FETCH_HEAD');
-  const withToken = address.replace('//', `//gitlab-ci-token:${JOB_TOKEN}@`);
-  const external = `${folder}.conf`;
-  writeFileSync(external, `[url "${withToken}"]\n\tinsteadOf = ${address}\n`);
-  git('config', 'include.path', external);
 }

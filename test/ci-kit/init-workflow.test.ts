@@ -47,27 +47,33 @@ it('the workflow of a new project plans what is proposed, and applies what is me
     expect(project.writes()).toBe(0);
   });
 
-  await step('it is merged, and something else is pushed meanwhile: that job waits', async () => {
-    hold('POST');
-    const merged = project.merge(workflow, request);
+  const edit = { 'manifests/day.yaml': agentManifest('day', 'Be brief.') };
+  const { merged, pushed } = await step(
+    'it is merged, and another push meanwhile: that job waits',
+    async () => {
+      hold('POST');
+      const merged = project.merge(workflow, request);
+      await held.reached.promise;
+      const said = waiting();
+      const pushed = project.push(workflow, edit);
+      expect(await said).toContain('https://github.example/acme/voices/actions/runs/');
+      return { merged, pushed };
+    },
+  );
+
+  await step('the first job ends: the next one goes on', async () => {
+    const first = held.goOn;
+    hold('PUT');
+    first.resolve();
+    const { apply } = await merged;
+    expect(apply?.result, apply?.log).toBe('success');
     await held.reached.promise;
-    const other = waiting();
-    const pushed = project.push(workflow, { 'manifests/noon.yaml': agentManifest('noon') });
-    await other;
-    held.goOn.resolve();
-    for (const { apply } of await Promise.all([merged, pushed]))
-      expect(apply?.result, apply?.log).toBe('success');
-    expect(project.created()).toEqual(['day', 'night', 'noon']);
-    expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+    expect(project.created()).toEqual(['day', 'night']);
   });
 
-  await step('a job is killed: the next one goes on once somebody has removed its lock', async () => {
-    hold('PUT');
-    const edit = { 'manifests/day.yaml': agentManifest('day', 'Be brief.') };
-    const killed = project.push(workflow, edit);
-    await held.reached.promise;
+  await step('it is killed: the one after it goes on once somebody has removed the lock', async () => {
     process.kill(repository.holderOf('test'), 'SIGKILL');
-    expect((await killed).apply?.result).toBe('failure');
+    expect((await pushed).apply?.result).toBe('failure');
     held.goOn.resolve();
     const said = waiting();
     const next = project.push(workflow, { 'manifests/dusk.yaml': agentManifest('dusk') });
@@ -75,6 +81,7 @@ it('the workflow of a new project plans what is proposed, and applies what is me
     repository.voxform('state', 'unlock', id);
     const { apply } = await next;
     expect(apply?.result, apply?.log).toBe('success');
-    expect(project.created()).toEqual(['day', 'dusk', 'night', 'noon']);
+    expect(project.created()).toEqual(['day', 'dusk', 'night']);
+    expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/dusk', 'Agent/night']);
   });
 });

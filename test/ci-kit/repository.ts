@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -19,6 +19,7 @@ export class Repository implements Disposable {
       mode: 0o755,
     });
     this.git(['init', '-q', '--bare', '-b', 'main', this.origin], this.folder);
+    appendFileSync(path.join(this.origin, 'config'), '[receive]\n\tautogc = false\n');
     this.git(['clone', '-q', this.origin, this.clone], this.folder);
     this.git(['checkout', '-q', '-b', 'main']);
     this.commit(files);
@@ -69,6 +70,14 @@ export class Repository implements Disposable {
     this.git(['add', '--all']);
     this.git(['commit', '-q', '-m', 'An edit']);
     return this.git(['rev-parse', 'HEAD']);
+  }
+
+  /** A shallow clone of a commit or branch, with more settings. */
+  checkOut(ref: string, folder: string, settings: string): void {
+    this.git(['init', '-q'], folder);
+    appendFileSync(path.join(folder, '.git', 'config'), settings);
+    this.git(['fetch', '-q', '--depth=1', `file://${this.origin}`, ref], folder);
+    this.git(['checkout', '-q', '--detach', 'FETCH_HEAD'], folder);
   }
 
   /** Goes to a branch, made from the newest main where it is new. */
