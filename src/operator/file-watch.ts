@@ -79,10 +79,14 @@ class Watched implements FileWatch {
       },
     });
     watcher.on('all', (event) => this.#noticed(event === 'addDir' || event === 'unlinkDir'));
-    this.#onRaw(watcher, (folder, name, event) => {
-      if (isManifest(name)) return 'changed';
+    // What the system says itself. chokidar compares with what it has seen before, and so passes over a folder that is replaced by
+    // another of its name, and over one of two changes that come at once.
+    watcher.on('raw', (event, name, details) => {
+      const { watchedPath: folder } = details as { readonly watchedPath?: string };
+      if (folder === undefined || typeof name !== 'string') return;
+      if (isManifest(name)) return this.#noticed(false);
       const isSwapped = event === 'rename' && !isPassedOver(name) && isFolder(path.join(folder, name));
-      return isSwapped ? 'stale' : undefined;
+      if (isSwapped) this.#noticed(true);
     });
     watcher.on('error', this.#options.onError);
     return watcher;
@@ -101,22 +105,6 @@ class Watched implements FileWatch {
       this.#options.onError(error);
       return [];
     }
-  }
-
-  /**
-   * What the system says itself. chokidar compares with what it has seen before, and so passes over a folder that is replaced by
-   * another of its name, and over one of two changes that come at once.
-   */
-  #onRaw(
-    watcher: TreeWatcher,
-    judge: (folder: string, name: string, event: string) => 'changed' | 'stale' | undefined,
-  ): void {
-    watcher.on('raw', (event, name, details) => {
-      const { watchedPath: folder } = details as { readonly watchedPath?: string };
-      if (folder === undefined || typeof name !== 'string') return;
-      const found = judge(folder, name, event);
-      if (found !== undefined) this.#noticed(found === 'stale');
-    });
   }
 
   #noticed(isStale: boolean): void {

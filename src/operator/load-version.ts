@@ -66,7 +66,7 @@ export async function loadVersion(
     const project = await loadProject({ cwd: version.folder, env, local });
     const workspace = selectWorkspace(project, { name: context.workspace, env, requireKey: true });
     const read = await readDeclarations(project, { kinds, lookups, documents: memory });
-    inputs = inputsOf({ project, workspace, read });
+    inputs = inputsOf(project, workspace, read);
     const opened = new OpenWorkspace(context, { project, workspace, declarations: async () => read });
     const { resources, diagnostics } = await opened.declared('live');
     if (diagnostics.some(({ severity }) => severity === 'error')) {
@@ -82,20 +82,18 @@ export async function loadVersion(
   }
 }
 
-interface Parts {
-  readonly project: ProjectConfig;
-  readonly workspace: WorkspaceConfig;
-  readonly read: ReadDeclarations;
-}
-
-function inputsOf({ project, workspace: { secretsDir }, read }: Parts): InputFiles {
+function inputsOf(
+  project: ProjectConfig,
+  { secretsDir }: WorkspaceConfig,
+  { declarations }: ReadDeclarations,
+): InputFiles {
   const { root, manifests } = project;
   const bases = manifests
     .filter((pattern) => !pattern.startsWith('!'))
     .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
   return {
     folders: [...new Set(bases)],
-    files: [...projectFilesOf(root), ...fileUses(project, read.declarations).keys()],
+    files: [...projectFilesOf(root), ...fileUses(project, declarations).keys()],
     secretsDir,
   };
 }

@@ -6,8 +6,8 @@ import { settingForms } from '../manifests/setting-forms.ts';
 import type { JsonObject } from '../values/json.ts';
 import { projectSchema } from './project-schema.ts';
 
-/** JSON Schema (draft 2020-12) of the project file. The defaults of the given kinds are described field by field. */
-export function projectJsonSchema(kinds: Iterable<KindSchema> = []): JsonObject {
+/** JSON Schema (draft 2020-12) of the project file. The defaults of the kinds are described field by field. */
+export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   const all = [...kinds];
   const schema = plainSchema(projectSchema, ({ zodSchema, jsonSchema }) => {
     const setting = settingForms.get(zodSchema as unknown as z.ZodType);
@@ -15,15 +15,12 @@ export function projectJsonSchema(kinds: Iterable<KindSchema> = []): JsonObject 
   });
   const properties = schema.properties as JsonObject;
   const defaults = properties.defaults as JsonObject;
-  const ofKinds =
-    all.length === 0
-      ? defaults
-      : {
-          description: defaults.description ?? '',
-          type: 'object',
-          properties: Object.fromEntries(all.map(({ name }) => [name, { $ref: `#/$defs/${name}` }])),
-          additionalProperties: false,
-        };
+  const ofKinds = {
+    description: defaults.description ?? '',
+    type: 'object',
+    properties: Object.fromEntries(all.map(({ name }) => [name, { $ref: `#/$defs/${name}` }])),
+    additionalProperties: false,
+  };
   const specs = Object.fromEntries(all.map((kind) => [kind.name, specJsonSchema(kind)]));
   return {
     $schema: DRAFT,

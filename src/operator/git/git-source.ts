@@ -83,7 +83,8 @@ class GitSource implements ManifestSource {
 
   async fetch(signal: AbortSignal): Promise<Fetched> {
     const { ref } = this.#options;
-    const problem = await this.#try(async () => {
+    let problem: unknown;
+    try {
       await this.#prepare(signal);
       await this.#git(
         [
@@ -97,7 +98,9 @@ class GitSource implements ManifestSource {
         ],
         signal,
       );
-    });
+    } catch (error) {
+      problem = error;
+    }
     signal.throwIfAborted();
     const commit = await this.#commitAt(FETCHED, signal);
     if (commit === undefined) throw problem ?? new UserError(`${this.name} has no commit`);
@@ -119,16 +122,6 @@ class GitSource implements ManifestSource {
     await this.#removeOthers(never);
   }
 
-  /** What went wrong, if anything. */
-  async #try(work: () => Promise<void>): Promise<unknown> {
-    try {
-      await work();
-      return undefined;
-    } catch (error) {
-      return error;
-    }
-  }
-
   async #prepare(signal: AbortSignal): Promise<void> {
     await mkdir(this.#home, { recursive: true, mode: 0o700 });
     const entries = await readdir(this.#home);
@@ -140,14 +133,10 @@ class GitSource implements ManifestSource {
   }
 
   async #commitAt(ref: string, signal: AbortSignal): Promise<string | undefined> {
-    try {
-      return await this.#git(
-        ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`],
-        signal,
-      );
-    } catch {
-      return undefined;
-    }
+    return this.#git(
+      ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`],
+      signal,
+    ).catch(() => undefined);
   }
 
   async #checkOut(commit: string, signal: AbortSignal): Promise<Version> {
@@ -172,9 +161,7 @@ class GitSource implements ManifestSource {
     for (const entry of await readdir(this.#home)) {
       if (!kept.has(entry)) await rm(path.join(this.#home, entry), { recursive: true, force: true });
     }
-    await this.#try(async () => {
-      await this.#git(['gc', '--auto', '--quiet'], signal);
-    });
+    await this.#git(['gc', '--auto', '--quiet'], signal).catch(() => undefined);
   }
 
   #git(args: readonly string[], signal: AbortSignal, index?: string): Promise<string> {

@@ -12,7 +12,7 @@ import type { ManifestDraft } from './manifest-text.ts';
 import { type OwnSecrets, SecretNames } from './own-secrets.ts';
 import { References } from './references.ts';
 import type { Omission } from './shown-spec.ts';
-import { type Body, sketchOf } from './sketch.ts';
+import { type Body, type Sketch, sketchOf } from './sketch.ts';
 import type { Spool, SpoolPlace } from './spool.ts';
 import type { UsedName } from './used-secrets.ts';
 
@@ -59,13 +59,9 @@ export interface ManifestDrafts {
 }
 
 /** What is kept of a record while the others are read. */
-interface Outline extends Identity {
+interface Outline extends Identity, Omit<Sketch, 'body'> {
   /** What its manifest is called where no other one is called so. */
   readonly plainName: string;
-  readonly unfit: string | undefined;
-  readonly omitted: readonly Omission[];
-  readonly uses: readonly UsedName[];
-  readonly needless: readonly LeafPath[];
   readonly body: SpoolPlace;
 }
 
