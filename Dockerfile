@@ -21,7 +21,7 @@ RUN npm pack --pack-destination / \
   && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
-# git is for `watch --git`. Its helpers stay in the foreground, because the container has no init.
+# git is for `watch --git` and for states in Git. Its helpers stay in the foreground, because the container has no init.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
   && rm -rf /var/lib/apt/lists/*

@@ -6,7 +6,7 @@ export function defineInit(program: Command, start: Start): void {
     .command('init')
     .summary('Create a new project')
     .description(
-      'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept.',
+      'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept. In a repository with a remote origin, the state will be in a ref there, else in a file.',
     )
     .argument('[dir]', 'Folder', '.')
     .action((folder: string) =>
