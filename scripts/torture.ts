@@ -12,9 +12,10 @@ import { Random } from './torture/random.ts';
 
 /*
  * Attacks the built command with everything that the world may do to it, and prints what came of it:
- *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--round N]
+ *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--round N] [--backend NAME]
  * A round is every case once, in an order that the seed decides, and then kills for half as long. Without `--minutes` there is one
  * round; with it there are as many as fit, and nothing begins any more when the time is up.
+ * `--backend git`, `postgres` or `http` attacks runs whose state is there, in place of a local one; `all` both these and those.
  * The exit code is 1 when an id was lost, a record made twice, a secret seen, or another promise not held.
  */
 
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: 'Infinity' },
     only: { type: 'string', default: '' },
     round: { type: 'string', default: '0' },
+    backend: { type: 'string', default: 'local' },
   },
 });
 
@@ -40,14 +42,19 @@ const mostKills = values.kills === 'Infinity' ? Number.POSITIVE_INFINITY : numbe
 const startedAt = performance.now();
 const end = isOneRound ? Number.POSITIVE_INFINITY : startedAt + numberFrom('minutes') * 60_000;
 const only = new RegExp(values.only);
-const chosen = allCases.filter(({ group, name }) => only.test(`${group}: ${name}`));
-const withKills = only.test('kills');
-if (chosen.length === 0 && !withKills) misused(`--only ${values.only} chooses no case`);
+const isMeant = (backend: string): boolean => values.backend === 'all' || values.backend === backend;
+const chosen = allCases.filter(
+  ({ group, name, backend = 'local' }) => isMeant(backend) && only.test(`${group}: ${name}`),
+);
+const withKills = isMeant('local') && only.test('kills');
+if (chosen.length === 0 && !withKills) misused(`no case of ${values.backend} matches ${values.only}`);
 
 const random = new Random(values.seed);
 const nextPlace = placesByTurns(random.branch('places'));
 const figures = new Figures();
-process.stdout.write(`seed ${values.seed}: again with npm run torture -- --seed ${values.seed}\n`);
+process.stdout.write(
+  `seed ${values.seed}: again with npm run torture -- --seed ${values.seed} --backend ${values.backend}\n`,
+);
 
 // All temporary files of all cases, so that none can stay behind unseen.
 const scratch = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));

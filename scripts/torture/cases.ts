@@ -6,6 +6,8 @@ export interface Case {
   /** Heading of the figures. */
   readonly group: string;
   readonly name: string;
+  /** Of the state, where it is not local. */
+  readonly backend?: string;
   /** Among those that the short form of the campaign runs. */
   readonly short?: boolean;
   /** True where it counts by itself how often it made its trouble. */

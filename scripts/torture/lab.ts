@@ -33,7 +33,9 @@ export interface LabOptions extends Pick<EmulatorOptions, 'behaviour' | 'apiKey'
   /** Text after the project file's only workspace. */
   readonly project?: string;
   /** Where the state is; in the file of the default where absent. */
-  readonly store?: StateStore;
+  readonly place?: { readonly store: StateStore; contents(): Promise<string> };
+  /** Of each run, besides the secrets. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface RunOptions {
@@ -43,6 +45,8 @@ export interface RunOptions {
   /** Before the script: options of node. */
   readonly node?: readonly string[];
   readonly extraPipes?: number;
+  /** Absolute path; the lab's root where absent. */
+  readonly cwd?: string;
 }
 
 /** Who looks at a state. */
@@ -72,7 +76,8 @@ export class Lab implements AsyncDisposable {
   /** Where the platform keeps its file. */
   readonly #elsewhere: string;
   readonly #counted = new Set<string>();
-  #store: StateStore | undefined;
+  #place: LabOptions['place'];
+  #env: Readonly<Record<string, string>> = SECRETS;
 
   private constructor(
     { built, figures, calmly }: Bench,
@@ -90,7 +95,7 @@ export class Lab implements AsyncDisposable {
   }
 
   static async open(bench: Bench, options: LabOptions = {}): Promise<Lab> {
-    const { seed = 'lab', manifests = '', project, store, ...rest } = options;
+    const { seed = 'lab', manifests = '', project, place, env, ...rest } = options;
     const root = mkdtempSync(path.join(tmpdir(), 'voxform-torture-'));
     const elsewhere = mkdtempSync(path.join(tmpdir(), 'voxform-torture-platform-'));
     const emulator = await startEmulator({
@@ -100,7 +105,8 @@ export class Lab implements AsyncDisposable {
       onRequest: (request) => lab.hook(request),
     });
     const lab: Lab = new Lab(bench, emulator, { root, elsewhere });
-    lab.#store = store;
+    lab.#place = place;
+    lab.#env = { ...SECRETS, ...env };
     lab.write('voxform.yaml', projectFile(emulator, project));
     lab.write('manifests/all.yaml', manifests);
     return lab;
@@ -119,7 +125,7 @@ export class Lab implements AsyncDisposable {
   /** Runs what is to come to its end by itself. */
   async run(...args: string[]): Promise<Ended> {
     if (this.#calmly === undefined) return this.ended(this.start(args));
-    return this.#lookedAt(await this.#calmly(args, { cwd: this.root, env: SECRETS }));
+    return this.#lookedAt(await this.#calmly(args, { cwd: this.root, env: this.#env }));
   }
 
   runWith(options: RunOptions, ...args: string[]): Promise<Ended> {
@@ -157,7 +163,7 @@ export class Lab implements AsyncDisposable {
 
   /** What the state says, its journal worked in. */
   async state(): Promise<State> {
-    const store = this.#store ?? createLocalStore({ ...CAMPAIGN, path: this.statePath });
+    const store = this.#place?.store ?? createLocalStore({ ...CAMPAIGN, path: this.statePath });
     const fresh = { lineage: 'none yet', salt: 'none yet' };
     return readState(store, { workspaceId: this.emulator.workspaceId, fresh });
   }
@@ -172,7 +178,10 @@ export class Lab implements AsyncDisposable {
     const { lost, duplicates } = census(this.emulator.world, await this.state());
     for (const id of lost) this.figures.wrong('lost ids', `${id} ${when}`);
     for (const address of duplicates) this.figures.wrong('silent duplicates', `${address} ${when}`);
-    for (const secret of this.#secretsInFiles()) this.figures.wrong('secrets seen', `${secret} ${when}`);
+    const kept = secretsIn((await this.#place?.contents()) ?? '').map((secret) => `${secret} in the store`);
+    for (const secret of [...this.#secretsInFiles(), ...kept]) {
+      this.figures.wrong('secrets seen', `${secret} ${when}`);
+    }
     if (lost.length + duplicates.length > 0) {
       throw new Error(`lost: ${lost.join(', ')}; doubled: ${duplicates.join(', ')}`);
     }
@@ -203,12 +212,12 @@ export class Lab implements AsyncDisposable {
     for (const folder of [this.root, this.#elsewhere]) rmSync(folder, { recursive: true, force: true });
   }
 
-  #spawn(command: readonly [string, ...string[]], { env, extraPipes }: RunOptions): Running {
+  #spawn(command: readonly [string, ...string[]], { env, extraPipes, cwd = this.root }: RunOptions): Running {
     return startProcess(command, {
-      cwd: this.root,
+      cwd,
       // Starting takes most of a run's time.
       env: {
-        ...SECRETS,
+        ...this.#env,
         NODE_COMPILE_CACHE: path.join(this.#built, '.compile-cache'),
         // What a killed process leaves there goes with this lab, and is searched for secrets.
         TMPDIR: this.#elsewhere,

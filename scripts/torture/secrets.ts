@@ -4,6 +4,7 @@ export const SECRETS: Readonly<Record<string, string>> = {
   PROVIDER_KEY: 'sk-provider-8c1b77d2e09f',
   PROMPT_SECRET: 'the-passphrase-is-heliotrope-4471',
   HOOK_URL: 'https://hooks.example.com/t/9b2f60d1c4/hooks/hook-0',
+  STATE_TOKEN: 'glpat-6e0fd1c2b7a94858',
 };
 
 /** What the platform keeps as it was sent; of keys it keeps salted hashes. */

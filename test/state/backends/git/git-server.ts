@@ -56,8 +56,11 @@ export class GitServer implements AsyncDisposable {
 
   /** @param login stands in front of the host, as in `ann:pw`. */
   address(repository: string, login?: string): string {
-    const { port } = this.#server.address() as AddressInfo;
-    return `http://${login === undefined ? '' : `${login}@`}127.0.0.1:${port}/${repository}`;
+    return `http://${login === undefined ? '' : `${login}@`}127.0.0.1:${this.port}/${repository}`;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
   get pushes(): number {

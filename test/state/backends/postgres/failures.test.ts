@@ -5,8 +5,8 @@ import { addressOf } from '../../../../src/state/backends/postgres/address.ts';
 import { databaseAt } from '../../../../src/state/backends/postgres/database.ts';
 import { problemOf } from '../../../../src/state/backends/postgres/problems.ts';
 import { failureOf, lockRequest } from '../../temporary-state.ts';
+import { TcpProxy } from '../tcp-proxy.ts';
 import { type Database, freshDatabase, storeIn } from './databases.ts';
-import { PostgresProxy } from './postgres-proxy.ts';
 import { postgresServer } from './postgres-server.ts';
 
 interface Failure {
@@ -129,7 +129,7 @@ describe('a database that cannot be used', () => {
 
   it('is refused where the server is older than what is tested', async () => {
     const { urlWith } = await freshDatabase();
-    await using proxy = await PostgresProxy.start();
+    await using proxy = await TcpProxy.start((await postgresServer()).port);
     proxy.answer = (bytes) =>
       Buffer.from(
         bytes
@@ -147,7 +147,7 @@ describe('a database that cannot be used', () => {
     const database = await freshDatabase();
     const role = await database.role('CONNECTION LIMIT 0');
     await database.sql(`GRANT CREATE ON DATABASE ${database.name} TO ${role}`);
-    await using proxy = await PostgresProxy.start();
+    await using proxy = await TcpProxy.start((await postgresServer()).port);
     const store = await storeIn(database.urlWith({ user: role, password: 'p', port: proxy.port }));
     const locked = store.lock(lockRequest());
     await once(proxy.events, 'closed');

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { creating, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
+import { type Fate, TcpProxy } from '../tcp-proxy.ts';
 import { freshDatabase, storeIn } from './databases.ts';
-import { type Fate, PostgresProxy } from './postgres-proxy.ts';
+import { postgresServer } from './postgres-server.ts';
 
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
@@ -12,7 +13,7 @@ async function runLosing(
   name: string,
   { nth, fate }: { readonly nth: number; readonly fate: Fate },
 ) {
-  await using proxy = await PostgresProxy.start();
+  await using proxy = await TcpProxy.start((await postgresServer()).port);
   let pieces = 0;
   proxy.fate = () => (++pieces === nth ? fate : undefined);
   const address = new URL(url);

@@ -10,8 +10,9 @@ import {
   testWorkspace,
 } from '../../../cli/workspace.ts';
 import { saved, sessionOptions } from '../../temporary-state.ts';
+import { TcpProxy } from '../tcp-proxy.ts';
 import { type Database, freshDatabase, storeIn } from './databases.ts';
-import { PostgresProxy } from './postgres-proxy.ts';
+import { postgresServer } from './postgres-server.ts';
 
 const STATE = 'state: { backend: postgres, url: { $secret: STATE_URL }, name: "voices/{workspace}" }\n';
 
@@ -114,7 +115,7 @@ describe('runs on a state in PostgreSQL', () => {
   it('read once for a plan, and keep every secret to themselves', async () => {
     const database = await freshDatabase();
     await using workspace = await workspaceIn(3);
-    await using proxy = await PostgresProxy.start();
+    await using proxy = await TcpProxy.start((await postgresServer()).port);
     const url = database.urlWith({ port: proxy.port });
     const applied = await workspace.runWith(envWith(url), 'apply', '--auto-approve', '-v');
     let statements = 0;
@@ -148,7 +149,7 @@ describe('runs on a state in PostgreSQL', () => {
 
   it('fetch nothing again that they know', async () => {
     const database = await freshDatabase();
-    await using proxy = await PostgresProxy.start();
+    await using proxy = await TcpProxy.start((await postgresServer()).port);
     const session = await openSession(await storeIn(database.url), sessionOptions());
     for (let index = 0; index < 20; index++) {
       await session.record(saved(`${'x'.repeat(5_000)}${index}`));

@@ -1,12 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { postgresServer } from './postgres-server.ts';
 
-/** What becomes of some bytes on their way: `lost` and `passed` end the connection, before or after them. */
-export type Fate = 'lost' | 'passed' | undefined;
+/**
+ * What becomes of some bytes on their way: `lost` and `passed` end the connection, before or after them; `held` are sent on once
+ * `letGo` is called, also those of a client that is gone by then.
+ */
+export type Fate = 'lost' | 'passed' | 'held' | undefined;
 
-/** Stands before the server that is shared, and does with what goes through whatever a test wants. */
-export class PostgresProxy implements AsyncDisposable {
+/** Stands before a server, and does with what goes through whatever a test wants. */
+export class TcpProxy implements AsyncDisposable {
   /** Emits `closed` after each connection. */
   readonly events = new EventEmitter();
   /** What is sent on instead. */
@@ -17,13 +19,15 @@ export class PostgresProxy implements AsyncDisposable {
   fate: (from: 'client' | 'server') => Fate = () => undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #held: (() => void)[] = [];
 
   private constructor(target: number) {
     this.#server = createServer((client) => this.#pass(client, connect(target, '127.0.0.1')));
   }
 
-  static async start(target?: number): Promise<PostgresProxy> {
-    const proxy = new PostgresProxy(target ?? (await postgresServer()).port);
+  /** @param target port of the server. */
+  static async start(target: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
@@ -33,23 +37,40 @@ export class PostgresProxy implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  letGo(): void {
+    for (const send of this.#held.splice(0)) send();
+  }
+
   #pass(client: Socket, server: Socket): void {
     client.setNoDelay(true);
+    let holds = false;
     const end = (): void => {
       client.destroy();
-      server.destroy();
+      if (!holds) server.destroy();
     };
-    const through = (from: 'client' | 'server', to: Socket, bytes: Buffer): void => {
+    const through = (from: 'client' | 'server', { socket, to, bytes }: Piece): void => {
       const fate = this.fate(from);
       if (fate === 'lost') end();
       else if (fate === 'passed') to.end(bytes, end);
-      else to.write(bytes);
+      else if (fate === undefined) to.write(bytes);
+      else {
+        holds = from === 'client';
+        socket.pause();
+        this.#held.push(() => {
+          holds = false;
+          to.write(bytes);
+          socket.resume();
+          if (client.destroyed) server.end();
+        });
+      }
     };
     client.on('data', (bytes) => {
       this.sent(bytes);
-      through('client', server, bytes);
+      through('client', { socket: client, to: server, bytes });
     });
-    server.on('data', (bytes) => through('server', client, this.answer(bytes)));
+    server.on('data', (bytes) =>
+      through('server', { socket: server, to: client, bytes: this.answer(bytes) }),
+    );
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
       socket.on('error', end).on('close', () => {
@@ -65,4 +86,10 @@ export class PostgresProxy implements AsyncDisposable {
     this.#server.close();
     await once(this.#server, 'close');
   }
+}
+
+interface Piece {
+  readonly socket: Socket;
+  readonly to: Socket;
+  readonly bytes: Buffer;
 }

@@ -1,0 +1,182 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { git } from '../../src/state/backends/git/git-backend.ts';
+import { http } from '../../src/state/backends/http/http-backend.ts';
+import { postgres } from '../../src/state/backends/postgres/postgres-backend.ts';
+import type { StateStore } from '../../src/state/store.ts';
+import { Secret } from '../../src/values/value.ts';
+import { GitServer, newRepository } from '../../test/state/backends/git/git-server.ts';
+import { type Rules, TerraformServer } from '../../test/state/backends/http/terraform-server.ts';
+import { type PostgresServer, startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
+import { TcpProxy } from '../../test/state/backends/tcp-proxy.ts';
+import { Skipped } from './cases.ts';
+import { CAMPAIGN } from './lab.ts';
+import { SECRETS } from './secrets.ts';
+
+/** A place for a state that machines share, new and empty. */
+export interface SharedPlace extends AsyncDisposable {
+  /** What the project file says under `state`. */
+  readonly settings: object;
+  /** What the settings name, for the environment of each run. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What all runs go through; absent where there is no server. */
+  readonly proxy?: TcpProxy;
+  /** As it is, whatever the proxy does. */
+  readonly store: StateStore;
+  /** Text with all that is kept there. */
+  contents(): Promise<string>;
+  /** Makes the folder of a project one that can use it. */
+  prepare?(root: string): void;
+  /** Lets this time pass for a server that has a clock of its own. */
+  pass?(seconds: number): Promise<void>;
+}
+
+/** Of one backend: what may stand behind it. */
+export interface PlaceKind {
+  readonly backend: string;
+  readonly name: string;
+  start(): Promise<SharedPlace>;
+}
+
+export const placeKinds: readonly PlaceKind[] = [
+  { backend: 'git', name: 'a repository behind HTTP', start: repositoryBehindHttp },
+  { backend: 'git', name: 'a repository in a folder', start: repositoryInFolder },
+  { backend: 'postgres', name: 'PostgreSQL', start: database },
+  ...(['gitlab', 'terraform'] as const).map((rules) => ({
+    backend: 'http',
+    name: `a server with the rules of ${rules}`,
+    start: () => stateServer(rules),
+  })),
+];
+
+const TOKEN = SECRETS.STATE_TOKEN ?? '';
+const OWNER = { workspace: 'test', root: '/' };
+const USER = { ...CAMPAIGN, root: '/' };
+
+async function repositoryInFolder(): Promise<SharedPlace & { readonly repository: string }> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'voxform-torture-git-'));
+  const bare = path.join(folder, 'origin.git');
+  newRepository(path.join(folder, 'first'), bare);
+  const env = { PATH: process.env.PATH, HOME: folder };
+  return {
+    repository: bare,
+    settings: { backend: 'git' },
+    env: {},
+    store: git.open(git.place({ remote: bare }, OWNER), {
+      ...USER,
+      env,
+      cacheFolder: path.join(folder, 'cache'),
+    }),
+    prepare(root) {
+      if (!existsSync(path.join(root, '.git'))) newRepository(root, bare);
+    },
+    async contents() {
+      const run = promisify(execFile);
+      const args = ['-C', bare, 'cat-file', '--batch-all-objects', '--batch'];
+      const { stdout } = await run('git', args, { encoding: 'latin1', maxBuffer: 2 ** 30 });
+      return stdout;
+    },
+    async [Symbol.asyncDispose]() {
+      // A push of a run that was killed may go on for a moment.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    },
+  };
+}
+
+async function repositoryBehindHttp(): Promise<SharedPlace> {
+  const { prepare: _, ...place } = await repositoryInFolder();
+  const server = await GitServer.start(path.dirname(place.repository));
+  server.login = `ci:${TOKEN}`;
+  const proxy = await TcpProxy.start(server.port);
+  const remote = `http://ci:${TOKEN}@127.0.0.1:${proxy.port}/origin.git`;
+  return {
+    ...place,
+    settings: { backend: 'git', remote: { $secret: 'STATE_REMOTE' } },
+    env: { STATE_REMOTE: remote },
+    proxy,
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function stateServer(rules: Rules): Promise<SharedPlace> {
+  const server = await TerraformServer.start({ rules, credentials: `ci:${TOKEN}` });
+  const proxy = await TcpProxy.start(Number(new URL(server.url).port));
+  const { address: direct = '', ...rest } = server.settings('/state/test');
+  const address = direct.replace(server.url, `http://127.0.0.1:${proxy.port}`);
+  const settings = { ...rest, username: 'ci' };
+  const password = new Secret('STATE_TOKEN', TOKEN);
+  return {
+    settings: { ...settings, backend: 'http', address, password: { $secret: 'STATE_TOKEN' } },
+    env: {},
+    proxy,
+    store: http.open(http.place({ ...settings, address: direct, password }, OWNER), USER),
+    contents: async () => JSON.stringify([...server.versions, ...server.locks]),
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** One server for all cases that are under way, each with a database and a role of its own. */
+let databases: { readonly server: Promise<PostgresServer>; users: number } | undefined;
+
+async function database(): Promise<SharedPlace> {
+  databases ??= { server: startPostgres(), users: 0 };
+  const shared = databases;
+  shared.users += 1;
+  const server = await shared.server.catch((error: Error) => {
+    throw new Skipped(error.message);
+  });
+  const name = `voices_${randomUUID().slice(0, 8)}`;
+  const root = server.url('postgres');
+  await sql(root, `CREATE ROLE ${name} LOGIN PASSWORD '${TOKEN}'`);
+  await sql(root, `CREATE DATABASE ${name} OWNER ${name}`);
+  const proxy = await TcpProxy.start(server.port);
+  const direct = `postgres://${name}:${TOKEN}@127.0.0.1:${server.port}/${name}`;
+  return {
+    settings: { backend: 'postgres', url: { $secret: 'STATE_URL' } },
+    env: { STATE_URL: direct.replace(`:${server.port}/`, `:${proxy.port}/`) },
+    proxy,
+    store: postgres.open({ url: new Secret('STATE_URL', direct), name: 'test', schema: 'voxform' }, USER),
+    async contents() {
+      const [{ all } = {}] = await sql(direct, `SELECT database_to_xml(true, true, '') AS all`);
+      return String(all);
+    },
+    async pass(seconds) {
+      await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch(
+        (error) => {
+          // A first run that died early made no table.
+          if (error.code !== '42P01') throw error;
+        },
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await sql(root, `DROP DATABASE ${name} WITH (FORCE)`);
+      shared.users -= 1;
+      if (shared.users > 0) return;
+      databases = undefined;
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
