@@ -1,5 +1,6 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { Resource } from '../manifests/resource.ts';
+import { kindOf, recordKey } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
@@ -72,6 +73,8 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
 export interface Recovered {
   /** By address. */
   readonly taken: ReadonlyMap<string, string>;
+  /** Addresses whose candidates a person declined, all of them. */
+  readonly declined: ReadonlySet<string>;
   readonly matches: readonly Match[];
   /** Resources with an unknown create. */
   readonly unanswered: readonly string[];
@@ -82,15 +85,21 @@ export interface Recovered {
 
 /** The imported records, and what is left to a person. */
 export function recoveredText(
-  { taken, matches, unanswered, missed, kinds, workspaceFlag: flag }: Recovered,
+  { taken, declined, matches, unanswered, missed, kinds, workspaceFlag: flag }: Recovered,
   style: Style,
 ): string {
-  const open = matches.filter(
+  const untaken = matches.filter(
     ({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address),
   );
+  const used = new Set([...taken].map(([address, id]) => recordKey(kindOf(address), id)));
   const keyField = ({ resource: { kind, spec } }: Match) => kinds.get(kind)?.naturalKey?.(spec)?.field;
-  const findable = open.filter((match) => keyField(match) !== undefined);
-  const lost = open.filter(({ resource }) => !findable.some((each) => each.resource === resource));
+  const findable = untaken.filter((match) => keyField(match) !== undefined);
+  const others = untaken.filter((match) => keyField(match) === undefined);
+  const offered = others.flatMap(({ resource: { address, kind }, candidates }) => {
+    const ids = candidates.map(({ id }) => id).filter((id) => !used.has(recordKey(kind, id)));
+    return declined.has(address) || ids.length === 0 ? [] : [[address, ids.join(', ')]];
+  });
+  const lost = others.filter(({ resource }) => !offered.some(([address]) => address === resource.address));
   const notes = [
     ...unanswered.map((address) =>
       withSteps(
@@ -117,10 +126,23 @@ export function recoveredText(
       : missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
   const sections = [
     `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
+    offeredText(offered, flag, style),
     section('Unresolved', notes, style),
     section('Not found or not readable', hints.slice(0, MOST_HINTS), style),
   ];
   return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
+}
+
+/** Those whose candidates nobody imported or declined. */
+function offeredText(rows: readonly (readonly string[])[], flag: WorkspaceFlag, style: Style): string {
+  if (rows.length === 0) return '';
+  const columns = [{ title: 'ADDRESS', whole: true }, { title: 'CANDIDATES' }];
+  const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, flag);
+  return [
+    style.bold(`Not answered (${rows.length}):`),
+    renderTable(columns, rows, style).trimEnd(),
+    style.prose(`Run recover again, or ${command}. Until then apply creates them, as duplicates.`),
+  ].join('\n');
 }
 
 /** A sentence for each, of many one for all. */

@@ -40,12 +40,16 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
     interrupts,
     now: () => new Date('2030-01-01T00:00:00Z'),
   });
-  const taken = JSON.parse(texts.out.slice(texts.out.indexOf('{'))) as {
+  const taken = JSON.parse(
+    texts.out.includes('{') ? texts.out.slice(texts.out.indexOf('{')) : '{"resources":[]}',
+  ) as {
     resources: readonly { readonly address: string; readonly taken: string | null }[];
   };
   return {
     code,
     left,
+    out: texts.out,
+    questions: texts.asked,
     asked: texts.asked.replaceAll(/\s+/g, ' '),
     taken: Object.fromEntries(taken.resources.map(({ address, taken: id }) => [address, id])),
   };
@@ -80,6 +84,24 @@ describe('recover at a terminal', () => {
     expect(first.asked).toContain('1 answer kept; run voxform recover again for the rest');
     const second = await answering(workspace, args, ['yes', 'yes']);
     expect(second).toMatchObject({ code: 0, left: [], taken: { 'Agent/b': ids.b, 'Agent/c': ids.c } });
+  });
+
+  it('lists what was not answered apart from what was not found, with its candidates', async () => {
+    await using workspace = await testWorkspace({
+      ...FILES,
+      'manifests/lost.yaml': agentManifest('lost', 'Be gone.'),
+    });
+    const ids = await made(workspace);
+    const { out, questions } = await answering(workspace, ['recover'], ['yes', 'no', 'Ctrl-C']);
+    expect(out).toMatch(
+      new RegExp(
+        `\nNot answered \\(1\\):\nADDRESS +CANDIDATES\nAgent/c +${ids.c}\nRun recover again, or voxform import ADDRESS ID\\.`,
+      ),
+    );
+    expect(out).toMatch(
+      /Unresolved:\n {2}- Agent\/b: if you find it.*\n.*\n {2}- Agent\/lost: if you find it/,
+    );
+    for (const line of questions.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { kinds } from '../../src/kinds/index.ts';
-import { recoveredText, recoverText } from '../../src/output/recover-text.ts';
+import { type Recovered, recoveredText, recoverText } from '../../src/output/recover-text.ts';
 import type { Match, MatchCandidate } from '../../src/runs/recover/matches.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
@@ -29,6 +29,16 @@ function matchOf(address: string, index: number): Match {
   return { resource, candidates: [certain], certain };
 }
 
+const nothing: Recovered = {
+  taken: new Map(),
+  declined: new Set(),
+  matches: [],
+  unanswered: [],
+  missed: [],
+  kinds,
+  workspaceFlag: '',
+};
+
 const lines = (text: string) => text.trimEnd().split('\n').length;
 
 describe('the records found for 100 numbers', () => {
@@ -52,7 +62,7 @@ describe('the records found for 100 numbers', () => {
       const { resource } = matchOf(`${kind}/lost-${index}`, index);
       return { resource: { ...resource, kind }, candidates: [], certain: undefined };
     });
-    const told = { taken: new Map(), matches, unanswered: [], missed: [], kinds, workspaceFlag: '' };
+    const told = { ...nothing, matches };
     const shown = recoveredText(told, plainStyle());
     expect(lines(shown)).toBeLessThan(16);
     expect(shown.replaceAll(/\s+/g, ' ')).toContain('100 not found:');

@@ -1,6 +1,5 @@
 import { kinds, lookups } from '../../kinds/index.ts';
 import { plural } from '../../output/action-words.ts';
-import { escapeControls } from '../../output/escape-controls.ts';
 import { jsonText } from '../../output/json-text.ts';
 import {
   evidenceText,
@@ -67,18 +66,19 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     terminal.out(`${recoverText(matches, terminal.style)}\n`);
   }
   const isLost = loss !== undefined;
-  let taken: ReadonlyMap<string, string>;
+  let answers: Answers;
   let begins: boolean;
   try {
-    taken = await chosen(context, matches, options);
-    begins = taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
+    answers = await chosen(context, matches, options);
+    begins = answers.taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
   } catch (error) {
     if (!isText)
       terminal.out(
-        jsonText(recoverJson({ ...recovery, taken: new Map(), kinds, workspaceFlag: opened.workspaceFlag })),
+        jsonText(recoverJson({ ...recovery, ...none(), kinds, workspaceFlag: opened.workspaceFlag })),
       );
     throw error;
   }
+  const { taken } = answers;
   const interrupted = context.interrupts.exitCode;
   if (interrupted !== undefined && taken.size === 0) return interrupted;
   if (begins) {
@@ -89,7 +89,13 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     if (kept !== undefined) context.log.info(`The old state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
-  const told: Recovered = { ...recovery, unanswered, taken, kinds, workspaceFlag: opened.workspaceFlag };
+  const told: Recovered = {
+    ...recovery,
+    ...answers,
+    unanswered,
+    kinds,
+    workspaceFlag: opened.workspaceFlag,
+  };
   if (!isText) terminal.out(jsonText(recoverJson(told)));
   else if (matches.length > 0) terminal.out(recoveredText(told, terminal.style));
   if (interrupted === undefined) return ExitCode.ok;
@@ -105,18 +111,25 @@ function uninterrupted(context: Context, opened: OpenWorkspace): OpenWorkspace {
   return new OpenWorkspace({ ...context, interrupts: { stop: never, requests: never } }, opened);
 }
 
-/** The records that a person, or `--auto-approve`, agrees to, by address. */
+type Answers = Pick<Recovered, 'taken' | 'declined'>;
+
+function none(): Answers {
+  return { taken: new Map(), declined: new Set() };
+}
+
+/** The records that a person, or `--auto-approve`, agrees to. */
 async function chosen(
   context: Context,
   matches: readonly Match[],
   { auto, autoApprove }: RecoverOptions,
-): Promise<ReadonlyMap<string, string>> {
+): Promise<Answers> {
   const certain = new Map(
     matches.flatMap(({ resource, certain: one }) => (one === undefined ? [] : [[resource.address, one.id]])),
   );
-  if (autoApprove) return certain;
+  const allCertain = { ...none(), taken: certain };
+  if (autoApprove) return allCertain;
   const open = auto ? certain.size : matches.filter(({ candidates }) => candidates.length > 0).length;
-  if (open === 0) return new Map();
+  if (open === 0) return none();
   if (!context.terminal.canAsk) {
     throw new UserError('approval needs a terminal; nothing was imported', {
       hint: 'To import certain matches: voxform recover --auto --auto-approve. To import one record: voxform import ADDRESS ID',
@@ -124,23 +137,26 @@ async function chosen(
   }
   if (!auto) return oneByOne(context, matches);
   const question = `\nImport ${plural(certain.size, 'record')}?\nType yes to import: `;
-  return (await answerTo(context, question)) === 'yes' ? certain : new Map();
+  return (await answerTo(context, question)) === 'yes' ? allCertain : none();
 }
 
-async function oneByOne(context: Context, matches: readonly Match[]): Promise<ReadonlyMap<string, string>> {
+async function oneByOne(context: Context, matches: readonly Match[]): Promise<Answers> {
   const taken = new Map<string, string>();
+  const declined = new Set<string>();
   const used = new Set<string>();
   let isAll = false;
   for (const { resource, candidates, certain } of matches) {
     const { address, kind } = resource;
+    if (candidates.length > 0 && !isAll) declined.add(address);
     for (const candidate of candidates) {
       const key = `${kind}/${candidate.id}`;
       if (used.has(key)) continue;
       const isCertain = candidate === certain;
-      const evidence = escapeControls(`${candidate.id}? ${evidenceText(candidate)}`);
-      const question = `\n${address}: is it ${evidence}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
+      const asked = `${address}: is it ${candidate.id}? ${evidenceText(candidate)}`;
+      const question = `\n${context.terminal.errorStyle.prose(asked)}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
       const answer = isAll ? (isCertain ? 'y' : 'n') : letterOf(await answerTo(context, question));
-      if (answer === 'q') return taken;
+      if (answer === 'q' || answer === 'a') declined.delete(address);
+      if (answer === 'q') return { taken, declined };
       if (answer === 'a') isAll = true;
       if (answer !== 'y' && !(isAll && isCertain)) continue;
       taken.set(address, candidate.id);
@@ -148,7 +164,7 @@ async function oneByOne(context: Context, matches: readonly Match[]): Promise<Re
       break;
     }
   }
-  return taken;
+  return { taken, declined };
 }
 
 /** Nothing was found of what is lost: it is set aside all the same, if a person agrees. */
