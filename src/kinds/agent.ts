@@ -16,8 +16,9 @@ export const agent: Kind = {
       writeOnly: true,
       needlessWith: { field: 'llm_config.provider', value: 'internal' },
     },
-    'llm_config.knowledge_base_ids': { set: true, refersTo: 'KnowledgeBase' },
-    'llm_config.tools': { opaque: true },
+    'llm_config.knowledge_base_ids': { set: true, refersTo: 'KnowledgeBase', costly: true },
+    'llm_config.tools': { opaque: true, costly: true },
+    'tts_config.voice_id': { costly: true },
   },
   table: {
     name: 'agents',

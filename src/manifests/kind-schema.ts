@@ -31,6 +31,8 @@ export interface FieldRule {
   readonly writeOnly?: true;
   /** Another field, and its value with which nobody has any use for this one. */
   readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
+  /** Hard to restore: named first, after secrets, of what an update may erase. */
+  readonly costly?: true;
   /** Sent with requests and shown by no read. */
   readonly hidden?: true;
   /** Fixed at create: another value needs another record. */

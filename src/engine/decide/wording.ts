@@ -113,8 +113,11 @@ export function updateWarnings(
 
 /** Secrets first, which nobody could restore. */
 function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
-  const isSecret = (path: LeafPath) => ruleOf(kind, path).writeOnly === true;
-  const fields = [...unseen.filter(isSecret), ...unseen.filter((path) => !isSecret(path))];
+  const rank = (path: LeafPath): number => {
+    const { writeOnly, costly } = ruleOf(kind, path);
+    return writeOnly ? 0 : costly ? 1 : 2;
+  };
+  const fields = unseen.toSorted((a, b) => rank(a) - rank(b));
   return { message: resendMessage(fields), may_erase: fields };
 }
 

@@ -140,7 +140,9 @@ const planWarning = z.strictObject({
   may_erase: z
     .array(z.string())
     .optional()
-    .describe('Fields that the update may erase: neither declared nor shown. Secrets first.'),
+    .describe(
+      'Fields that the update may erase: neither declared nor shown. Secrets first, then what is hard to restore.',
+    ),
 });
 
 export const planDocument = z

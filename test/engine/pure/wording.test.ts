@@ -65,7 +65,7 @@ describe('an update', () => {
     ).toEqual(expected);
   });
 
-  it('names the key of a model provider first, then all of the rest, also as data', () => {
+  it('names the key of a model provider first, then what is hard to restore, then the rest, also as data', () => {
     const llm = { provider: 'p', model: 'm' };
     const world = (declared: object) => ({
       resources: resources({ llm_config: { ...llm, ...declared } }),
@@ -74,7 +74,11 @@ describe('an update', () => {
     });
     const [{ message = '', may_erase: fields = [] } = {}, ...more] = plan(world({})).document.warnings;
     expect(more).toEqual([]);
-    expect(fields[0]).toBe('llm_config.api_key');
+    expect(fields.slice(0, 3)).toEqual([
+      'llm_config.api_key',
+      'llm_config.knowledge_base_ids',
+      'llm_config.tools',
+    ]);
     expect(fields.length).toBeGreaterThan(5);
     expect(message).toBe(
       `This resends all of llm_config: ${fields.slice(0, -1).join(', ')} and ${fields.at(-1)} may be erased if set only in the dashboard.`,
@@ -83,7 +87,7 @@ describe('an update', () => {
   });
 
   it('names a hidden voice that the manifest does not have', () => {
-    const spec = { tts_config: { provider: 'p', model: 'm', speed: 'fast' } };
+    const spec = { tts_config: { speed: 'fast' } };
     const entry = managed({ 'tts_config.speed': 'slow' });
     expect(warnings({ resources: resources(spec), observed: found({ name: 'a' }), ...entry })).toEqual([
       expect.stringMatching(/^This resends all of tts_config: tts_config\.voice_id, /),
