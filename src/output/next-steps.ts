@@ -64,6 +64,9 @@ const words = {
   lift_guards: ({ guards }) => ({
     said: `To apply the whole plan anyway: ${guards.map((guard) => guardFlags[guard]).join(' and ')}`,
   }),
+  keep_record: ({ id, previous_name }) => ({
+    said: `To keep its record ${id}, add to metadata: previous_names: [${previous_name}]`,
+  }),
   save_plan: (_, flag) => ({ said: 'Make a new one', command: `voxform plan --out FILE${flag}` }),
   select_workspace: ({ workspace }) => ({
     said: 'Select its workspace',

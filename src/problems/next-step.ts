@@ -118,6 +118,13 @@ export const nextStep = z
     z
       .strictObject({ action: z.literal('lift_guards'), guards: z.array(z.enum(guards)) })
       .describe('Apply the plan although these guards stop it.'),
+    z
+      .strictObject({
+        action: z.literal('keep_record'),
+        id: z.string(),
+        previous_name: z.string().describe('For metadata.previous_names.'),
+      })
+      .describe('If it was renamed: keep its record.'),
     z.strictObject({ action: z.literal('save_plan') }).describe('Save a new plan.'),
     z
       .strictObject({ action: z.literal('select_workspace'), workspace: z.string() })

@@ -141,6 +141,10 @@ describe('a next step', () => {
       step: { action: 'move_state', from: 'old.json' },
       text: 'Or move it back: voxform state move --from old.json -w staging',
     },
+    {
+      step: { action: 'keep_record', id: 'R1', previous_name: 'old' },
+      text: 'To keep its record R1, add to metadata: previous_names: [old]',
+    },
     { step: { action: 'save_plan' }, text: 'Make a new one: voxform plan --out FILE -w staging' },
     {
       step: { action: 'select_workspace', workspace: 'live' },

@@ -173,7 +173,11 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   return {
     plan: plan.document,
     results,
-    warnings,
+    warnings: warnings.filter(
+      ({ address, next = [] }) =>
+        // Once the new record is created, nothing keeps the former one.
+        !next.some(({ action }) => action === 'keep_record') || results.get(address ?? '')?.status !== 'done',
+    ),
     interrupted,
     ...(halted !== undefined && interrupted === undefined && { halted }),
   };

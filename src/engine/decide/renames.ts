@@ -52,10 +52,9 @@ export function renameWarnings(
   return pairs.flatMap(({ created: address, forgotten: old }): PlanWarning[] => {
     if (taken.has(old)) return [];
     taken.add(old);
-    const name = old.slice(old.indexOf('/') + 1);
-    const id = state.resources.get(old)?.id;
-    const message = `This looks like a rename of ${old}. To keep its record ${id}, add to metadata: previous_names: [${name}]`;
-    return [{ address, message }];
+    const id = state.resources.get(old)?.id ?? '';
+    const next = [{ action: 'keep_record', id, previous_name: old.slice(old.indexOf('/') + 1) }] as const;
+    return [{ address, message: `This looks like a rename of ${old}.`, next }];
   });
 }
 

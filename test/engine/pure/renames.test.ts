@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { wordedWarnings } from '../../../src/output/next-steps.ts';
 import { agent, secret, webhook } from '../resources.ts';
 import { entryOf, observedOf, stateOf } from './facts.ts';
 import { plan, type World } from './planning.ts';
@@ -17,7 +18,9 @@ const spec = (name: string, prompt = PROMPT) => ({
 });
 
 function warnings(world: World): string[] {
-  return plan(world).document.warnings.map(({ address, message }) => `${address}: ${message}`);
+  return wordedWarnings(plan(world).document.warnings, '').map(
+    ({ address, message }) => `${address}: ${message}`,
+  );
 }
 
 const state = (entries: Record<string, Record<string, string>>) =>
