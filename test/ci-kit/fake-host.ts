@@ -55,7 +55,11 @@ export abstract class FakeHost implements AsyncDisposable {
     const [, basic = ''] = /^basic (.*)$/i.exec(request.headers.authorization ?? '') ?? [];
     const [, token = ''] = Buffer.from(basic, 'base64').toString().split(':');
     const rights = this.rightsOf(token);
-    if (rights === 'none') {
+    const headers = request.rawHeaders.filter((name, at) => at % 2 === 0 && /^authorization$/i.test(name));
+    if (headers.length > 1) {
+      // As GitHub does.
+      response.writeHead(400).end('Duplicate header: "Authorization"');
+    } else if (rights === 'none') {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
     } else if (rights === 'read' && url.href.includes('git-receive-pack')) {
       response.writeHead(403).end();
