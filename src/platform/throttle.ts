@@ -45,7 +45,6 @@ export class Throttle {
   readonly #interval: number;
   readonly #fresh: Waiter[] = [];
   readonly #again: Waiter[] = [];
-  #freshHead = 0;
   #limit: number;
   #running = 0;
   #burst = 0;
@@ -145,7 +144,7 @@ export class Throttle {
   }
 
   #isIdle(): boolean {
-    return this.#again.length === 0 && this.#freshHead === this.#fresh.length;
+    return this.#again.length === 0 && this.#fresh.length === 0;
   }
 
   #delay(): number {
@@ -167,24 +166,14 @@ export class Throttle {
         this.#sleep(delay);
         return;
       }
-      this.#next()?.resolve(this.#start());
+      const next = this.#again.shift() ?? this.#fresh.shift();
+      next?.resolve(this.#start());
     }
-  }
-
-  #next(): Waiter | undefined {
-    const again = this.#again.shift();
-    if (again !== undefined) return again;
-    const next = this.#fresh[this.#freshHead++];
-    if (this.#freshHead > 1000 || this.#freshHead === this.#fresh.length) {
-      this.#fresh.splice(0, this.#freshHead);
-      this.#freshHead = 0;
-    }
-    return next;
   }
 
   #remove(waiter: Waiter): void {
     for (const queue of [this.#again, this.#fresh]) {
-      const place = queue.indexOf(waiter, queue === this.#fresh ? this.#freshHead : 0);
+      const place = queue.indexOf(waiter);
       if (place !== -1) queue.splice(place, 1);
     }
     waiter.reject(new Error('aborted'));
@@ -210,8 +199,6 @@ export class Throttle {
   }
 
   #rejectAll(error: Error): void {
-    const waiting = [...this.#again.splice(0), ...this.#fresh.splice(0).slice(this.#freshHead)];
-    this.#freshHead = 0;
-    for (const waiter of waiting) waiter.reject(error);
+    for (const waiter of [...this.#again.splice(0), ...this.#fresh.splice(0)]) waiter.reject(error);
   }
 }

@@ -69,9 +69,7 @@ interface OpenCall {
 
 class PoolTransport implements Transport {
   readonly #options: TransportOptions;
-  readonly #opening: Promise<Dispatcher>;
-  /** What `#opening` gives, as soon as it is there. */
-  #pool: Dispatcher | undefined;
+  readonly #pool: Promise<Dispatcher>;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
   readonly #loadControl: LoadControl;
@@ -131,7 +129,7 @@ class PoolTransport implements Transport {
       random: this.#random,
       onNotice: options.onNotice,
     });
-    this.#opening = poolFor(base.origin, {
+    this.#pool = poolFor(base.origin, {
       connections: options.concurrency,
       connectMilliseconds: this.#limits.timeoutMilliseconds,
       proxy: options.proxy,
@@ -177,7 +175,7 @@ class PoolTransport implements Transport {
   async close(): Promise<void> {
     this.#abort();
     this.#options.signal?.removeEventListener('abort', this.#abort);
-    await (await this.#opening).destroy();
+    await (await this.#pool).destroy();
   }
 
   readonly #abort = (): void => {
@@ -215,7 +213,7 @@ class PoolTransport implements Transport {
   }
 
   async #attempt(call: OpenCall, attempt: number, burst: number): Promise<AttemptResult> {
-    this.#pool ??= await this.#opening;
+    const pool = await this.#pool;
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
     const free = this.#underWay.indexOf(undefined);
@@ -224,7 +222,7 @@ class PoolTransport implements Transport {
     try {
       // A signal may have come between the turn and here.
       if (this.#stop.signal.aborted) exchange.abort();
-      else this.#dispatch(this.#pool, call, exchange);
+      else this.#dispatch(pool, call, exchange);
       const result = await inflated(await exchange.result, this.#limits.maxBodyBytes);
       this.#loadControl.hear(result, burst);
       this.#options.onRequest?.({
