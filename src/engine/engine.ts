@@ -1,6 +1,6 @@
 import { bindDesired } from './decide/bind-desired.ts';
 import { makePlan, type Plan } from './decide/make-plan.ts';
-import { missingRecords } from './observe/missing-records.ts';
+import { missingAmong } from './observe/missing-records.ts';
 import { observe, observeOptions, type Snapshot } from './observe/observe.ts';
 import type { ObserveOptions } from './observe/observe-options.ts';
 import { planWithPublications } from './observe/plan-publications.ts';
@@ -24,9 +24,9 @@ export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const sight = await observe(bound, request);
   const observing = observeOptions(request);
   const first = makePlan({ ...request, ...bound, ...sight });
-  const absent = await missingRecords(first.unchecked, observing);
-  const observed = { ...sight.observed, absent };
-  const made = absent.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
+  const missing = await missingAmong(first.unchecked, observing);
+  const observed = { ...sight.observed, missing };
+  const made = missing.size === 0 ? first : makePlan({ ...request, ...bound, ...sight, observed });
 
   const routed = request.routes ? await planWithRoutes(made, request.desired, observing) : made;
   const compared = await planWithPublications(routed, request.publications, observing);

@@ -24,7 +24,7 @@ export interface Kind extends KindSchema {
   /** How records of this kind lead to others; only for a kind that can be listed. */
   readonly routes?: Routes;
   /** The natural key of a shown record; present exactly where `naturalKey` is. */
-  recordKey?(record: ShownRecord): string;
+  naturalKeyOf?(record: ShownRecord): string;
   /**
    * The newest configuration the platform shows elsewhere, for an adoption whose read hides fields; undefined where there
    * is none. `ahead` says that the record has moved on since.

@@ -30,7 +30,7 @@ export const phoneNumber: Kind = {
   },
   naturalKey: ({ number }) =>
     typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
-  recordKey: (record) => digitsOf(record.number),
+  naturalKeyOf: (record) => digitsOf(record.number),
   table: {
     name: 'numbers',
     description: 'phone numbers',

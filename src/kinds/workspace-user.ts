@@ -25,7 +25,7 @@ export const workspaceUser: Kind = {
   alwaysSent: ['role', 'modules', 'agent_ids'],
   naturalKey: ({ email }) =>
     typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
-  recordKey: (record) => lowerCase(record.email),
+  naturalKeyOf: (record) => lowerCase(record.email),
   table: {
     name: 'users',
     description: 'users of the workspace',

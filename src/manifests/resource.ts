@@ -54,7 +54,7 @@ export function nounOf(kind: string): string {
 }
 
 /** One text for each record: an id is unique within its kind alone. */
-export function recordKey(kind: string, id: string): string {
+export function idKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
 

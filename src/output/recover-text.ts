@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts';
 import type { Resource } from '../manifests/resource.ts';
-import { kindOf, recordKey } from '../manifests/resource.ts';
+import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { plural } from './action-words.ts';
@@ -91,12 +91,12 @@ export function recoveredText(
   const untaken = matches.filter(
     ({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address),
   );
-  const used = new Set([...taken].map(([address, id]) => recordKey(kindOf(address), id)));
+  const used = new Set([...taken].map(([address, id]) => idKey(kindOf(address), id)));
   const keyField = ({ resource: { kind, spec } }: Match) => kinds.get(kind)?.naturalKey?.(spec)?.field;
   const findable = untaken.filter((match) => keyField(match) !== undefined);
   const others = untaken.filter((match) => keyField(match) === undefined);
   const offered = others.flatMap(({ resource: { address, kind }, candidates }) => {
-    const ids = candidates.map(({ id }) => id).filter((id) => !used.has(recordKey(kind, id)));
+    const ids = candidates.map(({ id }) => id).filter((id) => !used.has(idKey(kind, id)));
     return declined.has(address) || ids.length === 0 ? [] : [[address, ids.join(', ')]];
   });
   const lost = others.filter(({ resource }) => !offered.some(([address]) => address === resource.address));

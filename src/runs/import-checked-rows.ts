@@ -23,12 +23,12 @@ export interface CheckedRows {
 /** Looks whether each row can be taken in. Records nothing. */
 export async function checkRows(rows: readonly ImportRow[], input: RowsImport): Promise<CheckedRows> {
   const { session, concurrency, now } = input;
-  const look = createRecheck(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
+  const recheck = createRecheck(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
   const problems: RowProblem[] = [];
   const held = new Set<ImportRow>();
   await eachConcurrently(rows, concurrency, async (row) => {
     try {
-      if (await isTakenAlready(claimOf(row, input), session.state, look)) held.add(row);
+      if (await isTakenAlready(claimOf(row, input), session.state, recheck)) held.add(row);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problems.push({ line: row.line, message: error.message });

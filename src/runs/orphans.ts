@@ -35,12 +35,12 @@ export async function isRightPlatform(
   looking: RecordReads,
 ): Promise<boolean> {
   if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
-  const second = createRecheck(looking, {
+  const recheck = createRecheck(looking, {
     maxAgeMilliseconds: Number.POSITIVE_INFINITY,
     now: () => new Date(0),
   });
   for (const [address, { id }] of [...resources].slice(0, SAMPLE)) {
-    const { status } = await second.at(kindNamed(looking.kinds, kindOf(address)), id);
+    const { status } = await recheck.at(kindNamed(looking.kinds, kindOf(address)), id);
     if (status === 'shown') return true;
   }
   return false;

@@ -1,6 +1,7 @@
-import { kindOf, recordKey } from '../manifests/resource.ts';
+import { idKey, kindOf } from '../manifests/resource.ts';
 import { isMasked } from './fingerprint.ts';
 import type { JournalEntry, JournalEvent } from './journal.ts';
+import { orphanOf } from './orphan.ts';
 import type { FreshState, State } from './state.ts';
 import {
   type Orphan,
@@ -37,7 +38,7 @@ export class FoldedState implements State {
     this.#serial = document.serial;
     this.#resources = new Map(Object.entries(document.resources));
     this.#pending = new Map(Object.entries(document.pending));
-    this.#orphans = new Map(document.orphans.map((orphan) => [recordKey(orphan.kind, orphan.id), orphan]));
+    this.#orphans = new Map(document.orphans.map((orphan) => [idKey(orphan.kind, orphan.id), orphan]));
   }
 
   get serial(): number {
@@ -86,7 +87,7 @@ export class FoldedState implements State {
         return;
       case 'closed':
         // Managed again, or unknown, it is no orphan to be closed.
-        if (this.#orphans.has(recordKey(event.orphan.kind, event.orphan.id))) this.#addOrphan(event.orphan);
+        if (this.#orphans.has(idKey(event.orphan.kind, event.orphan.id))) this.#addOrphan(event.orphan);
         return;
       case 'renamed':
         this.#rename(event.from, event.to, at);
@@ -140,9 +141,9 @@ export class FoldedState implements State {
     if (orphan !== undefined) this.#addOrphan(orphan);
     // An id that makes way is never dropped: what the platform calls gone may be there after all.
     if (before !== undefined && before.id !== entry.id && before.id !== orphan?.id) {
-      this.#addOrphan({ kind: kindOf(address), id: before.id, address, reason: 'gone', since: at });
+      this.#addOrphan(orphanOf(address, { id: before.id, reason: 'gone', since: at }));
     }
-    if (this.#orphans.delete(recordKey(kindOf(address), entry.id))) this.#orphanList = undefined;
+    if (this.#orphans.delete(idKey(kindOf(address), entry.id))) this.#orphanList = undefined;
   }
 
   #rename(from: string, to: string, at: string): void {
@@ -151,7 +152,7 @@ export class FoldedState implements State {
     if (entry !== undefined) {
       const displaced = this.#resources.get(to);
       if (displaced !== undefined && displaced.id !== entry.id) {
-        this.#addOrphan({ kind: kindOf(to), id: displaced.id, address: to, reason: 'removed', since: at });
+        this.#addOrphan(orphanOf(to, { id: displaced.id, reason: 'removed', since: at }));
       }
       this.#resources.set(to, entry);
       this.#resources.delete(from);
@@ -168,7 +169,7 @@ export class FoldedState implements State {
   }
 
   #addOrphan(orphan: Orphan): void {
-    this.#orphans.set(recordKey(orphan.kind, orphan.id), orphan);
+    this.#orphans.set(idKey(orphan.kind, orphan.id), orphan);
     this.#orphanList = undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { kindOf, recordKey } from '../manifests/resource.ts';
+import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Orphan, StateDocument } from './state-document.ts';
 
 /** A record that a state knows: all that the orphan list says of it, where it is there. */
@@ -25,10 +25,10 @@ export interface Dropped {
 }
 
 export function droppedBy(after: StateContent, before: StateContent): Dropped {
-  const known = new Set(heldIds(after).map(({ kind, id }) => recordKey(kind, id)));
-  const dropped = heldIds(before).filter(({ kind, id }) => !known.has(recordKey(kind, id)));
+  const known = new Set(heldIds(after).map(({ kind, id }) => idKey(kind, id)));
+  const dropped = heldIds(before).filter(({ kind, id }) => !known.has(idKey(kind, id)));
   return {
-    ids: [...new Map(dropped.map((held) => [recordKey(held.kind, held.id), held])).values()],
+    ids: [...new Map(dropped.map((held) => [idKey(held.kind, held.id), held])).values()],
     pending: Object.keys(before.pending).filter(
       (address) => !Object.hasOwn(after.pending, address) && !Object.hasOwn(after.resources, address),
     ),
@@ -49,7 +49,7 @@ export function sharedId({
   | undefined {
   const addresses = new Map<string, string>();
   for (const [address, { id }] of Object.entries(resources)) {
-    const key = recordKey(kindOf(address), id);
+    const key = idKey(kindOf(address), id);
     const other = addresses.get(key);
     if (other !== undefined) return { id, addresses: [other, address] };
     addresses.set(key, address);

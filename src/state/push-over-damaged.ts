@@ -1,8 +1,8 @@
-import { recordKey } from '../manifests/resource.ts';
+import { idKey } from '../manifests/resource.ts';
 import { droppedBy, type HeldId, type StateContent } from './held-ids.ts';
 import { LostState } from './lost-state.ts';
 import type { SessionOptions } from './session.ts';
-import type { Orphan, ResourceEntry, StateDocument } from './state-document.ts';
+import type { ResourceEntry, StateDocument } from './state-document.ts';
 import type { StateBackup, StateStore } from './store.ts';
 
 export interface PushOptions {
@@ -12,19 +12,19 @@ export interface PushOptions {
   /** Also when it is older than the state, or of another lineage, or forgets what the state knows, or the state is damaged. Never when it is of another workspace. */
   readonly force: boolean;
   readonly session: SessionOptions;
-  /** What the orphan list is to keep of a record that the document does not hold. */
-  keyKept(address: string, entry: ResourceEntry): Pick<Orphan, 'natural_key'>;
+  /** The natural key of a record, for the orphan list. */
+  naturalKey(address: string, entry: ResourceEntry): string | undefined;
 }
 
 /** What the document drops of the other. */
 export function dropped(
   other: StateContent,
-  { document, keyKept }: PushOptions,
+  { document, naturalKey }: PushOptions,
 ): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (held: HeldId): HeldId => {
     const entry = other.resources[held.address];
-    return entry?.id === held.id ? { ...held, ...keyKept(held.address, entry) } : held;
+    return entry?.id === held.id ? { ...held, natural_key: naturalKey(held.address, entry) } : held;
   };
   return { ids: ids.map(withKey), pending };
 }
@@ -64,7 +64,7 @@ export async function quarantineDamaged(
     const ids = backups.flatMap((each) => dropped(fromBackup(each), options).ids);
     return {
       aside,
-      ids: [...new Map(ids.map((held) => [recordKey(held.kind, held.id), held])).values()],
+      ids: [...new Map(ids.map((held) => [idKey(held.kind, held.id), held])).values()],
       pending: newest === undefined ? {} : onlyIn(newest.pending, document),
     };
   } finally {

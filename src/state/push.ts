@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { kindOf, recordKey } from '../manifests/resource.ts';
+import { idKey, kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import { type HeldId, sharedId } from './held-ids.ts';
 import { withLease } from './in-session.ts';
 import { LostState } from './lost-state.ts';
+import { orphanOf } from './orphan.ts';
 import { dropped, type PushOptions, quarantineDamaged } from './push-over-damaged.ts';
 import { openSession, type SessionOptions } from './session.ts';
 import type { StateDocument } from './state-document.ts';
@@ -65,12 +66,12 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
     const since = session.now().toISOString();
     const managed = new Set(
-      Object.entries(document.resources).map(([address, { id }]) => recordKey(kindOf(address), id)),
+      Object.entries(document.resources).map(([address, { id }]) => idKey(kindOf(address), id)),
     );
     const orphans = [
       // What is managed must not be listed as left to delete.
-      ...document.orphans.filter(({ kind, id }) => !managed.has(recordKey(kind, id))),
-      ...kept.map((held) => ({ reason: 'removed' as const, since, ...held })),
+      ...document.orphans.filter(({ kind, id }) => !managed.has(idKey(kind, id))),
+      ...kept.map((held) => orphanOf(held.address, { reason: 'removed', since, ...held })),
     ];
     const pending = { ...lost?.pending, ...document.pending };
     const next = { ...document, orphans, pending, serial, voxform_version: session.version };

@@ -3,12 +3,13 @@ import path from 'node:path';
 import { makeFolders } from '../files/make-folders.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
-import { kindOf, recordKey } from '../manifests/resource.ts';
+import { idKey, kindOf } from '../manifests/resource.ts';
 import { errorCode } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { JournalEntry } from './journal.ts';
 import { journalLine, wholeEntries } from './journal-lines.ts';
+import { orphanOf } from './orphan.ts';
 import type { StateSession } from './session.ts';
 import type { State } from './state.ts';
 
@@ -144,7 +145,7 @@ export async function takeIn(session: StateSession, { entries }: Rescue): Promis
       else {
         // Another record has that place by now, or may have it: this one must not be forgotten either.
         const kind = kindOf(address);
-        const orphan = { kind, id: entry.id, address, reason: 'replaced' as const, since: at };
+        const orphan = orphanOf(address, { id: entry.id, reason: 'replaced', since: at });
         await session.record({ type: 'forgotten', address: `${kind}/${entry.id}`, orphan });
       }
       records.push(`${address} = ${entry.id}`);
@@ -160,7 +161,7 @@ function isFromBefore({ pending }: State, address: string, at: string): boolean 
 }
 
 function isKnown({ resources, orphans }: State, address: string, id: string): boolean {
-  const key = recordKey(kindOf(address), id);
-  const isManaged = [...resources].some(([other, entry]) => recordKey(kindOf(other), entry.id) === key);
-  return isManaged || orphans.some((orphan) => recordKey(orphan.kind, orphan.id) === key);
+  const key = idKey(kindOf(address), id);
+  const isManaged = [...resources].some(([other, entry]) => idKey(kindOf(other), entry.id) === key);
+  return isManaged || orphans.some((orphan) => idKey(orphan.kind, orphan.id) === key);
 }

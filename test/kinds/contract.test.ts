@@ -215,7 +215,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
   });
 
   it('either lists its records by a key or reads them one by one', () => {
-    expect([kind.list === undefined, kind.recordKey === undefined]).toEqual([
+    expect([kind.list === undefined, kind.naturalKeyOf === undefined]).toEqual([
       kind.get !== undefined,
       kind.naturalKey === undefined,
     ]);

@@ -41,9 +41,9 @@ describe('phone numbers', () => {
     { a: '+1', b: '+10', same: false, reason: 'zeros at the end count' },
   ])('$a and $b: $same, because $reason', ({ a, b, same }) => {
     const key = number.naturalKey?.({ number: a })?.key;
-    expect(key === number.recordKey?.({ id: 'N1', number: b })).toBe(same);
+    expect(key === number.naturalKeyOf?.({ id: 'N1', number: b })).toBe(same);
     expect(sameValue(number.fields.number ?? {}, a, b)).toBe(same);
-    expect(number.recordKey?.({ id: 'N1', number: Number(b.replace(/\D/g, '')) }) === key).toBe(same);
+    expect(number.naturalKeyOf?.({ id: 'N1', number: Number(b.replace(/\D/g, '')) }) === key).toBe(same);
   });
 
   it('have no key while the number is not known', () => {
@@ -71,7 +71,7 @@ describe('users', () => {
     { a: ' ada@example.com ', b: 'ada@example.com', same: true },
     { a: 'ada@example.com', b: 'ada@example.org', same: false },
   ])('with "$a" and "$b" are one: $same', ({ a, b, same }) => {
-    expect(user.naturalKey?.({ email: a })?.key === user.recordKey?.({ id: 'U1', email: b })).toBe(same);
+    expect(user.naturalKey?.({ email: a })?.key === user.naturalKeyOf?.({ id: 'U1', email: b })).toBe(same);
     expect(sameValue(user.fields.email ?? {}, a, b)).toBe(same);
   });
 

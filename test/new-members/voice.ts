@@ -17,7 +17,7 @@ export const voice: Kind = {
   }),
   fields: {},
   naturalKey: ({ name }) => (typeof name === 'string' ? { field: 'name', key: name } : undefined),
-  recordKey: ({ name }) => String(name),
+  naturalKeyOf: ({ name }) => String(name),
   table: {
     name: 'voices',
     description: 'voices',

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { keyKept } from '../../engine/decide/natural-key.ts';
+import { recordedKey } from '../../engine/decide/natural-key.ts';
 import { kinds } from '../../kinds/index.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';
@@ -11,6 +11,7 @@ import { takeInFile } from '../../runs/rescues.ts';
 import { statePieces } from '../../state/document-pieces.ts';
 import { parseEdited } from '../../state/document-text.ts';
 import { fold } from '../../state/fold.ts';
+import { orphanOf } from '../../state/orphan.ts';
 import { pushState } from '../../state/push.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
@@ -63,10 +64,12 @@ export async function removeFromState(
     }
     for (const address of new Set(addresses)) {
       const entry = session.state.resources.get(address);
-      const kind = kindOf(address);
-      const since = context.now().toISOString();
-      const kept = keyKept(kinds.get(kind), entry);
-      const orphan = { kind, id: entry?.id ?? '', address, reason: 'removed' as const, since, ...kept };
+      const orphan = orphanOf(address, {
+        id: entry?.id ?? '',
+        reason: 'removed',
+        since: context.now().toISOString(),
+        natural_key: recordedKey(kinds.get(kindOf(address)), entry),
+      });
       await session.record({ type: 'forgotten', address, orphan });
     }
   });
@@ -106,7 +109,7 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
     file: `${shellWord(file)}${opened.workspaceFlag}`,
     force: flags.force ?? false,
     session: opened.sessionOptions('state push', flags),
-    keyKept: (address, entry) => keyKept(kinds.get(kindOf(address)), entry),
+    naturalKey: (address, entry) => recordedKey(kinds.get(kindOf(address)), entry),
   });
   const lines =
     pushed === undefined

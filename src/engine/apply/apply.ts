@@ -1,6 +1,6 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { kindNamed } from '../../kinds/kind-named.ts';
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
@@ -65,14 +65,14 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
   const nodes = plan.document.resources.filter(({ action }) => writes.has(action));
   let warnings: PlanWarning[] = [...plan.document.warnings];
-  const secondLook = createRecheck(input.observing, {
+  const recheck = createRecheck(input.observing, {
     maxAgeMilliseconds: TRUSTED_MILLISECONDS,
     now: input.now,
   });
   // Not asked again during a long apply: creates must not cost reads.
   const waited = input.now().getTime() - input.observedAt.getTime() > TRUSTED_MILLISECONDS;
   const holders = new Map(
-    [...session.state.resources].map(([address, entry]) => [recordKey(kindOf(address), entry.id), address]),
+    [...session.state.resources].map(([address, entry]) => [idKey(kindOf(address), entry.id), address]),
   );
   const listed = new Map(
     [...plan.observed.lists].map(([kind, records]) => [kind, new Set(records.map((record) => record.id))]),
@@ -121,13 +121,13 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         settled: plan.settled.get(address),
         holders,
         secret: input.secret,
-        lookAgain: mustLook && id !== null ? () => secondLook.at(kind, id) : undefined,
-        isTaken: waited ? (key) => secondLook.holdsKey(kind, key) : undefined,
+        recheck: mustLook && id !== null ? () => recheck.at(kind, id) : undefined,
+        isTaken: waited ? (key) => recheck.holdsKey(kind, key) : undefined,
         stoodBefore: (each) => listed.get(kind.name)?.has(each) === true,
-        findByKey: (key) => secondLook.withKey(kind, key),
+        findByKey: (key) => recheck.withKey(kind, key),
         now: input.now,
         handedOver,
-        kept: (paths) => {
+        ignored: (paths) => {
           notApplied = [...paths].sort();
           const taken = new Set((resource.not_applied ?? []).filter((path) => !paths.has(path)));
           warnings = warnings.filter((each) => each.address !== address || !isAboutKept(each, taken));

@@ -2,9 +2,10 @@ import type { Kind } from '../../kinds/kind.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
+import { orphanOf } from '../../state/orphan.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
-import { keyKept } from '../decide/natural-key.ts';
+import { recordedKey } from '../decide/natural-key.ts';
 import type { Observation } from '../decide/observation.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
@@ -29,8 +30,8 @@ export interface RecordImport extends Claim {
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
 export async function importById(input: RecordImport): Promise<'imported' | 'already'> {
-  const look = createRecheck(input, { maxAgeMilliseconds: 0, now: input.now });
-  if (await isTakenAlready(input, input.session.state, look)) return 'already';
+  const recheck = createRecheck(input, { maxAgeMilliseconds: 0, now: input.now });
+  if (await isTakenAlready(input, input.session.state, recheck)) return 'already';
   await recordClaim(input, input);
   return 'imported';
 }
@@ -39,12 +40,12 @@ export async function importById(input: RecordImport): Promise<'imported' | 'alr
  * True where the state has the claim already, and nothing is open about it.
  * @throws UserError where the record is not there, or the address or the record is taken.
  */
-export async function isTakenAlready(claim: Claim, state: State, look: Recheck): Promise<boolean> {
+export async function isTakenAlready(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
   const { address, id, kind } = claim;
   const held = state.resources.get(address)?.id;
-  const isMissing = held !== undefined && held !== id && (await look.at(kind, held)).status !== 'shown';
+  const isMissing = held !== undefined && held !== id && (await recheck.at(kind, held)).status !== 'shown';
   if (isHeldAlready(state, claim, isMissing)) return true;
-  const seen = await look.at(kind, id);
+  const seen = await recheck.at(kind, id);
   if (seen.status !== 'shown') throw notThere(claim, seen);
   return false;
 }
@@ -98,14 +99,12 @@ export async function recordClaim(
     address,
     entry: { id, adopted: true, recorded: {}, observed: {}, unobserved: [] },
     ...(replaced !== undefined && {
-      orphan: {
-        kind: kind.name,
+      orphan: orphanOf(address, {
         id: replaced,
-        address,
-        reason: 'replaced' as const,
+        reason: 'replaced',
         since: now().toISOString(),
-        ...keyKept(kind, entry),
-      },
+        natural_key: recordedKey(kind, entry),
+      }),
     }),
   });
 }

@@ -1,8 +1,9 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
+import { orphanOf } from '../../state/orphan.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
-import { keyKept } from '../decide/natural-key.ts';
+import { recordedKey } from '../decide/natural-key.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import type { AfterUpdate } from './after-update.ts';
@@ -16,7 +17,7 @@ export interface SavedRecord {
   /** Those of them whose values went out. */
   readonly sent: Leaves;
   /** Those of them that others may have set. */
-  readonly foreign: ReadonlySet<LeafPath>;
+  readonly leftToOthers: ReadonlySet<LeafPath>;
   /** What is shown after an update; the record alone where absent. */
   readonly after?: AfterUpdate;
   readonly previous: ResourceEntry | undefined;
@@ -30,7 +31,7 @@ export interface SavedRecord {
  */
 export async function saveRecord(
   facts: ResourceWrite,
-  { record, leaves, sent, foreign, after, previous, adopted }: SavedRecord,
+  { record, leaves, sent, leftToOthers, after, previous, adopted }: SavedRecord,
 ): Promise<string> {
   const { kind, planned, session, fingerprints } = facts;
   const actual = record.workspace_id ?? facts.workspaceId;
@@ -43,10 +44,10 @@ export async function saveRecord(
       kind,
       record,
       settled: leaves,
-      kept: planned.changes
+      carried: planned.changes
         .filter((change) => change.manual && !leaves.has(change.path))
         .map((change) => change.path),
-      foreign,
+      leftToOthers,
       notApplied: after?.notApplied ?? [],
       ...(after !== undefined && { shown: after.shown }),
       previous,
@@ -60,7 +61,7 @@ export async function saveRecord(
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, { cause: error });
   }
-  if (after !== undefined) facts.kept(after.notApplied);
+  if (after !== undefined) facts.ignored(after.notApplied);
   for (const warning of unlikeSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(
@@ -80,14 +81,16 @@ export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan
   // An open create says itself whether it was to replace that record, or was sent because it was gone.
   const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
   if (before === undefined || before.id === id || isGone) return {};
-  return { orphan: orphanOf(facts, { id: before.id, reason: 'replaced' }) };
+  return { orphan: orphaned(facts, { id: before.id, reason: 'replaced' }) };
 }
 
-export function orphanOf(
+/** The orphan that the planned resource lets go of. */
+export function orphaned(
   { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,
 ): Orphan {
   const { address } = planned;
   const entry = session.state.resources.get(address);
-  return { kind: planned.kind, id, address, reason, since: now().toISOString(), ...keyKept(kind, entry) };
+  const natural_key = recordedKey(kind, entry);
+  return orphanOf(address, { id, reason, since: now().toISOString(), natural_key });
 }

@@ -1,5 +1,5 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { type Address, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { mask } from '../../state/fingerprint.ts';
@@ -13,7 +13,7 @@ import { digestOf } from '../decide/digest.ts';
 import type { Observation } from '../decide/observation.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import { readAfterUpdate } from './after-update.ts';
-import { displacedBy, orphanOf, saveRecord } from './save-record.ts';
+import { displacedBy, orphaned, saveRecord } from './save-record.ts';
 import { MissingReference, UnexpectedAnswer } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
 
@@ -40,7 +40,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
       await session.record({
         type: 'forgotten',
         address: planned.address,
-        orphan: orphanOf(facts, { id: planned.id ?? '', reason: 'forgotten' }),
+        orphan: orphaned(facts, { id: planned.id ?? '', reason: 'forgotten' }),
       });
       return planned.id;
     case 'manual':
@@ -56,7 +56,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
 async function create(facts: ResourceWrite): Promise<string> {
   const { kind, planned, session, client } = facts;
   // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
-  if (planned.action === 'create' && (await facts.lookAgain?.())?.status === 'shown') {
+  if (planned.action === 'create' && (await facts.recheck?.())?.status === 'shown') {
     throw new UserError(
       `${planned.recreates ?? planned.id}, the record of ${planned.address}, is back on the platform`,
       {
@@ -88,12 +88,12 @@ async function create(facts: ResourceWrite): Promise<string> {
     return made;
   });
   refuseOddId(facts, record.id);
-  facts.holders.set(recordKey(planned.kind, record.id), planned.address);
+  facts.holders.set(idKey(planned.kind, record.id), planned.address);
   return saveRecord(facts, {
     record,
     leaves,
     sent: leaves,
-    foreign: new Set(),
+    leftToOthers: new Set(),
     previous: undefined,
     adopted: false,
   });
@@ -118,7 +118,7 @@ async function update(facts: ResourceWrite): Promise<string> {
     leftOut: planned.left_out,
   };
   const body = updateBody(updating);
-  const foreign = leftToOthers(updating);
+  const others = leftToOthers(updating);
   const asObserved = fieldsAsObserved(kind, updating).map((field) => [field, seen.record[field]] as const);
   const lacking = kind.unsendable?.(Object.fromEntries(asObserved));
   if (lacking !== undefined) throw new UserError(lacking);
@@ -131,23 +131,23 @@ async function update(facts: ResourceWrite): Promise<string> {
     throw new UnexpectedAnswer(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
   const manual = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
-  const kept = new Map([...leaves].filter(([path]) => !manual.has(path)));
+  const written = new Map([...leaves].filter(([path]) => !manual.has(path)));
   const sent = new Map(
-    [...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !foreign.has(path)),
+    [...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !others.has(path)),
   );
   const after = await readAfterUpdate(facts, {
     before: seen.record,
     answer: record,
-    leaves: kept,
+    leaves: written,
     sent,
     entry,
   });
   return saveRecord(facts, {
     record,
-    leaves: kept,
+    leaves: written,
     sent,
     after,
-    foreign,
+    leftToOthers: others,
     previous: entry,
     adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
   });
@@ -197,8 +197,7 @@ async function madeBefore(
 ): Promise<ShownRecord | undefined> {
   if (naturalKey === undefined) return undefined;
   const [found, ...more] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
-  if (found === undefined || more.length > 0 || holders.has(recordKey(planned.kind, found.id)))
-    return undefined;
+  if (found === undefined || more.length > 0 || holders.has(idKey(planned.kind, found.id))) return undefined;
   return unlikeSent(kind, leaves, shownBy(kind, found)).length === 0 ? found : undefined;
 }
 
@@ -207,7 +206,7 @@ async function madeBefore(
  * one. Nothing is put down then, so that the create stays unknown.
  */
 function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, id: string): void {
-  const holder = holders.get(recordKey(planned.kind, id));
+  const holder = holders.get(idKey(planned.kind, id));
   const orphan = session.state.orphans.find((each) => each.kind === planned.kind && each.id === id);
   const problem = !/^[A-Za-z0-9][\w.:-]*$/.test(id)
     ? `${JSON.stringify(id)} is not an id`
@@ -225,11 +224,11 @@ function refuseOddId({ planned, holders, session, stoodBefore }: ResourceWrite, 
 
 /** What the platform shows now, refused where it is no longer what the plan was made from. */
 async function freshObservation(
-  { planned, kind, observation, lookAgain, session }: ResourceWrite,
+  { planned, kind, observation, recheck, session }: ResourceWrite,
   leaves: ReadonlyMap<string, Value>,
 ): Promise<Observation | undefined> {
-  if (lookAgain === undefined) return observation;
-  const seen = await lookAgain();
+  if (recheck === undefined) return observation;
+  const seen = await recheck();
   if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
   const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
   if (digest !== planned.observed_digest) throw changedSince(planned.address);

@@ -23,7 +23,7 @@ export interface ResourceWrite {
   readonly holders: Map<string, Address>;
   secret(name: string): Secret;
   /** Looks at the record again; undefined while what the plan saw is recent enough to be trusted. */
-  readonly lookAgain: (() => Promise<Observation>) | undefined;
+  readonly recheck: (() => Promise<Observation>) | undefined;
   /** Whether a record of that natural key has come since; undefined where the plan was made just before. */
   readonly isTaken: ((naturalKey: string) => Promise<boolean>) | undefined;
   /** Whether a list showed the record before anything was created. */
@@ -35,5 +35,5 @@ export interface ResourceWrite {
   handedOver(): void;
   warn(remark: Remark): void;
   /** Told of the fields of which the platform kept its own value. */
-  kept(paths: ReadonlySet<string>): void;
+  ignored(paths: ReadonlySet<string>): void;
 }

@@ -1,8 +1,9 @@
 import type { Kind } from '../../kinds/kind.ts';
-import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from '../../state/state-document.ts';
+import { keyIn } from './natural-key.ts';
 
 /** What a resource's past is: the state's memory of it, under this address or an earlier one. */
 export interface Binding {
@@ -45,7 +46,7 @@ export function bindResources(
       ? resource.address
       : [
           ...earlier,
-          ...(resource.id === undefined ? [] : [holders.get(recordKey(resource.kind, resource.id)) ?? '']),
+          ...(resource.id === undefined ? [] : [holders.get(idKey(resource.kind, resource.id)) ?? '']),
         ].find((candidate) => isKnown(candidate) && !taken.has(candidate));
     if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
@@ -78,7 +79,7 @@ function releasesIn({ orphans }: State) {
   const byKey = new Map<string, Orphan>();
   for (const orphan of orphans) {
     if (orphan.closed?.because === 'deleted') continue;
-    if (orphan.natural_key !== undefined) byKey.set(recordKey(orphan.kind, orphan.natural_key), orphan);
+    if (orphan.natural_key !== undefined) byKey.set(keyIn(orphan.kind, orphan.natural_key), orphan);
     const isWanted = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
     if (isWanted && orphan.kind === kindOf(orphan.address)) byAddress.set(orphan.address, orphan);
   }
@@ -91,7 +92,7 @@ function releasesIn({ orphans }: State) {
       orphan !== undefined &&
       !taken.has(orphan) &&
       (key === undefined || orphan.natural_key === undefined || orphan.natural_key === key);
-    const alike = key === undefined ? undefined : byKey.get(recordKey(kind, key));
+    const alike = key === undefined ? undefined : byKey.get(keyIn(kind, key));
     const found = [alike, ...addresses.map((address) => byAddress.get(address))].find(isMeant);
     if (found !== undefined) taken.add(found);
     return found;
@@ -105,7 +106,7 @@ export function undeclaredHolders(
 ): ReadonlyMap<string, Address> {
   const holders = new Map<string, Address>();
   for (const [address, entry] of state.resources) {
-    if (!declared.has(address)) holders.set(recordKey(kindOf(address), entry.id), address);
+    if (!declared.has(address)) holders.set(idKey(kindOf(address), entry.id), address);
   }
   return holders;
 }

@@ -1,11 +1,11 @@
 import { kindNamed } from '../../kinds/kind-named.ts';
-import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
 import type { Decision, OwnFacts } from './decision.ts';
 import { contendersIn, knownRecords, namesakesIn } from './known-records.ts';
-import { naturalKeyOf } from './natural-key.ts';
+import { keyIn, recordedKey } from './natural-key.ts';
 import type { Observation } from './observation.ts';
 import { resolveReferences } from './resolve-references.ts';
 import type { Deciding, RunFacts } from './run-facts.ts';
@@ -30,8 +30,8 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     const observation = observedOf(bound, { key, leftBehind, input });
     const shownId = idOf(observation);
     const binding = rebound(bound, shownId, { leftBehind, state: input.state });
-    if (binding !== bound && shownId !== undefined) leftBehind.delete(recordKey(resource.kind, shownId));
-    const holder = shownId === undefined ? undefined : holders.get(recordKey(resource.kind, shownId));
+    if (binding !== bound && shownId !== undefined) leftBehind.delete(idKey(resource.kind, shownId));
+    const holder = shownId === undefined ? undefined : holders.get(idKey(resource.kind, shownId));
     const early = holder === resource.address ? input.decided?.get(resource.address) : undefined;
     if (early !== undefined) {
       decisions.set(resource.address, early);
@@ -39,8 +39,8 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
     }
     const { leaves, missing, gone } = resolveReferences(resource, { kind, decisions, input });
     const others = namesakes(resource, binding.entry?.id);
-    const namesakeHolder = others[0] && holders.get(recordKey(resource.kind, others[0].id));
-    const contender = key === undefined ? undefined : contenders.get(recordKey(resource.kind, key));
+    const namesakeHolder = others[0] && holders.get(idKey(resource.kind, others[0].id));
+    const contender = key === undefined ? undefined : contenders.get(keyIn(resource.kind, key));
     decisions.set(
       resource.address,
       decide({
@@ -97,7 +97,7 @@ function observedOf(
   const kind = kindNamed(input.kinds, resource.kind);
   for (const address of leftBehind.values()) {
     const known = kindOf(address) === resource.kind ? input.state.resources.get(address) : undefined;
-    if (known !== undefined && naturalKeyOf(kind, known) === key) {
+    if (known !== undefined && recordedKey(kind, known) === key) {
       return { status: 'missing', id: known.id };
     }
   }
@@ -115,7 +115,7 @@ function rebound(
   id: string | undefined,
   { leftBehind, state }: { leftBehind: ReadonlyMap<string, Address>; state: State },
 ): Binding {
-  const previousAddress = id === undefined ? undefined : leftBehind.get(recordKey(binding.resource.kind, id));
+  const previousAddress = id === undefined ? undefined : leftBehind.get(idKey(binding.resource.kind, id));
   if (binding.entry !== undefined || previousAddress === undefined) return binding;
   return { ...binding, previousAddress, entry: state.resources.get(previousAddress) };
 }

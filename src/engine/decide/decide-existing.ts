@@ -1,5 +1,5 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import { namedId, recordKey } from '../../manifests/resource.ts';
+import { idKey, namedId } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
@@ -111,10 +111,10 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   }
   if (namesake !== undefined && more.length > 0) {
     const ids = [namesake, ...more].map((each) => each.id).sort();
-    const named = ids.map((each) => namedId(each, facts.records.owners.get(recordKey(kind.name, each))));
+    const named = ids.map((each) => namedId(each, facts.records.owners.get(idKey(kind.name, each))));
     return blocked(`${fields} matches ${ids.length} other records: ${named.join(', ')}`);
   }
-  if (namesake !== undefined && facts.records.disowned.has(recordKey(binding.resource.kind, namesake.id))) {
+  if (namesake !== undefined && facts.records.disowned.has(idKey(binding.resource.kind, namesake.id))) {
     return blocked(`${fields} names the closed orphan ${namesake.id}: it is not adopted automatically`);
   }
   if (facts.namesakeHolder !== undefined) {
@@ -232,9 +232,9 @@ function settledEntry(
     kind: facts.kind,
     record,
     settled: differences.settled,
-    foreign: differences.foreign,
+    leftToOthers: differences.leftToOthers,
     notApplied: differences.notApplied.keys(),
-    kept: manual.map((change) => change.path),
+    carried: manual.map((change) => change.path),
     previous: found === undefined ? entry : undefined,
     adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
     fingerprints: facts.fingerprints,

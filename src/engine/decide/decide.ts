@@ -1,4 +1,4 @@
-import { recordKey } from '../../manifests/resource.ts';
+import { idKey } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { type Remark, writes } from '../plan/plan-document.ts';
@@ -46,7 +46,7 @@ function decided(facts: Facts): Decision {
   const disowned = disownedRecord(facts);
   if (disowned !== undefined) return refusedToTake(facts, disowned);
   if (binding.pending !== undefined) {
-    if (observation.status !== 'shown' || facts.kind.recordKey === undefined) return undecided(facts);
+    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined) return undecided(facts);
     if (isForAnother(facts)) return answered(facts, observation.record.id);
     const how = 'the unknown create succeeded: its record was found by its natural key';
     return decideExisting(facts, { record: observation.record, found: { how, isOurs: true } });
@@ -74,7 +74,7 @@ function disownedRecord({ binding, observation, records }: Facts): Orphan | unde
   if (entry !== undefined || pending !== undefined) return undefined;
   const id = observation.status === 'shown' ? observation.record.id : released?.id;
   if (id === undefined || id === resource.id) return undefined;
-  return records.disowned.get(recordKey(resource.kind, id));
+  return records.disowned.get(idKey(resource.kind, id));
 }
 
 function refusedToTake(facts: Facts, { id, closed }: Orphan): Decision {
@@ -169,7 +169,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
 /** A create that had no clear answer, and whose record cannot be looked for: only a person can say. */
 function undecided(facts: Facts): Decision {
   const address = addressInState(facts);
-  const isListed = facts.kind.recordKey !== undefined;
+  const isListed = facts.kind.naturalKeyOf !== undefined;
   const reason = `the create sent at ${facts.binding.pending?.since} was not confirmed: the record may or may not exist`;
   const steps: NextStep[] = [
     ...facts.candidates.map((candidate) => offer(candidate, address)),

@@ -37,7 +37,7 @@ export interface Differences {
   /** In sync, so that they now count as sent. */
   readonly settled: Leaves;
   /** Settled although someone else moved them, which they may. */
-  readonly foreign: ReadonlySet<LeafPath>;
+  readonly leftToOthers: ReadonlySet<LeafPath>;
   /** In sync because others may move them, while what the manifest has for them is not known yet: they count as nothing. */
   readonly open: readonly LeafPath[];
   /** Recorded, and no longer in the manifest. */
@@ -51,7 +51,7 @@ export function differencesOf(facts: Comparing): Differences {
   const unclear: LeafPath[] = [];
   const unverified: LeafPath[] = [];
   const settled = new Map<LeafPath, Value>();
-  const foreign = new Set<LeafPath>();
+  const leftToOthers = new Set<LeafPath>();
   const open: LeafPath[] = [];
   const fingerprintOf = (shown: unknown): string => facts.fingerprints.of(maskable(shown));
   const formOf = (shown: unknown): Json => mask(shown as Json, facts.fingerprints);
@@ -89,13 +89,13 @@ export function differencesOf(facts: Comparing): Differences {
       else {
         settled.set(path, desired);
         if (!verdict.inSync) continue;
-        if (verdict.because === 'ignored') foreign.add(path);
+        if (verdict.because === 'ignored') leftToOthers.add(path);
         if (verdict.because === 'first look') unclear.push(path);
       }
     }
   }
   const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
-  return { changes, notApplied, unclear, unverified, settled, foreign, open, released: released.sort() };
+  return { changes, notApplied, unclear, unverified, settled, leftToOthers, open, released: released.sort() };
 }
 
 /** Without a fresh look, what the platform showed after the last apply stands for what it shows. */

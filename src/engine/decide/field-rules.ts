@@ -8,7 +8,7 @@ const PLAIN: FieldRule = {};
 /** Asked for several times for every field of every record. */
 const rulesByPath = new WeakMap<KindSchema, Map<LeafPath, FieldRule>>();
 /** Paths of each kind: far more than it has, and a bound for what else comes along. */
-const MOST_KEPT = 10_000;
+const MOST_CACHED = 10_000;
 
 /** The rule of a leaf; one that is given for a whole config object holds for all its leaves. */
 export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
@@ -19,7 +19,7 @@ export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
   }
   let rule = rules.get(path);
   if (rule === undefined) {
-    if (rules.size >= MOST_KEPT) rules.clear();
+    if (rules.size >= MOST_CACHED) rules.clear();
     rule = kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
     rules.set(path, rule);
   }

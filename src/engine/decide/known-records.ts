@@ -1,9 +1,10 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { kindNamed } from '../../kinds/kind-named.ts';
-import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import type { Bound } from './bind-desired.ts';
+import { keyIn } from './natural-key.ts';
 import type { Observed } from './observed.ts';
 
 /** What is known of records by their kind and id, from the state, the orphan list and this run's reads. */
@@ -37,54 +38,54 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = new Map<string, Address>();
-  for (const [address, { id }] of state.resources) holders.set(recordKey(kindOf(address), id), address);
+  for (const [address, { id }] of state.resources) holders.set(idKey(kindOf(address), id), address);
   const owners = new Map<string, Address>();
-  for (const { kind, id, address } of state.orphans) owners.set(recordKey(kind, id), address);
+  for (const { kind, id, address } of state.orphans) owners.set(idKey(kind, id), address);
   for (const [key, address] of holders) owners.set(key, address);
   for (const [address, { id }] of bindings) {
-    if (id !== undefined) owners.set(recordKey(kindOf(address), id), address);
+    if (id !== undefined) owners.set(idKey(kindOf(address), id), address);
   }
   const closed = state.orphans.filter(({ closed }) => closed !== undefined && closed.because !== 'deleted');
-  const disowned = new Map(closed.map((orphan) => [recordKey(orphan.kind, orphan.id), orphan]));
+  const disowned = new Map(closed.map((orphan) => [idKey(orphan.kind, orphan.id), orphan]));
   return {
     holders,
     owners,
-    missing: missingRecords(input, owners),
+    missing: knownMissing(input, owners),
     seen: seenRecords(input.observed),
     disowned,
   };
 }
 
 /** Those that the state or this run knows to be missing. */
-function missingRecords(
+function knownMissing(
   { bindings, state, observed }: RecordSources,
   owners: KnownRecords['owners'],
 ): KnownRecords['missing'] {
   const missing = new Map<string, Address | undefined>();
   for (const { kind, id, address, reason } of state.orphans) {
-    if (reason === 'gone') missing.set(recordKey(kind, id), address);
+    if (reason === 'gone') missing.set(idKey(kind, id), address);
   }
-  for (const { kind, id } of observed.returned) missing.delete(recordKey(kind, id));
+  for (const { kind, id } of observed.returned) missing.delete(idKey(kind, id));
   for (const [address, { id, missing_since }] of state.resources) {
-    if (missing_since !== undefined) missing.set(recordKey(kindOf(address), id), address);
+    if (missing_since !== undefined) missing.set(idKey(kindOf(address), id), address);
   }
   for (const [address, seen] of observed.records) {
     const entry = bindings.get(address)?.entry;
     if (entry === undefined) continue;
-    const key = recordKey(kindOf(address), entry.id);
+    const key = idKey(kindOf(address), entry.id);
     if (seen.status === 'missing') missing.set(key, address);
     else if (seen.status === 'shown' && seen.record.id === entry.id) missing.delete(key);
   }
-  for (const key of observed.absent ?? []) missing.set(key, owners.get(key));
+  for (const key of observed.missing ?? []) missing.set(key, owners.get(key));
   return missing;
 }
 
 function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
   const seen = new Set<string>();
   for (const [address, each] of records) {
-    if (each.status === 'shown') seen.add(recordKey(kindOf(address), each.record.id));
+    if (each.status === 'shown') seen.add(idKey(kindOf(address), each.record.id));
   }
-  for (const [kind, listed] of lists) for (const { id } of listed) seen.add(recordKey(kind, id));
+  for (const [kind, listed] of lists) for (const { id } of listed) seen.add(idKey(kind, id));
   return seen;
 }
 
@@ -92,7 +93,7 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
 export function contendersIn({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
   const contenders = new Map<string, Address>();
   for (const [address, { natural_key: key }] of [...state.pending].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (key !== undefined) contenders.set(recordKey(kindOf(address), key), address);
+    if (key !== undefined) contenders.set(keyIn(kindOf(address), key), address);
   }
   return contenders;
 }
@@ -104,7 +105,7 @@ export function namesakesIn(input: {
 }): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
   const indexes = new Map<string, ReadonlyMap<string, readonly ShownRecord[]>>();
   for (const [name, records] of input.observed.lists) {
-    const keyOf = kindNamed(input.kinds, name).recordKey;
+    const keyOf = kindNamed(input.kinds, name).naturalKeyOf;
     if (keyOf !== undefined) indexes.set(name, Map.groupBy(records, keyOf));
   }
   return (resource, id) => {

@@ -1,4 +1,4 @@
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
@@ -55,7 +55,7 @@ export function makePlan(input: PlanInput): Plan {
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
   const leaving = undeclared(input, planned);
-  const releasing = new Map(leaving.toReversed().map((each) => [recordKey(each.kind, each.id ?? ''), each]));
+  const releasing = new Map(leaving.toReversed().map((each) => [idKey(each.kind, each.id ?? ''), each]));
   const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort((a, b) =>
     compareText(a.address, b.address),
   );
@@ -102,7 +102,7 @@ function afterRelease(
   planned: PlannedResource,
   leaving: ReadonlyMap<string, PlannedResource>,
 ): PlannedResource {
-  const holder = planned.adopted && planned.id !== null && leaving.get(recordKey(planned.kind, planned.id));
+  const holder = planned.adopted && planned.id !== null && leaving.get(idKey(planned.kind, planned.id));
   if (!holder) return planned;
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }

@@ -1,5 +1,5 @@
 import type { FieldRule } from '../../manifests/kind-schema.ts';
-import { type Address, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey } from '../../manifests/resource.ts';
 import type { Json } from '../../values/json.ts';
 import { Reference, type Value } from '../../values/value.ts';
 import { sameValue } from './compare.ts';
@@ -22,7 +22,7 @@ export function movedReferences(
     item instanceof Reference
       ? item.address
       : typeof item === 'string'
-        ? (owners.get(recordKey(refersTo, item)) ?? item)
+        ? (owners.get(idKey(refersTo, item)) ?? item)
         : item;
   const named = (value: Value): Value => (Array.isArray(value) ? value.map(addressOf) : addressOf(value));
   if (!sameValue(rule, named(desired), named(recorded))) return [];

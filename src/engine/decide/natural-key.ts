@@ -1,19 +1,15 @@
 import type { KindSchema } from '../../manifests/kind-schema.ts';
-import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
+import type { ResourceEntry } from '../../state/state-document.ts';
+
+/** One text for each natural key: it is unique within its kind alone. */
+export function keyIn(kind: string, naturalKey: string): string {
+  return `${kind}/${naturalKey}`;
+}
 
 /** The natural key of a managed record, as far as it is recorded; a secret is no key. */
-export function naturalKeyOf(
+export function recordedKey(
   kind: KindSchema | undefined,
   entry: ResourceEntry | undefined,
 ): string | undefined {
   return entry && kind?.naturalKey?.(entry.recorded)?.key;
-}
-
-/** What the orphan list keeps of a record, so that it is known again under another name. */
-export function keyKept(
-  kind: KindSchema | undefined,
-  entry: ResourceEntry | undefined,
-): Pick<Orphan, 'natural_key'> {
-  const key = naturalKeyOf(kind, entry);
-  return key === undefined ? {} : { natural_key: key };
 }

@@ -16,7 +16,7 @@ export interface Observed {
   /** Orphans that the platform had called gone and shows again; looked for where a record is missing. */
   readonly returned: readonly Orphan[];
   /** By kind and id: records that other records mention and that a look at each of them did not find. */
-  readonly absent?: ReadonlySet<string>;
+  readonly missing?: ReadonlySet<string>;
 }
 
 /** A record that may be the one that an unknown create made, with what speaks for it. */

@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import { namedId, recordKey } from '../../manifests/resource.ts';
+import { idKey, namedId } from '../../manifests/resource.ts';
 import { type LeafPath, valueAt } from '../../values/path.ts';
 import { type Deliverable, fieldsAsObserved } from './body.ts';
 import type { KnownRecords } from './known-records.ts';
@@ -33,12 +33,12 @@ export function omittedIdsOf(
     const shown = valueAt(facts.record, field);
     if (refersTo === undefined || !Array.isArray(shown)) continue;
     const named = shown.filter((id) => typeof id === 'string');
-    const gone = named.filter((id) => missing.has(recordKey(refersTo, id)));
-    const open = named.filter((id) => !gone.includes(id) && !seen.has(recordKey(refersTo, id)));
+    const gone = named.filter((id) => missing.has(idKey(refersTo, id)));
+    const open = named.filter((id) => !gone.includes(id) && !seen.has(idKey(refersTo, id)));
     unchecked.push(...open.map((id) => ({ kind: refersTo, id })));
     if (gone.length === 0) continue;
     ids[field] = gone;
-    const names = gone.map((id) => namedId(id, missing.get(recordKey(refersTo, id))));
+    const names = gone.map((id) => namedId(id, missing.get(idKey(refersTo, id))));
     warnings.push(`${field} is resent without ${names.join(', ')}: missing from the platform`);
   }
   return { ids, warnings, unchecked };

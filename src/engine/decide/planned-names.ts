@@ -1,5 +1,5 @@
 import type { Kind } from '../../kinds/kind.ts';
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Json } from '../../values/json.ts';
 import type { PlannedChange, PlannedResource } from '../plan/plan-document.ts';
@@ -17,11 +17,11 @@ export function namesOf(
 ): Names {
   const names = new Map<string, string>();
   for (const [kind, byName] of lookups) {
-    for (const [name, ids] of byName) for (const id of ids) names.set(recordKey(kind, id), `${kind}/${name}`);
+    for (const [name, ids] of byName) for (const id of ids) names.set(idKey(kind, id), `${kind}/${name}`);
   }
-  for (const { kind, id, address } of orphans) names.set(recordKey(kind, id), `former ${address}`);
+  for (const { kind, id, address } of orphans) names.set(idKey(kind, id), `former ${address}`);
   for (const [address, { id }] of [...resources, ...bindings]) {
-    if (id !== undefined) names.set(recordKey(kindOf(address), id), address);
+    if (id !== undefined) names.set(idKey(kindOf(address), id), address);
   }
   return names;
 }
@@ -33,7 +33,7 @@ export function withNames(planned: PlannedResource, kind: Kind | undefined, name
     const { refersTo } = ruleOf(kind, change.path);
     const ids = refersTo === undefined ? [] : [...idsIn(change.before), ...idsIn(change.after)];
     const known = [...new Set(ids)].flatMap((id) => {
-      const name = names.get(recordKey(refersTo ?? '', id));
+      const name = names.get(idKey(refersTo ?? '', id));
       return name === undefined ? [] : [[id, name] as const];
     });
     return known.length === 0 ? change : { ...change, names: Object.fromEntries(known) };

@@ -37,9 +37,9 @@ export function renameWarnings(
   { state, declared, previous }: Pick<Bound, 'declared' | 'previous'> & { readonly state: State },
 ): PlanWarning[] {
   const created = planned.filter(({ action, recreates }) => action === 'create' && recreates === undefined);
-  const kept = new Set(planned.map(({ previous_address }) => previous_address));
+  const renamed = new Set(planned.map(({ previous_address }) => previous_address));
   const forgotten = [...state.resources].flatMap(([address, { recorded }]): Forgotten[] =>
-    declared.has(address) || previous.has(address) || kept.has(address) || state.pending.has(address)
+    declared.has(address) || previous.has(address) || renamed.has(address) || state.pending.has(address)
       ? []
       : [{ address, recorded }],
   );

@@ -29,9 +29,9 @@ export interface EntryFacts {
   /** What now counts as sent, with every reference an id. */
   readonly settled: Leaves;
   /** Leaves that keep what is recorded of them. */
-  readonly kept: Iterable<LeafPath>;
+  readonly carried: Iterable<LeafPath>;
   /** Settled leaves whose observed value is someone else's and must not become the baseline. */
-  readonly foreign: ReadonlySet<LeafPath>;
+  readonly leftToOthers: ReadonlySet<LeafPath>;
   /** Settled leaves of which the platform kept its own value. */
   readonly notApplied?: Iterable<LeafPath>;
   readonly previous: ResourceEntry | undefined;
@@ -53,7 +53,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     else if (previous?.unobserved.includes(path)) unobserved.push(path);
   };
 
-  for (const path of facts.kept) {
+  for (const path of facts.carried) {
     const value = recordedOf(previous, path);
     if (value === undefined) continue;
     recorded[path] = value;
@@ -62,7 +62,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   for (const [path, value] of facts.settled) {
     const masked = mask(value, fingerprints);
     recorded[path] = masked;
-    const shown = facts.foreign.has(path)
+    const shown = facts.leftToOthers.has(path)
       ? undefined
       : facts.shown === undefined
         ? shownAt(kind, record, path)
@@ -74,7 +74,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
       if (!jsonEqual(form, masked)) observed[path] = form;
     } else if (jsonEqual(recordedOf(previous, path), masked)) {
       keepBaseline(path);
-    } else if (!facts.foreign.has(path) && ruleOf(kind, path).writeOnly !== true) {
+    } else if (!facts.leftToOthers.has(path) && ruleOf(kind, path).writeOnly !== true) {
       unobserved.push(path);
     }
   }

@@ -1,5 +1,5 @@
 import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import { namedId, recordKey } from '../../manifests/resource.ts';
+import { idKey, namedId } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf } from '../../values/path.ts';
@@ -55,7 +55,7 @@ export function manualSteps(
       wanted instanceof Reference
         ? wanted.address
         : isId
-          ? records.owners.get(recordKey(refersTo, after))
+          ? records.owners.get(idKey(refersTo, after))
           : undefined;
     const spoken = isId ? namedId(after, owner) : (owner ?? spokenValue(after));
     const instruction =

@@ -16,7 +16,7 @@ export function* matchToList(
   { shown, client }: { readonly shown: readonly ShownRecord[]; readonly client: PlatformClient },
 ): Generator<[Address, Observation]> {
   const byId = new Map(shown.map((record) => [record.id, record]));
-  const byKey = Map.groupBy(shown, (record) => kind.recordKey?.(record));
+  const byKey = Map.groupBy(shown, (record) => kind.naturalKeyOf?.(record));
   const problems: string[] = [];
   for (const { resource, id, pending, released } of members) {
     const { address } = resource;

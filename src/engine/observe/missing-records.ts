@@ -1,6 +1,6 @@
 import type { Kind } from '../../kinds/kind.ts';
 import { kindNamed } from '../../kinds/kind-named.ts';
-import { recordKey } from '../../manifests/resource.ts';
+import { idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
@@ -10,17 +10,17 @@ import { getRecord } from './read-record.ts';
  * Which of these records the platform does not have: one read for each, of kinds that can be read by id. One that cannot be read
  * counts as there.
  */
-export async function missingRecords(
+export async function missingAmong(
   mentions: readonly { readonly kind: string; readonly id: string }[],
   options: ObserveOptions,
 ): Promise<ReadonlySet<string>> {
-  const wanted = new Map(mentions.map((each) => [recordKey(each.kind, each.id), each]));
-  const absent = new Set<string>();
+  const wanted = new Map(mentions.map((each) => [idKey(each.kind, each.id), each]));
+  const missing = new Set<string>();
   await eachConcurrently([...wanted], options.concurrency, async ([key, { kind: name, id }]) => {
     const kind = kindNamed(options.kinds, name);
-    if (kind.get !== undefined && (await isMissing(kind, id, options))) absent.add(key);
+    if (kind.get !== undefined && (await isMissing(kind, id, options))) missing.add(key);
   });
-  return absent;
+  return missing;
 }
 
 async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promise<boolean> {

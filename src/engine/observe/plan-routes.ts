@@ -1,5 +1,5 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isMasked, secretTexts } from '../../state/fingerprint.ts';
@@ -42,12 +42,12 @@ export async function planWithRoutes(
   }
   if (lists.size === 0 && warnings.length === 0) return plan;
   const addresses = new Map(
-    [...options.state.resources].map(([address, { id }]) => [recordKey(kindOf(address), id), address]),
+    [...options.state.resources].map(([address, { id }]) => [idKey(kindOf(address), id), address]),
   );
   for (const { address, kind, id } of plan.document.resources) {
-    if (id !== null) addresses.set(recordKey(kind, id), address);
+    if (id !== null) addresses.set(idKey(kind, id), address);
   }
-  const addressOf = (kind: string, id: string) => addresses.get(recordKey(kind, id));
+  const addressOf = (kind: string, id: string) => addresses.get(idKey(kind, id));
   const isSecret = secretFields(desired, options);
   const document = withRoutes(plan.document, {
     kinds: options.kinds,

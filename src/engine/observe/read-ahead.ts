@@ -1,5 +1,5 @@
 import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import type { Observation } from '../decide/observation.ts';
 import { internStringsOf } from './intern-strings.ts';
@@ -58,9 +58,9 @@ export class ReadAhead {
       return;
     }
     const entry = kind.get === undefined ? undefined : known;
-    if (entry === undefined || this.#records.has(recordKey(kind.name, entry.id))) return;
+    if (entry === undefined || this.#records.has(idKey(kind.name, entry.id))) return;
     const wanted: WantedRecord = { kind, entry, begun: undefined };
-    this.#records.set(recordKey(kind.name, entry.id), wanted);
+    this.#records.set(idKey(kind.name, entry.id), wanted);
     this.#queue.push(wanted);
     this.#begin();
   }
@@ -82,7 +82,7 @@ export class ReadAhead {
 
   /** The record, if it was to be read; one that has not been begun is begun at once. */
   record(kind: Kind, id: string): Begun<Observation> | undefined {
-    const key = recordKey(kind.name, id);
+    const key = idKey(kind.name, id);
     const wanted = this.#records.get(key);
     this.#records.delete(key);
     if (wanted === undefined || (this.#abandoned && wanted.begun === undefined)) return undefined;

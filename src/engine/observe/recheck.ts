@@ -55,6 +55,6 @@ async function listAll(
   const shown = await readList(kind, platform);
   return {
     byId: new Map(shown.map((record) => [record.id, record])),
-    byKey: Map.groupBy(shown, (record) => kind.recordKey?.(record)),
+    byKey: Map.groupBy(shown, (record) => kind.naturalKeyOf?.(record)),
   };
 }

@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import { isMasked } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
@@ -54,7 +54,7 @@ export async function searchCandidates(
 }
 
 function knownIds(kind: Kind, { resources, orphans }: State): (id: string) => boolean {
-  const known = new Set([...resources].map(([address, { id }]) => recordKey(kindOf(address), id)));
-  for (const orphan of orphans) known.add(recordKey(orphan.kind, orphan.id));
-  return (id) => known.has(recordKey(kind.name, id));
+  const known = new Set([...resources].map(([address, { id }]) => idKey(kindOf(address), id)));
+  for (const orphan of orphans) known.add(idKey(orphan.kind, orphan.id));
+  return (id) => known.has(idKey(kind.name, id));
 }

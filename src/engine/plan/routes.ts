@@ -1,5 +1,5 @@
 import type { Kind, Routes, ShownRecord } from '../../kinds/kind.ts';
-import { type Address, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey } from '../../manifests/resource.ts';
 import { isObject, type Json } from '../../values/json.ts';
 import type { PlanDocument, PlannedResource, PlannedRoute } from './plan-document.ts';
 
@@ -81,7 +81,7 @@ class RoutesFound {
   route(target: string, base: RouteWays['base']): RouteWays {
     const routes = this.#byTarget.get(target) ?? new Map<string, RouteWays>();
     this.#byTarget.set(target, routes);
-    const key = recordKey(base.kind, base.id ?? base.address ?? '');
+    const key = idKey(base.kind, base.id ?? base.address ?? '');
     const route = routes.get(key) ?? { base, ways: new Set(), coming: new Set(), leaving: new Set() };
     routes.set(key, route);
     return route;
@@ -90,7 +90,7 @@ class RoutesFound {
   of({ kind, id, address }: PlannedResource): PlannedRoute[] {
     const routes = [
       ...(this.#byTarget.get(address)?.values() ?? []),
-      ...((id === null ? undefined : this.#byTarget.get(recordKey(kind, id)))?.values() ?? []),
+      ...((id === null ? undefined : this.#byTarget.get(idKey(kind, id)))?.values() ?? []),
     ];
     return routes
       .map(({ base, ways, coming, leaving }) => ({
@@ -116,7 +116,7 @@ function addShown(
       address: known.addressOf(kind.name, record.id) ?? null,
       label: kind.routes.label(known.sayable(kind.name, record)),
     };
-    found.route(recordKey(targetOf(kind, path), id), base).ways.add(way);
+    found.route(idKey(targetOf(kind, path), id), base).ways.add(way);
   }
 }
 
@@ -144,7 +144,7 @@ function addPlanned(
 }
 
 function targetKey(kind: string, value: Json | undefined): string | undefined {
-  if (typeof value === 'string') return recordKey(kind, value);
+  if (typeof value === 'string') return idKey(kind, value);
   if (isObject(value) && typeof value.unknown_until_apply === 'string') return value.unknown_until_apply;
   return undefined;
 }

@@ -2,7 +2,7 @@ import { lookUp } from '../../engine/decide/lookups.ts';
 import type { PlanResult } from '../../engine/engine.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
@@ -55,10 +55,10 @@ export function sideOf({ planned, desired, state }: SeenSide): Side {
     if (record !== undefined) ids.set(resource.address, record.id);
   }
   const addresses = new Map<string, Address>();
-  for (const [address, id] of ids) addresses.set(recordKey(kindOf(address), id), address);
+  for (const [address, id] of ids) addresses.set(idKey(kindOf(address), id), address);
   for (const [kind, names] of observed.lookups) {
     for (const [name, found] of names)
-      for (const id of found) addresses.set(recordKey(kind, id), `${kind}/${name}`);
+      for (const id of found) addresses.set(idKey(kind, id), `${kind}/${name}`);
   }
   return {
     name: document.workspace,
@@ -68,6 +68,6 @@ export function sideOf({ planned, desired, state }: SeenSide): Side {
     salt: state.salt,
     fingerprints: planned.fingerprints,
     idOf: (reference) => lookUp(reference, observed.lookups) ?? ids.get(reference.address),
-    addressOf: (kind, id) => addresses.get(recordKey(kind, id)),
+    addressOf: (kind, id) => addresses.get(idKey(kind, id)),
   };
 }

@@ -85,7 +85,7 @@ export class Drafter {
     const { body, omitted, uses, needless, unfit } = sketchOf(kind, found, this.#secrets);
     this.#outlines.get(kind.name)?.push({
       id: record.id,
-      key: kind.recordKey?.(record),
+      key: kind.naturalKeyOf?.(record),
       plainName: plainName(kind, record),
       unfit,
       omitted: this.#once(omitted),

@@ -1,4 +1,4 @@
-import { type Address, kindOf, type Resource, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ReadDeclarations } from '../../project/read-declarations.ts';
@@ -23,10 +23,8 @@ export function foreignIds(
   const named = resources.filter(({ id }) => id !== undefined);
   const isOf = ({ resources: known }: Ids, { address, id }: Resource): boolean =>
     known.get(address)?.id === id;
-  const elsewhere = new Set([...from.resources].map(([address, { id }]) => recordKey(kindOf(address), id)));
-  const foreign = named.filter(
-    (each) => !isOf(to, each) && elsewhere.has(recordKey(each.kind, each.id ?? '')),
-  );
+  const elsewhere = new Set([...from.resources].map(([address, { id }]) => idKey(kindOf(address), id)));
+  const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(idKey(each.kind, each.id ?? '')));
   const strange = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
   const [first] = strange;
   if (first !== undefined) {

@@ -1,4 +1,4 @@
-import { type Address, kindOf, recordKey } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import type { StateBackup } from '../../state/store.ts';
@@ -30,12 +30,12 @@ export function mergeBackups(backups: readonly StateBackup[], workspaceId: strin
     if (whose !== undefined) isNewest = false;
     for (const [address, { id }] of state.resources) {
       const kind = kindOf(address);
-      const key = recordKey(kind, id);
+      const key = idKey(kind, id);
       if (!remembered.has(address) && !orphans.has(key)) remembered.set(address, { id, source: name });
       if (!known.has(key)) known.set(key, { kind, id, clause: `${name} has it` });
     }
     for (const orphan of state.orphans) {
-      const key = recordKey(orphan.kind, orphan.id);
+      const key = idKey(orphan.kind, orphan.id);
       if (!orphans.has(key) && !known.has(key)) orphans.set(key, orphan);
     }
   }
@@ -51,12 +51,10 @@ export async function restore(
   session: StateSession,
   declared: ReadonlySet<Address>,
 ): Promise<void> {
-  const held = new Set(
-    [...session.state.resources].map(([address, { id }]) => recordKey(kindOf(address), id)),
-  );
-  const listed = new Set(session.state.orphans.map(({ kind, id }) => recordKey(kind, id)));
+  const held = new Set([...session.state.resources].map(([address, { id }]) => idKey(kindOf(address), id)));
+  const listed = new Set(session.state.orphans.map(({ kind, id }) => idKey(kind, id)));
   for (const orphan of orphans) {
-    const key = recordKey(orphan.kind, orphan.id);
+    const key = idKey(orphan.kind, orphan.id);
     // The event releases whatever has the address.
     if (held.has(key) || listed.has(key) || session.state.resources.has(orphan.address)) continue;
     await session.record({ type: 'forgotten', address: orphan.address, orphan });

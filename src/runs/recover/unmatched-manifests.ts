@@ -52,7 +52,7 @@ export class UnmatchedManifests {
     const places = new Map(pool.map(({ record }, index) => [record.id, index]));
     const byKey = Map.groupBy(pool.keys(), (index) => {
       const record = pool[index]?.record;
-      return record === undefined ? undefined : kind.recordKey?.(record);
+      return record === undefined ? undefined : kind.naturalKeyOf?.(record);
     });
     const claims = Map.groupBy(
       wanted.filter(({ id }) => id !== undefined),

@@ -196,7 +196,7 @@ describe('the differences of a record', () => {
   });
 
   it('leave what others may move to them, and remember that it is not ours', () => {
-    const { changes, foreign, settled } = differences(
+    const { changes, leftToOthers, settled } = differences(
       { tts_config: { speed: 'fast', emotion: 'calm' } },
       {
         record: { tts_config: { speed: 'slow', emotion: 'calm' } },
@@ -205,7 +205,7 @@ describe('the differences of a record', () => {
       },
     );
     expect(changes).toEqual([]);
-    expect([...foreign]).toEqual(['tts_config.speed']);
+    expect([...leftToOthers]).toEqual(['tts_config.speed']);
     expect(settled.get('tts_config.speed')).toBe('fast');
   });
 
@@ -300,8 +300,8 @@ describe('state entry and comparison together', () => {
           kind: agentKind,
           record,
           settled: leavesOf(agentKind, sent),
-          kept: [],
-          foreign: new Set(),
+          carried: [],
+          leftToOthers: new Set(),
           previous: undefined,
           adopted: false,
           fingerprints,
@@ -319,7 +319,13 @@ describe('state entry and comparison together', () => {
   it('are stable: a second refresh leaves the state entry as it is', () => {
     fc.assert(
       fc.property(spec, shown, shown, (sent, answer, look) => {
-        const facts = { kind: agentKind, kept: [], adopted: false, fingerprints, foreign: new Set<string>() };
+        const facts = {
+          kind: agentKind,
+          carried: [],
+          adopted: false,
+          fingerprints,
+          leftToOthers: new Set<string>(),
+        };
         const first = stateEntryOf({
           ...facts,
           record: { id: 'R1', ...json(answer) },
@@ -332,7 +338,7 @@ describe('state entry and comparison together', () => {
           ...facts,
           record,
           settled: seen.settled,
-          kept: seen.changes.map(({ path }) => path),
+          carried: seen.changes.map(({ path }) => path),
           previous: first,
         });
         const again = differences(sent, { record, entry: next });
@@ -342,7 +348,7 @@ describe('state entry and comparison together', () => {
             ...facts,
             record,
             settled: again.settled,
-            kept: again.changes.map(({ path }) => path),
+            carried: again.changes.map(({ path }) => path),
             previous: next,
           }),
         ).toEqual(next);
@@ -358,8 +364,8 @@ describe('state entry and comparison together', () => {
           kind: agentKind,
           record,
           settled: leavesOf(agentKind, before),
-          kept: [],
-          foreign: new Set(),
+          carried: [],
+          leftToOthers: new Set(),
           previous: undefined,
           adopted: false,
           fingerprints,

@@ -478,7 +478,7 @@ function look(resources: readonly Resource[], state: State, shown: readonly Show
       const key = pending?.natural_key ?? kind?.naturalKey?.(resource.spec)?.key;
       const isRecorded = id !== undefined && pending === undefined;
       const record = shown.find((each) =>
-        isRecorded ? each.id === id : key !== undefined && kind?.recordKey?.(each) === key,
+        isRecorded ? each.id === id : key !== undefined && kind?.naturalKeyOf?.(each) === key,
       );
       return [address, record ?? (isRecorded ? 'missing' : 'absent')];
     },

@@ -24,8 +24,8 @@ function remembered(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) 
     kind: agentKind,
     record: { id: 'R1', ...record },
     settled: leavesOf(agentKind, spec),
-    kept: [],
-    foreign: new Set(),
+    carried: [],
+    leftToOthers: new Set(),
     previous: undefined,
     adopted: false,
     fingerprints,
@@ -84,13 +84,13 @@ describe('the state entry of a record', () => {
     const entry = remembered(
       { tts_config: { speed: 'fast' } },
       { tts_config: { speed: 'slow' } },
-      { previous, foreign: new Set(['tts_config.speed']) },
+      { previous, leftToOthers: new Set(['tts_config.speed']) },
     );
     expect(baselineOf(entry, 'tts_config.speed')).toBe('fast');
     const adopted = remembered(
       { tts_config: { speed: 'fast' } },
       { tts_config: { speed: 'slow' } },
-      { foreign: new Set(['tts_config.speed']), adopted: true },
+      { leftToOthers: new Set(['tts_config.speed']), adopted: true },
     );
     expect(baselineOf(adopted, 'tts_config.speed')).toBe('fast');
     expect(adopted.adopted).toBe(true);
@@ -101,8 +101,8 @@ describe('the state entry of a record', () => {
       { name: 'a', 'tts_config.speed': 'fast', 'stt_config.model': 'm' },
       { observed: { 'tts_config.speed': 'FAST' }, unobserved: ['stt_config.model'] },
     );
-    const kept = ['tts_config.speed', 'stt_config.model', 'call_config.ring_duration_ms'];
-    expect(remembered({}, {}, { previous, kept })).toEqual({
+    const carried = ['tts_config.speed', 'stt_config.model', 'call_config.ring_duration_ms'];
+    expect(remembered({}, {}, { previous, carried })).toEqual({
       id: 'R1',
       recorded: { 'tts_config.speed': 'fast', 'stt_config.model': 'm' },
       observed: { 'tts_config.speed': 'FAST' },
