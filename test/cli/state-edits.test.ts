@@ -110,7 +110,7 @@ describe('the state by hand', () => {
       expect((await close('Agent/third', '--because', 'kept')).stdout).toContain(
         `Closed Agent/third (${third})`,
       );
-      await close(third, '--because', 'deleted');
+      expect((await close('Agent/third', '--because', 'deleted')).stdout).toContain('deleted (was kept)');
     });
 
     await step('a deleted record is created anew, and an imported one is managed again', async () => {

@@ -105,19 +105,22 @@ export async function closeOrphans(
   return ExitCode.ok;
 }
 
-/** The orphans of an id, or the open one that had an address. */
+/** The orphans of an id, or the open one, else the closed one, that had an address. */
 function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   const byId = listed.filter(({ id }) => id === given);
   if (byId.length > 0) return byId;
-  const open = listed.filter(({ address, closed }) => address === given && closed === undefined);
-  if (open.length === 1) return open;
-  const ids = open.map(({ id }) => id);
+  const all = listed.filter(({ address }) => address === given);
+  const open = all.filter(({ closed }) => closed === undefined);
+  const meant = open.length > 0 ? open : all;
+  if (meant.length === 1) return meant;
+  const ids = meant.map(({ id }) => id);
   if (ids.length > 0) {
-    throw new UserError(`${given} has ${ids.length} open orphans: ${ids.join(', ')}`, {
+    const which = open.length > 0 ? 'open' : 'closed';
+    throw new UserError(`${given} has ${ids.length} ${which} orphans: ${ids.join(', ')}`, {
       hint: 'Give the id.',
     });
   }
-  const known = listed.flatMap(({ id, address, closed }) => (closed === undefined ? [id, address] : [id]));
+  const known = listed.flatMap(({ id, address }) => [id, address]);
   throw new UserError(`${given} is not on the orphan list${didYouMean(given, known)}`, {
     hint: 'Run voxform orphans --all to list the ids.',
   });
