@@ -30,6 +30,11 @@ const instead: Readonly<Record<string, string>> = {
   'state ls': 'Use voxform state list.',
   'state rename': 'Use voxform state mv FROM TO.',
   'state get': 'Use voxform state show ADDRESS.',
+  'orphans rm': closes(),
+  'orphans remove': closes(),
+  'orphans delete': closes(),
+  'orphans list': 'voxform orphans lists the open orphans, voxform orphans --all all of them.',
+  'orphans ls': 'voxform orphans lists the open orphans, voxform orphans --all all of them.',
   'workspace ls': 'Use voxform workspace list.',
   'workspace show': 'voxform workspace list marks the selected workspace.',
   'workspace select': selects(),
@@ -57,6 +62,7 @@ const instead: Readonly<Record<string, string>> = {
   '--destroy': deletes(),
   '--dry-run': 'voxform plan shows what apply would change and writes nothing.',
   '--yes': 'Use --auto-approve.',
+  'init --force': 'init keeps existing files. Delete those that it should write again.',
   '--force': 'To skip the approval prompt, use --auto-approve.',
   '--parallelism': 'Use --concurrency N.',
   '--refresh': 'Plans read the platform unless you pass --no-refresh.',
@@ -71,6 +77,10 @@ const instead: Readonly<Record<string, string>> = {
 
 function deletes(): string {
   return 'The API cannot delete. Remove the manifest and apply; voxform orphans then lists the record for you to delete in the dashboard.';
+}
+
+function closes(): string {
+  return 'Use voxform orphans close ID --because deleted, handed-over or kept.';
 }
 
 function selects(): string {

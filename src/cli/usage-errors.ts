@@ -1,4 +1,5 @@
 import { Argument, type Command, type CommanderError, InvalidArgumentError, type Option } from 'commander';
+import { parseAddress } from '../manifests/resource.ts';
 import { didYouMean, nearest } from '../problems/suggest.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
@@ -22,18 +23,55 @@ export function usageError(
   { typed, args }: CommandLine,
 ): UserError | undefined {
   if (printed.has(code)) return undefined;
-  const { command } = cursorIn(program, [...args, '']);
+  const { command, operands } = cursorIn(program, [...args, '']);
+  const [operand] = operands;
+  if (code === 'commander.excessArguments' && operand !== undefined && command.commands.length > 0)
+    return unknownCommand(command, operand);
   const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1] ?? '';
-  const known = knownElsewhere(unknown, pathOf(command));
-  const usage = `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} for usage.`;
+  const known = knownHere(unknown, command);
+  const hint =
+    known ?? [missingOf(message, command) ?? insteadOf(code, command, operand), usageOf(command)].join('');
   const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
-  return new UserError(
-    known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, ''),
-    {
-      hint: known ?? usage,
-      exitCode: ExitCode.usage,
-    },
+  const inWords =
+    known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
+  const joined =
+    known === undefined && unknown.includes('=')
+      ? didYouMean(unknown.replace(/=.*/s, ''), flagsOf(command))
+      : '';
+  return new UserError(`${inWords}${joined}`, { hint, exitCode: ExitCode.usage });
+}
+
+function usageOf(command: Command): string {
+  return `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} for usage.`;
+}
+
+/** The long flags of a command and of those around it. */
+function flagsOf(command: Command): string[] {
+  const around = command.parent === null ? [] : flagsOf(command.parent);
+  return [...command.options.flatMap(({ long }) => long ?? []), ...around];
+}
+
+/** What is known of a word of other tools, unless it names a flag that the command lacks. */
+function knownHere(word: string, command: Command): string | undefined {
+  const known = knownElsewhere(word, pathOf(command));
+  if (known === undefined || !word.startsWith('-')) return known;
+  const flags = flagsOf(command);
+  return (known.match(/--[a-z-]+/g) ?? []).every((flag) => flags.includes(flag)) ? known : undefined;
+}
+
+/** What a required argument or flag, which the message names, may be. */
+function missingOf(message: string, command: Command): string | undefined {
+  const argument = command.registeredArguments.find((each) =>
+    message.includes(`required argument '${each.name()}'`),
   );
+  if (argument !== undefined) return `${argument.description}. `;
+  const option = command.options.find(({ flags }) => message.includes(`required option '${flags}'`));
+  return option?.argChoices === undefined ? undefined : `One of ${option.argChoices.join(', ')}. `;
+}
+
+function insteadOf(code: string, command: Command, operand = ''): string | undefined {
+  const takesTarget = flagsOf(command).includes('--target') && parseAddress(operand) !== undefined;
+  return code === 'commander.excessArguments' && takesTarget ? `Use --target ${operand}. ` : undefined;
 }
 
 /** A flag that had one dash before it has one in its message. */
@@ -53,9 +91,13 @@ export function refuseUnknownHelp(program: Command, args: readonly string[]): vo
   const { command, operands } = cursorIn(program, [...args, '']);
   const [name] = operands;
   if (command.commands.length === 0 || name === undefined) return;
+  throw unknownCommand(command, name);
+}
+
+function unknownCommand(command: Command, name: string): UserError {
   const names = command.commands.map((each) => each.name());
   const known = knownElsewhere(name, pathOf(command));
-  throw new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
+  return new UserError(`unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`, {
     hint:
       known ??
       `Run ${['voxform', pathOf(command), '--help'].filter(Boolean).join(' ')} to list the commands.`,

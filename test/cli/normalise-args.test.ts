@@ -69,7 +69,7 @@ describe('words of other tools', () => {
     'answers %s with the sentence that helps',
     async (word) => {
       await using folder = await temporaryFolder();
-      const args = word.startsWith('-') ? ['init', word] : word.split(' ');
+      const args = word.startsWith('-') ? ['apply', word] : word.split(' ');
       const { code, stdout, stderr } = await command(args, { cwd: folder.root });
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
       expect(stderr.replace(/\s+/g, ' ')).toContain(knownElsewhere(word));
@@ -91,6 +91,16 @@ describe('words of other tools', () => {
     [['state', 'remove', '--help'], 'Use voxform state rm ADDRESS.'],
     [['workspace', 'select', 'prod'], '-w NAME'],
     [['state', 'destroy'], 'The API cannot delete'],
+    [['orphans', 'rm', 'x'], "unknown command 'rm' hint: Use voxform orphans close ID --because deleted"],
+    [['orphans', 'clsoe', 'x'], `unknown command 'clsoe'; did you mean "close"?`],
+    [['orphans', 'close', 'x'], 'One of deleted, handed-over, kept. Run voxform orphans close --help'],
+    [['status', 'Agent/x'], 'Use --target Agent/x. Run voxform status --help'],
+    [['get'], 'One of agents, numbers, webhooks, users, knowledge-bases, versions, calls'],
+    [['plan', '-targt=Agent/x'], `unknown option '-targt=Agent/x'; did you mean "--target"?`],
+    [['plan', '--targt=Agent/x'], `unknown option '--targt=Agent/x'; did you mean "--target"?`],
+    [['init', 'd', '--force'], 'init keeps existing files'],
+    [['validate', '--force'], "unknown option '--force' hint: Run voxform validate --help"],
+    [['plan', '-lock=false'], 'use --lock-timeout 30s'],
     [['plan', '-var', 'x=y'], "unknown option '-var' hint: Set variables under vars"],
     [['plan', '-var=x=y'], "unknown option '-var=x=y'"],
     [['apply', '-auto-aprove'], `unknown option '-auto-aprove'; did you mean "--auto-approve"?`],

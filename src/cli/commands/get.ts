@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import type { get } from '../actions/get.ts';
 import type { Start } from '../context.ts';
 import { dateOrMoment } from '../dates.ts';
@@ -6,9 +6,11 @@ import { foundInCalls, parseDate, withKinds } from '../discovery-flags.ts';
 import { collectText, positiveInteger, withPlatform } from '../flags.ts';
 
 export function defineGet(program: Command, start: Start): void {
+  const type = new Argument('<type>');
   const command = withPlatform(program.command('get'))
     .summary('Read records from the platform')
-    .argument('<type>', 'Type of record, from the list above')
+    .description('Read records from the platform. Long lists print page by page.')
+    .addArgument(type)
     .argument('[id]', 'One record, by id or address')
     .argument('[version]', 'For versions: a number, or latest')
     .addOption(
@@ -40,13 +42,11 @@ export function defineGet(program: Command, start: Start): void {
     );
   withKinds(command, async ({ kinds }) => {
     const { recordTypes } = await import('../../runs/record-types.ts');
-    const names = [...recordTypes.keys()].join(', ');
-    command
-      .description(`Read records from the platform. Types: ${names}. Long lists print page by page.`)
-      .option(
-        '--calls-from <date>',
-        `Look for ${foundInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
-        parseDate,
-      );
+    type.description = `One of ${[...recordTypes.keys()].join(', ')}`;
+    command.option(
+      '--calls-from <date>',
+      `Look for ${foundInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
+      parseDate,
+    );
   });
 }

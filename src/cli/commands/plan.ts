@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { reportFormatNames } from '../../output/formats/index.ts';
 import type { PlanCommandFlags } from '../actions/plan.ts';
 import type { Start } from '../context.ts';
-import { outputOption, withFull, withPlanning, withWorkspaces } from '../flags.ts';
+import { duration, outputOption, withFull, withPlanning, withWorkspaces } from '../flags.ts';
 
 export function definePlan(program: Command, start: Start): void {
   withFull(withWorkspaces(withPlanning(program.command('plan'))))
@@ -12,6 +12,9 @@ export function definePlan(program: Command, start: Start): void {
     )
     .addOption(outputOption(reportFormatNames))
     .option('--out <file>', 'Save the plan, for voxform apply FILE')
+    .addOption(
+      duration('--lock-timeout', 'As for apply; plan waits for no lock', { seconds: 0, as: 'do not wait' }),
+    )
     .addOption(new Option('--detailed-exitcode', 'Exit with 2 when there are changes'))
     .action((options: PlanCommandFlags) =>
       start(async (context) => (await import('../actions/plan.ts')).plan(context, options), {
