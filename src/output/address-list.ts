@@ -5,7 +5,7 @@ const MOST = 12;
 
 export interface NamedOptions {
   readonly most?: number;
-  /** The option that lists all of them. */
+  /** The option or command that lists all of them; empty where none does. */
   readonly lists?: string;
 }
 
@@ -17,7 +17,8 @@ export function addressList(
 ): string {
   const shown = full || names.length <= most + 1 ? names : names.slice(0, most);
   const rest = names.length - shown.length;
-  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more (${lists} lists them)` : ''}`;
+  const how = lists === '' ? '' : ` (${lists} lists them)`;
+  return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more${how}` : ''}`;
 }
 
 /** `name, role and 3 more`: at most so many, then their number. */

@@ -28,14 +28,14 @@ export function renderApply(
   const ended = earlyEnd(report);
   const parts = [
     renderDone(applied, { style, full }),
-    list('Skipped', renderSkipped(applied, { style, full }), style.bold),
+    list('Skipped', renderSkipped(applied, { style, full, workspaceFlag }), style.bold),
     list(
       'Failed',
       applied.flatMap((entry) => renderFailed(entry, { style, workspaceFlag })),
       (text) => style.bold(style.error(text)),
     ),
     list('Left to do', renderLeft(leftIn(report), { style, full, workspaceFlag }), style.bold),
-    renderWarnings(report.warnings, style, { full, workspaceFlag }),
+    renderWarnings(report.warnings, style, { full, workspaceFlag, applied: true }),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
   ];
@@ -64,7 +64,8 @@ function renderDone(applied: readonly AppliedWrite[], { style, full }: ApplyLayo
   const paragraphs = together.map(({ action, members }) => {
     const { symbol, done: word } = actionWords[action];
     const lead = `${style.action[action](pad(symbol, 3, 'right'))} ${members.length} ${word}:`;
-    return `${lead}\n${style.prose(addressList(members.map(({ resource }) => resource.address)), { indent: 6 })}`;
+    const names = members.map(({ resource }) => resource.address);
+    return `${lead}\n${style.prose(addressList(names, false, { lists: '' }), { indent: 6 })}`;
   });
   return [lines, ...paragraphs].filter((part) => part !== '').join('\n');
 }
@@ -93,13 +94,16 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
 }
 
 /** A paragraph for each reason. */
-function renderSkipped(applied: readonly AppliedWrite[], { style, full }: ApplyLayout): string[] {
+function renderSkipped(
+  applied: readonly AppliedWrite[],
+  { style, full, workspaceFlag }: ApplyLayout & Wording,
+): string[] {
   const skipped = applied.flatMap(({ resource: { address }, result }) =>
     result.status === 'skipped' ? [{ address, because: result.because }] : [],
   );
   return [...Map.groupBy(skipped, ({ because }) => because)].flatMap(([because, members]) => {
     const names = members.map(({ address }) => address);
-    const said = full ? names : [addressList(names)];
+    const said = full ? names : [addressList(names, false, { lists: `voxform plan${workspaceFlag}` })];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });
 }
@@ -130,7 +134,8 @@ function renderLeft(
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
-    ...shared.map((each) => renderShared(each, style, 2)),
+    // Their tables stand in the plan above.
+    ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: workspaceFlag })),
     ...resources.filter(isOpen).map((resource) => renderPending(resource, { style, workspaceFlag })),
   ];
 }

@@ -11,6 +11,8 @@ export interface SharedStep {
   /** Without the resources, e.g. `Publish 300 agents in the dashboard` */
   readonly text: string;
   readonly resources: readonly PlannedResource[];
+  /** What lists it after an apply, e.g. `status --only unpublished`. */
+  readonly command: string;
   /** Present where each of them has values of its own. */
   readonly table?: StepTable;
 }
@@ -32,15 +34,20 @@ export interface Formats {
   code?(address: string): string;
 }
 
+export interface SharedStepOptions extends Formats {
+  /** Present after an apply, which no option repeats: then a command lists the resources. */
+  readonly applied?: WorkspaceFlag | undefined;
+}
+
 /** `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)` */
 export function sharedStepText(
-  { text, resources, table }: SharedStep,
-  { text: formatted = String, code = String }: Formats = {},
+  { text, resources, table, command }: SharedStep,
+  { text: formatted = String, code = String, applied }: SharedStepOptions = {},
 ): string {
   if (table !== undefined) return `${formatted(text)}:`;
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
-  return `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED })}`;
+  return `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...(applied !== undefined && { lists: `voxform ${command}${applied}` }) })}`;
 }
 
 export interface Steps {
@@ -97,15 +104,18 @@ function sharedStep(holders: readonly Holder[], flag: WorkspaceFlag): SharedStep
   const [{ resource, step } = {}] = holders;
   const noun = nounOf(resource?.kind ?? '');
   const who = plural(resources.length, noun);
-  if (step === undefined) return { text: who, resources };
+  const command = 'plan --full';
+  if (step === undefined) return { text: who, resources, command };
   if (isSetting(step)) {
-    return { text: `Change ${who} in the dashboard`, resources, table: tableOf(resources, noun) };
+    const text = `Change ${who} in the dashboard`;
+    return { text, resources, command: 'plan', table: tableOf(resources, noun) };
   }
-  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, flag)}`, resources };
+  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, flag)}`, resources, command };
   const [until] = holders.flatMap(({ step: each }) =>
     each.action === 'publish' ? (each.meanwhile ?? []) : [],
   );
-  return { text: `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`, resources };
+  const text = `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`;
+  return { text, resources, command: 'status --only unpublished' };
 }
 
 /** A column for each field; empty where it stays as it is. */

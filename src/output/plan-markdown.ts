@@ -61,7 +61,7 @@ export function applyMarkdown(
     urgent: [
       ...(ended === undefined ? [] : [`- **${markdownText(ended)}**`]),
       ...applied.flatMap(({ resource, result }) => failureOf(resource, result, workspaceFlag)),
-      ...skippedIn(applied, full),
+      ...skippedIn(applied, { full, workspaceFlag }),
     ],
     pending: left,
     listed,
@@ -90,12 +90,15 @@ function failureOf({ address }: PlannedResource, result: ResourceResult, flag: W
 }
 
 /** A line for each reason. */
-function skippedIn(applied: readonly AppliedWrite[], full: boolean | undefined): string[] {
+function skippedIn(
+  applied: readonly AppliedWrite[],
+  { full, workspaceFlag }: Pick<MarkdownPlace, 'full' | 'workspaceFlag'>,
+): string[] {
   const skipped = applied.flatMap(({ resource: { address }, result }) =>
     result.status === 'skipped' ? [{ name: markdownCode(address), because: result.because }] : [],
   );
   return [...Map.groupBy(skipped, ({ because }) => because)].map(([because, members]) => {
     const names = members.map(({ name }) => name);
-    return `- **Skipped:** ${addressList(names, full)}: ${markdownText(because)}`;
+    return `- **Skipped:** ${addressList(names, full, { lists: `voxform plan${workspaceFlag}` })}: ${markdownText(because)}`;
   });
 }

@@ -1,6 +1,6 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
-import { addressList } from './address-list.ts';
-import { type Formats, type SharedStep, sharedStepText } from './grouped-steps.ts';
+import { addressList, type NamedOptions } from './address-list.ts';
+import { type Formats, type SharedStep, type SharedStepOptions, sharedStepText } from './grouped-steps.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -9,6 +9,8 @@ interface RemarkOptions {
   /** Names every address where a remark holds for many. */
   readonly full: boolean;
   readonly workspaceFlag: WorkspaceFlag;
+  /** True where the run is over, so that no option of it lists anything. */
+  readonly applied?: boolean;
 }
 
 /** What a plan says besides its changes: notes on unchanged resources, guards that would stop an apply, and warnings. */
@@ -28,19 +30,20 @@ export function renderWarnings(
   style: Style,
   options: RemarkOptions,
 ): string {
-  const said = wordedWarnings(warnings, options.workspaceFlag, options.full);
+  const said = wordedWarnings(warnings, options.workspaceFlag, options.full || options.applied === true);
   const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
   return section('Warnings', lines, (heading) => style.bold(style.warn(heading)));
 }
 
 /** Manual steps of many resources, once each. */
 export function renderSteps(shared: readonly SharedStep[], style: Style): string {
-  const lines = shared.map((each) => renderShared(each, style, 2));
+  const lines = shared.map((each) => renderShared(each, style));
   return section('Manual steps', lines, style.bold);
 }
 
-export function renderShared(shared: SharedStep, style: Style, indent: number): string {
-  const line = style.prose(sharedStepText(shared), { indent, lead: '[ ] ' });
+export function renderShared(shared: SharedStep, style: Style, options: SharedStepOptions = {}): string {
+  const indent = 2;
+  const line = style.prose(sharedStepText(shared, options), { indent, lead: '[ ] ' });
   if (shared.table === undefined) return line;
   const { titles, rows } = shared.table;
   const last = titles.length - 1;
@@ -71,15 +74,17 @@ export function noopNotes({ resources }: PlanDocument): PlanWarning[] {
     ]);
 }
 
+interface GroupedOptions extends Formats, Pick<NamedOptions, 'lists'> {}
+
 /** One text a message, with the addresses that it holds for before it. */
 export function groupedRemarks(
   remarks: readonly PlanWarning[],
   full: boolean,
-  { text = String, code = String }: Formats = {},
+  { text = String, code = String, lists = '--full' }: GroupedOptions = {},
 ): string[] {
   return [...Map.groupBy(remarks, ({ message }) => message)].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [code(address)]));
-    const who = addressList(addresses, full);
+    const who = addressList(addresses, full, { lists });
     return who === '' ? text(message) : `${who}: ${text(message)}`;
   });
 }
@@ -87,9 +92,11 @@ export function groupedRemarks(
 function renderAll(
   remarks: readonly PlanWarning[],
   style: Style,
-  { full, lead }: RemarkOptions & { readonly lead: string },
+  { full, lead, applied }: RemarkOptions & { readonly lead: string },
 ): string[] {
-  return groupedRemarks(remarks, full).map((said) => style.prose(said, { indent: 2, lead }));
+  return groupedRemarks(remarks, full, applied ? { lists: '' } : {}).map((said) =>
+    style.prose(said, { indent: 2, lead }),
+  );
 }
 
 function section(heading: string, lines: readonly string[], format: (heading: string) => string): string {

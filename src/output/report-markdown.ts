@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import { compacted, type Statement } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
-import { type SharedStep, sharedSteps, sharedStepText } from './grouped-steps.ts';
+import { sharedSteps, sharedStepText } from './grouped-steps.ts';
 import { MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
 import { guardFlags, stepText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
@@ -56,13 +56,18 @@ export function reportMarkdown(report: MarkdownReport): string {
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   page.addList('', urgent, { share: bounds.urgent, rest: moreItems });
   const { full = false, workspaceFlag = '' } = place;
+  const applied = what === 'apply';
   const wording = { full, workspaceFlag };
   const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
     steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
   const isOld = ({ action }: PlannedResource) => action === 'manual';
-  page.addList('', remarksOf(document, wording), { share: bounds.warnings, rest: moreItems });
+  page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
   const { shared, resources, without } = sharedSteps(pending, wording);
-  const steps = [...shared.map(sharedItem), ...resources.filter((each) => !isOld(each)).flatMap(checklist)];
+  const formats = { ...FORMATS, ...(applied && { applied: workspaceFlag }) };
+  const steps = [
+    ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
+    ...resources.filter((each) => !isOld(each)).flatMap(checklist),
+  ];
   page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
   for (const { table } of shared) {
     if (table === undefined) continue;
@@ -89,7 +94,8 @@ export function reportMarkdown(report: MarkdownReport): string {
     share: bounds.standing,
     rest: moreSteps,
   });
-  const notes = groupedRemarks(noopNotes(document), full, FORMATS).map((text) => `- ${text}`);
+  const lists = applied ? `voxform status${workspaceFlag}` : '--full';
+  const notes = groupedRemarks(noopNotes(document), full, { ...FORMATS, lists }).map((text) => `- ${text}`);
   page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
     if (page.isFull) page.omit();
@@ -149,14 +155,19 @@ interface Wording {
   readonly workspaceFlag: WorkspaceFlag;
 }
 
-function remarksOf({ guards, warnings }: PlanDocument, { full, workspaceFlag }: Wording): string[] {
-  const said = wordedWarnings(warnings, workspaceFlag, full);
+function remarksOf(
+  { guards, warnings }: PlanDocument,
+  { full, workspaceFlag, applied }: Wording & { readonly applied: boolean },
+): string[] {
+  const said = wordedWarnings(warnings, workspaceFlag, full || applied);
   return [
     ...guards.map(
       ({ guard, message }) =>
         `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
     ),
-    ...groupedRemarks(said, full, FORMATS).map((text) => `- **Warning:** ${text}`),
+    ...groupedRemarks(said, full, { ...FORMATS, ...(applied && { lists: '' }) }).map(
+      (text) => `- **Warning:** ${text}`,
+    ),
   ];
 }
 
@@ -170,8 +181,4 @@ function moreSteps(count: number): string {
 
 function tableLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
-}
-
-function sharedItem(shared: SharedStep): string {
-  return `- [ ] ${sharedStepText(shared, FORMATS)}`;
 }

@@ -22,7 +22,6 @@ const short =
 const forms = [
   { form: 'text', shown: (full: boolean) => renderPlanText(resends, plainStyle(), { full }) },
   { form: 'Markdown', shown: (full: boolean) => planMarkdown(resends, { full }) },
-  { form: 'HTML', shown: (full: boolean) => planHtml(resends, { full }) },
 ];
 
 describe('the fields that an update may erase', () => {
@@ -37,7 +36,11 @@ describe('the fields that an update may erase', () => {
     },
   );
 
-  it('are all named in annotations, which have no --full', () => {
-    expect(planGithub(resends)).toContain('llm_config.seed');
+  it.each([
+    { form: 'annotations', shown: () => planGithub(resends) },
+    { form: 'a page', shown: () => planHtml(resends) },
+  ])('are all named where no option lists them: $form', ({ shown }) => {
+    expect(shown()).toContain('llm_config.seed');
+    expect(shown()).not.toContain('--full');
   });
 });

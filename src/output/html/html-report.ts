@@ -125,7 +125,7 @@ function remarks({
   workspaceFlag = '',
 }: Report): string[] {
   const { guards, refreshed } = document;
-  const warnings = wordedWarnings(document.warnings, workspaceFlag, full);
+  const warnings = wordedWarnings(document.warnings, workspaceFlag);
   const { shared, without } = sharedSteps(pending, { full, workspaceFlag });
   return [
     ...urgent.map((text) => remark(text, 'bad')),
