@@ -18,23 +18,16 @@ import {
 import { declaredValue, desiredAt, type Held, type HeldField, heldAt } from './held-value.ts';
 import { type Member, type SeenSide, type Side, sideOf } from './side.ts';
 
-interface SidesCompared {
-  readonly first: Side;
-  readonly second: Side;
-  readonly kinds: ReadonlyMap<string, Kind>;
-}
-
 /**
  * What is between two workspaces that were looked at, at every address that is declared for either. Reads and writes nothing; takes about
  * 50 ms for each secret that they share.
  */
 export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<DiffDocument> {
   const [first, second] = [sideOf(one), sideOf(other)];
-  const comparing = { first, second, kinds };
-  const secrets = sharedSecrets(comparing);
+  const secrets = sharedSecrets(first, second);
   await Promise.all([first.fingerprints.prepare(secrets.first), second.fingerprints.prepare(secrets.second)]);
   const addresses = [...new Set([...first.members.keys(), ...second.members.keys()])].sort();
-  const resources = addresses.map((address) => compareAt(address, comparing));
+  const resources = addresses.map((address) => compareAt(address, first, second));
   const count = (verdict: ResourceDifference['verdict']): number =>
     resources.filter((resource) => resource.verdict === verdict).length;
   const fields = resources.flatMap((resource) => resource.fields);
@@ -57,7 +50,10 @@ export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<Di
 }
 
 /** The texts whose fingerprints a comparison wants under the key of each side: secrets that only the other one knows. */
-function sharedSecrets({ first, second, kinds }: SidesCompared): {
+function sharedSecrets(
+  first: Side,
+  second: Side,
+): {
   readonly first: ReadonlySet<string>;
   readonly second: ReadonlySet<string>;
 } {
@@ -78,7 +74,7 @@ function placeOf({ name, workspaceId, baseUrl }: Side): DiffDocument['first'] {
   return { name, workspace_id: workspaceId, base_url: baseUrl };
 }
 
-function compareAt(address: Address, { first, second, kinds }: SidesCompared): ResourceDifference {
+function compareAt(address: Address, first: Side, second: Side): ResourceDifference {
   const [a, b] = [first.members.get(address), second.members.get(address)];
   const { kind, source } = (a ?? (b as Member)).resource;
   const common = {

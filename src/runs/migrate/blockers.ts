@@ -1,5 +1,5 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import type { Kind, Lookup } from '../../kinds/kind.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
 import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { Reference, Secret, specials, Unset, type Value } from '../../values/value.ts';
@@ -7,8 +7,6 @@ import type { Checklist } from './checklist.ts';
 import type { LookupIndex } from './knowledge-map.ts';
 
 export interface BlockerFacts {
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly lookups: ReadonlyMap<string, Lookup>;
   /** By lookup: what the workspace that is filled has. */
   readonly shelves: ReadonlyMap<string, LookupIndex>;
   /** Name of the workspace that is filled. */
@@ -16,8 +14,11 @@ export interface BlockerFacts {
 }
 
 /** What must be mended before anything is written: without it a plan could not be made, or would take one record for another. */
-export function checkBlockers(list: Checklist, resources: readonly Resource[], facts: BlockerFacts): void {
-  const { lookups, to } = facts;
+export function checkBlockers(
+  list: Checklist,
+  resources: readonly Resource[],
+  { shelves, to }: BlockerFacts,
+): void {
   for (const resource of resources) {
     const { address, spec } = resource;
     for (const special of specials(spec)) {
@@ -26,17 +27,17 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], f
       else if (special instanceof Unset)
         list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
-        const ids = facts.shelves.get(special.kind)?.byName.get(special.target) ?? [];
+        const ids = shelves.get(special.kind)?.byName.get(special.target) ?? [];
         const doubled = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
         if (ids.length > 1) list.add('must', doubled, address);
       }
     }
-    const kind = kindNamed(facts.kinds, resource.kind);
+    const kind = kindNamed(kinds, resource.kind);
     for (const [path, value] of leavesOf(kind, spec)) {
       const { refersTo } = ruleOf(kind, path);
       if (refersTo === undefined) continue;
       for (const id of idsIn(value)) {
-        if (facts.shelves.get(refersTo)?.byId.has(id)) continue;
+        if (shelves.get(refersTo)?.byId.has(id)) continue;
         const way = lookups.has(refersTo)
           ? `map it to a ${refersTo} of ${to} with --map`
           : `replace it with { $ref: ${refersTo}/<name> }, or remove it with a patch for ${to}`;

@@ -1,6 +1,7 @@
 import type { ResourceResult } from '../../engine/apply/apply-report.ts';
 import { leavesOf } from '../../engine/decide/field-rules.ts';
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { kinds } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { kindNamed } from '../../kinds/kind-named.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
@@ -55,7 +56,6 @@ export class Checklist {
 
 export interface MigrationPlan {
   readonly document: PlanDocument;
-  readonly kinds: ReadonlyMap<string, Kind>;
   /** What is migrated, as the workspace that is filled will have it. */
   readonly resources: readonly Resource[];
   /** Ids of the records that are left behind. */
@@ -66,7 +66,7 @@ export interface MigrationPlan {
 
 /** What the plan leaves to people, and what they should know before they agree to it. */
 export function checkPlan(list: Checklist, planned: MigrationPlan): void {
-  const { document, kinds, resources, oldIds } = planned;
+  const { document, resources, oldIds } = planned;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
   for (const each of document.resources) {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
@@ -113,7 +113,7 @@ export interface Done extends MigrationPlan {
 /** What is left to people once the plan is carried out. */
 export function checkRest(done: Done): ChecklistItem[] {
   const list = new Checklist();
-  const { document, kinds, resources, oldIds, from, results } = done;
+  const { document, resources, oldIds, from, results } = done;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
   for (const planned of document.resources) {
     const { address, action, steps = [], notices = [], reason } = planned;

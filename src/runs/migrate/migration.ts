@@ -3,7 +3,6 @@ import type { ApplyEvent, ApplyReport } from '../../engine/apply/apply-report.ts
 import { type PlanResult, planFor } from '../../engine/engine.ts';
 import type { OnReadProgress } from '../../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { kinds } from '../../kinds/index.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
@@ -151,7 +150,7 @@ function checkable(
   document: PlanDocument,
   ends: MigrationWorkspaces,
 ) {
-  return { document, kinds, resources: selected, oldIds, from: ends.from.workspace.name };
+  return { document, resources: selected, oldIds, from: ends.from.workspace.name };
 }
 
 /** Of the two workspaces. */

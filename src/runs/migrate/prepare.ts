@@ -79,7 +79,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   );
   const selected = selectedBy(resources, globs);
   const list = new Checklist();
-  checkBlockers(list, selected, { kinds, lookups, shelves, to: to.workspace.name });
+  checkBlockers(list, selected, { shelves, to: to.workspace.name });
   for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
     list.add('know', `${address} is left out: resources that need it wait`, ...referring);
   }
