@@ -80,23 +80,19 @@ export class Machines implements AsyncDisposable {
     return run;
   }
 
-  /** Those with a run under way. */
-  get running(): readonly string[] {
-    return [...this.#running.keys()];
-  }
-
   /** The machine whose run holds the lock. */
   async holder(): Promise<string | undefined> {
     return (await this.place.store.holder())?.host;
   }
 
-  /** Kills the holder of the lock, or somebody else where there is none. */
+  /** Kills the holder of the lock, or somebody else where there is none. Meanwhile nobody gets any further. */
   async killOne(random: Random): Promise<void> {
+    const runs = [...this.#running];
+    for (const [, { child }] of runs) child.kill('SIGSTOP');
     const holder = await this.holder();
-    const running = this.running;
-    const name =
-      holder !== undefined && running.includes(holder) ? holder : running[0] && random.pick(running);
-    if (name !== undefined) this.#running.get(name)?.child.kill('SIGKILL');
+    const [, victim] = runs.find(([name]) => name === holder) ?? (runs[0] && random.pick(runs)) ?? [];
+    victim?.child.kill('SIGKILL');
+    for (const [, { child }] of runs) child.kill('SIGCONT');
   }
 
   /** Lets so much time pass that a dead holder loses its lock. */

@@ -86,9 +86,14 @@ async function storms(
       return random.chance(cuts) ? { cut: random.pick(['before', 'after'] as const) } : undefined;
     };
     if (place.proxy) {
+      // What happens before something is stored that should come after it is seen when storing takes its time.
+      place.proxy.latency = random.pick([0, 10, 50]);
       place.proxy.fate = () => {
         pieces -= 1;
-        if (kills && pieces === 0) void machines.killOne(random);
+        if (kills && pieces === 0) {
+          void machines.killOne(random);
+          return random.chance(0.5) ? 'lost' : undefined;
+        }
         return random.chance(cuts) ? random.pick<Fate>(['lost', 'passed']) : undefined;
       };
     }
@@ -210,6 +215,9 @@ async function finish(machines: Machines): Promise<void> {
   await converges(lab);
   const { resources, pending } = await lab.state();
   assert.deepEqual([resources.size, pending.size], [SIZE, 0]);
+  const contents = await place.contents();
+  for (const { id } of resources.values())
+    assert.ok(contents.includes(id), 'secrets are not searched in the store');
 }
 
 function signal(

@@ -17,6 +17,8 @@ export class TcpProxy implements AsyncDisposable {
   sent: (bytes: Buffer) => void = () => undefined;
   /** Asked for each piece, in the order in which they come through. */
   fate: (from: 'client' | 'server') => Fate = () => undefined;
+  /** Milliseconds that what clients send is on its way. */
+  latency = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #held: (() => void)[] = [];
@@ -49,6 +51,7 @@ export class TcpProxy implements AsyncDisposable {
       if (!holds) server.destroy();
     };
     const through = (from: 'client' | 'server', { socket, to, bytes }: Piece): void => {
+      if (socket.destroyed || to.destroyed) return;
       const fate = this.fate(from);
       if (fate === 'lost') end();
       else if (fate === 'passed') to.end(bytes, end);
@@ -66,7 +69,9 @@ export class TcpProxy implements AsyncDisposable {
     };
     client.on('data', (bytes) => {
       this.sent(bytes);
-      through('client', { socket: client, to: server, bytes });
+      const arrive = (): void => through('client', { socket: client, to: server, bytes });
+      if (this.latency === 0) arrive();
+      else setTimeout(arrive, this.latency);
     });
     server.on('data', (bytes) =>
       through('server', { socket: server, to: client, bytes: this.answer(bytes) }),
