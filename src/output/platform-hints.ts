@@ -25,11 +25,13 @@ export function platformHint(error: PlatformError, baseUrl: string | undefined):
     case 'held-back':
       return undefined;
     case 'malformed':
-      return `the response is not from the platform's API; check that the workspace's ${where} is its address, without /api/v1`;
+      return `the response is not what the API documents; check that the workspace's ${where} is the platform's address, without /api/v1`;
     case 'redirect':
       return `set the workspace's ${where} to the final address; voxform follows no redirects, to keep the API key safe`;
     case 'too-large':
     case 'cursor-loop':
+      if (error.facts.firstCalls !== undefined)
+        return `to show these calls, without a date range: voxform get calls --limit ${error.facts.firstCalls}`;
       return 'voxform cannot use this response; try again, and report it to the platform if it persists';
     default:
       return error.reason satisfies never;

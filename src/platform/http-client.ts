@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import type { IdentifiedRecord, PlatformClient, RecordCollection } from './client.ts';
 import { type Query, queryText } from './connection.ts';
-import { heldList, PER_PAGE, pages, passingList } from './pages.ts';
+import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
 import {
   type OddFields,
@@ -182,7 +182,9 @@ function requestsOver(transport: Transport, { odd, workspaceCheck }: Parsing) {
         const page = await read(cursor);
         if (!isBodyRead || cursor === undefined || page.next !== cursor) return page;
         isBodyRead = false;
-        return read(cursor);
+        const again = await read(cursor);
+        if (again.next === cursor) throw ignoredCursor(again);
+        return again;
       };
       return own(pages(next, byId, passingList), workspaceCheck);
     },
@@ -211,6 +213,14 @@ async function* own<T extends object>(
   workspaceCheck: WorkspaceCheck,
 ): AsyncGenerator<T> {
   for await (const record of records) if (workspaceCheck.admits(record)) yield record;
+}
+
+function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): PlatformError {
+  return new PlatformError(
+    'cursor-loop',
+    { method: 'GET', path: path.replace(/\?.*/s, ''), outcome: 'not-done', firstCalls: length },
+    `GET /api/v1/call-histories: the platform ignored the cursor, in the body and in the query, so only the first ${length} calls can be read`,
+  );
 }
 
 /** True where the platform took no offence at anything but what the request asks for. */

@@ -21,6 +21,8 @@ export interface ExchangeFacts {
   readonly nobodyAt?: string | undefined;
   /** True where an answer came whose compression could not be undone. */
   readonly undecodable?: boolean | undefined;
+  /** How many calls can be read of a list whose cursor the platform ignores. */
+  readonly firstCalls?: number | undefined;
   /** True where a proxy did not connect to the platform. */
   readonly atProxy?: boolean | undefined;
 }

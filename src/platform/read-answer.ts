@@ -75,11 +75,11 @@ function nextCursor(
   const { body } = answer;
   const meta = isObject(body) && isObject(body.meta) ? body.meta : {};
   const { next_cursor: next, per_page: size } = meta;
-  if (next === null || next === '') return undefined;
-  if (typeof next === 'string') return next;
+  if (next === null) return undefined;
+  if (typeof next === 'string' && next !== '') return next;
   // A larger number has lost digits.
   if (typeof next === 'number' && Math.abs(next) <= Number.MAX_SAFE_INTEGER) return String(next);
-  if (next !== undefined && next !== false) {
+  if (next !== undefined && next !== false && next !== '') {
     throw unexpected(
       asked,
       answer,

@@ -11,6 +11,8 @@ export type AnyRecord = Readonly<Record<string, unknown>>;
 export interface RecordType extends RecordTable {
   /** The kind of a manifest whose records these are: their ids may be given as addresses. */
   readonly kind?: Kind;
+  /** The field that people know a record by, where its id is not shown; the list is searched for both. */
+  readonly label?: string;
   /** Every record, page by page. Absent where the API has no list. */
   list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
   /** One record. Absent where the API has no such read; the list is searched then. */
@@ -41,6 +43,7 @@ const others: readonly RecordType[] = [
     name: 'invoices',
     description: 'invoices',
     list: (client) => client.invoices.list(),
+    label: 'number',
     columns: [
       { title: 'NUMBER', field: 'number', whole: true },
       { title: 'FROM', field: 'period_start', as: 'unix-time' },

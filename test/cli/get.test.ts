@@ -121,6 +121,27 @@ describe('get', () => {
     },
   );
 
+  it('says that a platform which ignores the cursor of calls shows their first page alone', async () => {
+    await using workspace = await testWorkspace(FILES, { behaviour: { callFilters: 'ignored' } });
+    for (let index = 0; index < 21; index++) workspace.emulator.dashboard.recordCall({ agent_id: 'x' });
+    const { code, stderr } = await workspace.run('get', 'calls', '--from', '2030-01-01');
+    expect(code).toBe(1);
+    const said = stderr.replaceAll(/\s+/g, ' ');
+    expect(said).toContain('ignored the cursor, in the body and in the query, so only the first 20 calls');
+    expect(said).toContain('voxform get calls --limit 20');
+    const { stdout } = await workspace.run('get', 'calls', '--limit', '20', '--output', 'json');
+    expect(JSON.parse(stdout)).toHaveLength(20);
+  });
+
+  it('takes the number of an invoice, which its table shows', async () => {
+    await using workspace = await testWorkspace(FILES);
+    const { id } = workspace.emulator.dashboard.addInvoice();
+    for (const given of ['INV-0001', id]) {
+      const { stdout } = await workspace.run('get', 'invoices', given, '--output', 'json');
+      expect(stdout).toContain(id);
+    }
+  });
+
   it('narrows calls by any field', async () => {
     await using workspace = await testWorkspace(FILES);
     const { dashboard } = workspace.emulator;

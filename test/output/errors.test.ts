@@ -51,7 +51,10 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     { error: platformError('network'), hint: /check the workspace's base_url \(https:\/\/x\)/ },
     { error: platformError('network', { undecodable: true }), hint: /could not be decompressed; check/ },
     { error: platformError('timeout'), hint: /limits\.timeout_seconds/ },
-    { error: platformError('malformed'), hint: /without \/api\/v1/ },
+    {
+      error: platformError('malformed'),
+      hint: /response is not what the API documents; check that .* without \/api\/v1/,
+    },
     { error: platformError('redirect'), hint: /follows no redirects/ },
     { error: platformError('cursor-loop'), hint: /voxform cannot use this response/ },
   ])('of the platform has a hint: $error.message', ({ error, hint }) => {

@@ -158,7 +158,7 @@ describe('a list', () => {
   });
 
   it.each<{ reason: string; data: unknown[]; meta?: unknown }>([
-    { reason: 'an empty cursor', data: many(1), meta: { next_cursor: '' } },
+    { reason: 'an empty cursor and fewer records', data: many(1), meta: { per_page: 2, next_cursor: '' } },
     { reason: 'no cursor and fewer records than a page has', data: many(19), meta: { per_page: 20 } },
     {
       reason: 'the same with a size that is text',
@@ -178,6 +178,7 @@ describe('a list', () => {
     { reason: 'a meta of null', data: many(100), meta: null },
     { reason: 'a meta that is a list', meta: [] },
     { reason: 'no cursor on a full page', data: many(20), meta: { per_page: 20 } },
+    { reason: 'an empty cursor on a full page', data: many(2), meta: { per_page: 2, next_cursor: '' } },
     { reason: 'no cursor and a size of another form', meta: { per_page: {} } },
     { reason: 'a cursor of another form', meta: { per_page: 100, next_cursor: { after: 4 } } },
     { reason: 'a cursor that has lost digits', meta: { per_page: 100, next_cursor: 2 ** 60 } },

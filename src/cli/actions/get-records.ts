@@ -124,7 +124,9 @@ async function versionOf(
 async function one(recordType: RecordType, client: PlatformClient, asked: AskedRecord): Promise<AnyRecord> {
   const { name, id } = asked;
   if (recordType.get !== undefined) return foundOr(recordType.get(client, id), asked);
-  for await (const record of recordType.list?.(client, {}) ?? []) if (String(record.id) === id) return record;
+  const { label = 'id' } = recordType;
+  for await (const record of recordType.list?.(client, {}) ?? [])
+    if (String(record.id) === id || record[label] === id) return record;
   throw new UserError(`${called(asked)} not found among the ${name} of this workspace`, {
     hint: `Run voxform get ${name} to list them.`,
   });
