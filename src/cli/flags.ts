@@ -66,7 +66,7 @@ export function withReplacing(command: Command): Command {
 }
 
 /** The flags that make other records in the place of missing ones: for a person, never for a loop. */
-export function withRecreating(command: Command): Command {
+function withRecreating(command: Command): Command {
   return command
     .option(
       '--allow-recreate <address>',
@@ -144,7 +144,7 @@ export function duration(
 const SECONDS = { '': 1, s: 1, m: 60, h: 3600 } as const;
 
 /** Seconds of `90`, `90s`, `5m` or `1h`. */
-export function parseSeconds(text: string): number {
+function parseSeconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(s|m|h|)$/.exec(text);
   if (match === null) throw new InvalidArgumentError('Expected a duration such as 30s, 5m or 1h.');
   return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];

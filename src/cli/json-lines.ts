@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { JsonLines } from './log-entry.ts';
 
-export interface JsonLinesOptions {
+interface JsonLinesOptions {
   write(line: string): void;
   now(): Date;
 }

@@ -1,9 +1,9 @@
 import type { Fields, JsonLines, Level } from './log-entry.ts';
 import type { Terminal } from './terminal.ts';
 
-export type LogFormat = 'text' | 'json';
+type LogFormat = 'text' | 'json';
 
-export interface LogOptions {
+interface LogOptions {
   readonly terminal: Terminal;
   /** Undefined where the command may choose. */
   readonly format: LogFormat | undefined;

@@ -3,7 +3,7 @@ import { CLEAR_LINE } from '../output/progress.ts';
 import { createStyle, type Style } from '../output/style.ts';
 import type { Redactor } from '../values/redactor.ts';
 
-export interface TerminalOptions {
+interface TerminalOptions {
   /** Opens it, which costs time, so it is not asked for before it is needed. */
   readonly stdin: () => InputStream;
   readonly stdout: TerminalStream;

@@ -9,13 +9,13 @@ import { checkedStrictly } from './request-checks.ts';
 import { type CollectionName, type Stored, type StoredUser, storedSchemas } from './stored-records.ts';
 import type { World } from './world.ts';
 
-export interface NumberLink {
+interface NumberLink {
   readonly inbound_agent_id?: string | null | undefined;
   readonly outbound_agent_id?: string | null | undefined;
   readonly nickname?: string | undefined;
 }
 
-export interface Invitation {
+interface Invitation {
   readonly email: string;
   readonly name?: string | undefined;
   readonly role?: StoredUser['role'] | undefined;

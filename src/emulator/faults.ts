@@ -3,7 +3,7 @@ import type { Immutable } from '../values/json.ts';
 import type { ReceivedRequest } from './request-log.ts';
 
 /** What goes wrong with a request. All but `status` and `cut: before` let the request be carried out first. */
-export const fault = z.union([
+const fault = z.union([
   z.strictObject({
     status: z.int().min(200).max(599),
     headers: z.record(z.string(), z.string()).optional(),

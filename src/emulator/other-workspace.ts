@@ -1,6 +1,6 @@
 import type { Emulated } from './emulated.ts';
 
-export const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
+const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
 
 /** The records, and where the key sees a second workspace, a copy of each there: under another id, alike in all else. */
 export function* seenByKey<T extends { readonly id: string; readonly workspace_id: string }>(

@@ -12,7 +12,7 @@ export interface PagedList<T> {
   readonly order: 'ascending' | 'descending';
 }
 
-export interface ListPage<T> {
+interface ListPage<T> {
   readonly data: readonly T[];
   readonly meta: Readonly<Record<string, number | string | boolean | null>>;
 }

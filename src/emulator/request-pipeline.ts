@@ -11,7 +11,7 @@ import type { ReceivedRequest, RequestLog } from './request-log.ts';
 /** Called for each request to the API before anything is done about it; may answer with a fault for it. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
 
-export interface RequestPipelineParts {
+interface RequestPipelineParts {
   readonly app: Hono<EmulatorEnv>;
   readonly log: RequestLog;
   readonly faults: Faults;

@@ -8,7 +8,7 @@ export interface WorldData {
   readonly records: { readonly [Name in CollectionName]: readonly Stored<Name>[] };
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly workspaceId: string;
   readonly seed?: Seed | undefined;
   readonly data?: WorldData | undefined;

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { errorCode } from '../problems/error-code.ts';
 import type { Files } from './files.ts';
 
-export interface MakingFolders {
+interface MakingFolders {
   readonly mode?: number;
   readonly files?: Pick<Files, 'mkdir' | 'stat'>;
 }

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { errorCode } from '../problems/error-code.ts';
 
 /** What distinguishes a process from another with the same pid, as far as the system knows. */
-export interface ProcessFacts {
+interface ProcessFacts {
   /** Changes with every start of the machine. */
   readonly boot?: string | undefined;
   /** Process numbers mean the same only within one namespace. */

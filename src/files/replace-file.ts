@@ -28,9 +28,9 @@ export function draftBeside(target: string, sort: Sort = 'file'): string {
 }
 
 /** A text, or the pieces of what may be too large for one. */
-export type FileContent = string | Iterable<Buffer>;
+type FileContent = string | Iterable<Buffer>;
 
-export interface DraftOptions {
+interface DraftOptions {
   /** Permissions; 0600 where absent. */
   readonly mode?: number | undefined;
   /** The path to write to first, where nobody else uses it at the same time; one of `draftBeside` where absent. */

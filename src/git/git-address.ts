@@ -15,7 +15,7 @@ export interface GitAddress {
 
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
 
-export interface AddressPlace {
+interface AddressPlace {
   /** Absolute path of the folder that paths begin at. */
   readonly cwd: string;
   /** What it was given by, for messages. */

@@ -64,7 +64,7 @@ export interface Kind extends KindSchema {
   readonly publishing?: Publishing;
 }
 
-export interface Publishing {
+interface Publishing {
   /**
    * How the draft stands to the latest published version, as far as the record itself tells. `unclear` where the record changed so
    * soon after it was published that publishing itself may be the change.
@@ -78,7 +78,7 @@ export interface Publishing {
 
 export type DraftStatus = 'never' | 'edited' | 'unclear' | 'current';
 
-export interface LeftBehind {
+interface LeftBehind {
   readonly harm: string;
   readonly step: string;
 }
@@ -95,7 +95,7 @@ export interface Routes {
   label(record: ShownRecord): string;
 }
 
-export interface Ownership {
+interface Ownership {
   /** The field that makes an owner of a record. */
   readonly field: LeafPath;
   /** True where the record is an owner of the workspace, or, with `value` given, would be one with that in the field. */
@@ -116,7 +116,7 @@ export interface VersionShown {
 }
 
 /** Records that mention others. */
-export interface MentionSource {
+interface MentionSource {
   /** As `get` names them, e.g. `calls`. */
   readonly name: string;
   /** `since` is when the sought record was made, at the earliest; undefined: what a few requests give will do. Must not write. */
@@ -135,7 +135,7 @@ export interface PublishedRecord {
   readonly ahead: boolean;
 }
 
-export interface ManualChange {
+interface ManualChange {
   readonly path: LeafPath;
   /** What names the record in the dashboard, e.g. the number itself. */
   readonly record: JsonObject;

@@ -5,7 +5,7 @@ import type { DocumentPath, Finding } from './finding.ts';
 import { idsAndSecrets } from './kind-schema.ts';
 import { type Address, parseAddress } from './resource.ts';
 
-export interface Referable {
+interface Referable {
   readonly resources: readonly Checked[];
   /** Declared, but left out of this workspace. */
   readonly skipped: ReadonlySet<Address>;

@@ -22,7 +22,7 @@ export interface PlacedReference {
   readonly path: DocumentPath;
 }
 
-export interface CheckedSpec {
+interface CheckedSpec {
   readonly problems: readonly Problem[];
   /** Those that their fields can hold. */
   readonly references: readonly PlacedReference[];

@@ -77,7 +77,7 @@ export function manifestSchema(kind: KindSchema) {
 export type Metadata = z.infer<typeof metadataSchema>;
 
 /** Who a document says it is. */
-export interface Envelope {
+interface Envelope {
   readonly kind: KindSchema;
   readonly metadata: Metadata;
   /** As written. */
@@ -90,7 +90,7 @@ export interface KnownNames {
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
-export interface ReadEnvelope {
+interface ReadEnvelope {
   /** Undefined where the document names no kind or no name, so that nothing can refer to it. */
   readonly envelope: Envelope | undefined;
   readonly problems: readonly Problem[];

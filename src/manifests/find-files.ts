@@ -3,7 +3,7 @@ import path from 'node:path';
 import picomatch from 'picomatch';
 import { isInside, reasonOf } from './read-file.ts';
 
-export interface FoundFiles {
+interface FoundFiles {
   /** Relative to the root, with forward slashes, in code-unit order. No real file is named twice. */
   readonly files: readonly string[];
   /** About a pattern: it is outside of the project, or nothing matches it. */
@@ -12,13 +12,13 @@ export interface FoundFiles {
   readonly entries: readonly EntryProblem[];
 }
 
-export interface PatternProblem {
+interface PatternProblem {
   readonly index: number;
   readonly code: 'outside-project' | 'no-match';
   readonly message: string;
 }
 
-export interface EntryProblem {
+interface EntryProblem {
   readonly file: string;
   readonly code: string;
   readonly message: string;

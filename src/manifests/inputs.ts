@@ -8,7 +8,7 @@ export const EXPORT_PLACEHOLDER = 'voxform-export-placeholder';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface InputSources {
+interface InputSources {
   /** The real path of the project folder. */
   readonly root: string;
   readonly env: Environment;

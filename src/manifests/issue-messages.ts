@@ -4,7 +4,7 @@ import { isObject } from '../values/json.ts';
 import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
 import { schemaAt, suggestField } from './schema-fields.ts';
 
-export interface CheckedValue {
+interface CheckedValue {
   readonly schema: z.ZodType;
   readonly value: unknown;
   /** What a message calls the whole value. */
@@ -135,7 +135,7 @@ export function fieldName(path: DocumentPath, whole: string): string {
 }
 
 /** A value as a message shows it. */
-export function shown(value: unknown): string {
+function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'an object';

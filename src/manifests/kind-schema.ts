@@ -15,7 +15,7 @@ export interface KindSchema {
   naturalKey?(spec: { readonly [key: string]: Value }): NaturalKey | undefined;
 }
 
-export interface NaturalKey {
+interface NaturalKey {
   /** The field it is made of, e.g. `number`. */
   readonly field: LeafPath;
   /** Normalised, so that equal keys mean the same record, e.g. the digits of a number. */
@@ -48,7 +48,7 @@ export interface FieldRule {
 }
 
 /** A field with a rule that asks something of every manifest. */
-export interface RuledField {
+interface RuledField {
   readonly field: LeafPath;
   readonly rule: FieldRule;
 }

@@ -24,7 +24,7 @@ export interface OffsetProblem {
   readonly path?: DocumentPath;
 }
 
-export interface PlainDocument {
+interface PlainDocument {
   /** Undefined where the document cannot be used at all. */
   readonly value: Json | undefined;
   readonly problems: readonly OffsetProblem[];

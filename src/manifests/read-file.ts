@@ -3,16 +3,16 @@ import path from 'node:path';
 import { errorCode } from '../problems/error-code.ts';
 
 /** Largest file that is read, in bytes. */
-export const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
-export interface FileProblem {
+interface FileProblem {
   readonly code: string;
   readonly message: string;
   readonly line?: number;
   readonly column?: number;
 }
 
-export type FileText = { readonly text: string } | { readonly problem: FileProblem };
+type FileText = { readonly text: string } | { readonly problem: FileProblem };
 
 /**
  * The text of a file as UTF-8, without its byte order mark; or what is wrong with the file.

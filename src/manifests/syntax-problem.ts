@@ -2,7 +2,7 @@ import type { YAMLError } from 'yaml';
 import { lineAndColumn } from './read-file.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
-export interface SyntaxProblem {
+interface SyntaxProblem {
   readonly message: string;
   readonly offset: number;
 }

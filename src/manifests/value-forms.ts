@@ -15,7 +15,7 @@ export interface FormsContext {
   readonly mayUseVars?: boolean;
 }
 
-export interface Evaluated {
+interface Evaluated {
   readonly value: Value;
   /** True where some leaf is a secret, a reference or another stand-in. */
   readonly hasSpecials: boolean;

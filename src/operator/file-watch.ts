@@ -4,7 +4,7 @@ import { watch as chokidar, type FSWatcher as TreeWatcher } from 'chokidar';
 import type { InputFiles } from './load-version.ts';
 import type { FileWatch } from './watch.ts';
 
-export interface FileWatchOptions {
+interface FileWatchOptions {
   /** The folder as it was named, through whatever links. */
   readonly folder: string;
   changed(): void;

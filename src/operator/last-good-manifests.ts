@@ -5,7 +5,7 @@ import { type InputFiles, type LoadedVersion, loadVersion } from './load-version
 import type { Invalid } from './run-report.ts';
 import type { Fetched, ManifestSource, Version } from './source.ts';
 
-export interface Refreshed {
+interface Refreshed {
   /** The newest manifests, or where they cannot be used the last good ones. */
   readonly loaded: LoadedVersion | undefined;
   /** What is wrong with the newest. */
@@ -13,7 +13,7 @@ export interface Refreshed {
   readonly fetchProblem: unknown;
 }
 
-export interface LastGoodOptions {
+interface LastGoodOptions {
   readonly context: RunContext;
   readonly source: ManifestSource;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */

@@ -38,12 +38,12 @@ export interface InputFiles {
   readonly secretsDir: string | undefined;
 }
 
-export type LoadResult = { readonly inputs: InputFiles } & (
+type LoadResult = { readonly inputs: InputFiles } & (
   | { readonly loaded: LoadedVersion }
   | { readonly invalid: Invalid }
 );
 
-export interface LoadingOptions {
+interface LoadingOptions {
   readonly version: Version;
   /** Where state and secrets may lie; anywhere, and relative to the project folder, where absent. */
   readonly local: LocalPaths | undefined;

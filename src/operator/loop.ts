@@ -12,7 +12,7 @@ export interface NextRun {
 }
 
 /** How runs are spaced, in milliseconds. */
-export interface Pauses {
+interface Pauses {
   readonly interval: number;
   /** After the first failed run; it doubles with each further one. */
   readonly firstRetry: number;

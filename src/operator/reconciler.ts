@@ -27,7 +27,7 @@ export interface WatchPolicy extends GuardOptions, PlatformOptions, LockOptions 
   readonly allowReplace?: readonly string[];
 }
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly context: Omit<RunContext, 'interrupts'>;
   readonly shutdown: GracefulShutdown;
   readonly clock: Clock;

@@ -11,7 +11,7 @@ import type { Receivers } from './notifications/receiver.ts';
  */
 export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interrupted'] as const;
 
-export type RunResult = (typeof runResults)[number];
+type RunResult = (typeof runResults)[number];
 
 export type WatchMode = 'report' | 'apply';
 

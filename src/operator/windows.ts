@@ -2,9 +2,7 @@ import { Cron } from 'croner';
 import type { ApplyWindow } from '../project/watch-schema.ts';
 
 /** Whether changes may be applied now, and else when they may next. */
-export type WindowState =
-  | { readonly open: true }
-  | { readonly open: false; readonly opensAt: Date | undefined };
+type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: Date | undefined };
 
 /**
  * How the windows stand at a time. Without any, it is always open. A window lasts as long as it says, whatever the clocks do

@@ -4,7 +4,7 @@ import { type ChangedFile, renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import type { Style } from './style.ts';
 
 /** A value that goes from the platform into the manifests. */
-export interface AcceptedValue {
+interface AcceptedValue {
   readonly address: string;
   readonly path: string;
   readonly value: Json | undefined;
@@ -56,7 +56,7 @@ function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: Ac
   return `${verb}: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
 }
 
-export interface AcceptanceDocument {
+interface AcceptanceDocument {
   readonly workspace: string;
   /** False for a dry run, and where nothing was to be written. */
   readonly written: boolean;

@@ -9,7 +9,7 @@ import { plural } from './plural.ts';
 export { plural };
 
 /** How an action is called and drawn, the same in every rendering. */
-export interface ActionWords {
+interface ActionWords {
   /** As Terraform draws it, where Terraform has such an action. */
   readonly symbol: string;
   readonly heading: string;

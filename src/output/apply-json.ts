@@ -5,7 +5,7 @@ import { nextStep } from '../problems/next-step.ts';
 import type { Immutable } from '../values/json.ts';
 import { haltOf } from './apply-words.ts';
 
-export const appliedResource = plannedResource.extend({
+const appliedResource = plannedResource.extend({
   result: z
     .enum(['done', 'failed', 'skipped'])
     .optional()

@@ -13,7 +13,7 @@ import { displayWidth, pad } from './text-width.ts';
 /** In columns: a longer address does not push the words after the others to the right. */
 const widestAddress = 36;
 
-export interface ApplyTextOptions {
+interface ApplyTextOptions {
   readonly full?: boolean | undefined;
   readonly workspaceFlag?: WorkspaceFlag;
 }

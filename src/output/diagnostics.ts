@@ -25,7 +25,7 @@ export function renderDiagnostics(
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
 
-export interface DiagnosticsDocument {
+interface DiagnosticsDocument {
   /** True where there is no error; warnings do not count. */
   readonly valid: boolean;
   readonly errors: number;

@@ -11,7 +11,7 @@ const diagnostic = z.object({
   path: z.string().optional().describe('The path inside the manifest.'),
 });
 
-export const errorDocument = z
+const errorDocument = z
   .object({
     error: z.object({
       message: z.string().describe('The message.'),

@@ -6,7 +6,7 @@ import { helpText, type WorkspaceFlag } from './next-steps.ts';
 import { platformHint } from './platform-hints.ts';
 import type { Style } from './style.ts';
 
-export interface ErrorOptions {
+interface ErrorOptions {
   /** Says what lies behind every error. */
   readonly verbose?: boolean;
   /** The command that was run, for a report. */

@@ -5,7 +5,7 @@ import { escapeControls } from './escape-controls.ts';
 import { kindCounts } from './plural.ts';
 import type { Style } from './style.ts';
 
-export interface ExportReport {
+interface ExportReport {
   /** As the person wrote it. */
   readonly folder: string;
   readonly drafts: ManifestDrafts;

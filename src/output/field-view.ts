@@ -45,7 +45,7 @@ export interface FieldViewOptions {
 }
 
 /** Gives each distinct fingerprint of a secret its number, from 1, in the order in which they are asked for. */
-export type SecretNumbers = (fingerprint: string) => number;
+type SecretNumbers = (fingerprint: string) => number;
 
 export function createSecretNumbers(): SecretNumbers {
   const numbers = new Map<string, number>();

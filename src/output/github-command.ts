@@ -2,7 +2,7 @@ import { escapeControls } from './escape-controls.ts';
 
 export type AnnotationLevel = 'error' | 'warning' | 'notice';
 
-export interface AnnotationPlace {
+interface AnnotationPlace {
   readonly file?: string | undefined;
   /** From 1, as the column. */
   readonly line?: number | undefined;

@@ -17,7 +17,7 @@ export interface SharedStep {
   readonly table?: StepTable;
 }
 
-export interface StepTable {
+interface StepTable {
   readonly titles: readonly string[];
   /** A row for each of the resources, its address last. */
   readonly rows: readonly (readonly string[])[];

@@ -6,7 +6,7 @@ import { haltOf } from './apply-words.ts';
 import { checklistText, type MigrationEnd } from './migrate-text.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
 
-export interface MigrationFacts {
+interface MigrationFacts {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
   readonly source: 'manifests' | 'live';

@@ -90,7 +90,7 @@ function planText(plan: PlanDocument, style: Style): string {
   return [...lines, ...guards, sentences(texts, style, { format: style.bold })].join('\n');
 }
 
-export interface MigrationResult {
+interface MigrationResult {
   /** Absent where nothing was to be written, or may be. */
   readonly report: ApplyReport | undefined;
   readonly after: readonly ChecklistItem[];

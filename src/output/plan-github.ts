@@ -16,7 +16,7 @@ import { routeRemarks } from './route-words.ts';
 /** How many fields are named before the rest is counted. */
 const namedFields = 5;
 
-export interface GithubOptions {
+interface GithubOptions {
   /** Named in the titles, where there are several. */
   readonly workspace?: string;
   readonly workspaceFlag?: WorkspaceFlag;

@@ -14,7 +14,7 @@ const FORMATS = { text: markdownText, code: markdownCode };
 const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
 
 /** What a comment on a pull request says of a plan, a drift or an apply. */
-export interface MarkdownReport {
+interface MarkdownReport {
   readonly what: 'plan' | 'drift' | 'apply';
   readonly document: PlanDocument;
   /** Sentences. */

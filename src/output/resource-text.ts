@@ -26,7 +26,7 @@ export interface ResourceGroup extends ResourceMark {
   isPlain(resource: PlannedResource): boolean;
 }
 
-export interface ResourceTextOptions {
+interface ResourceTextOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
   /** Says everything of each resource, also what many share. */

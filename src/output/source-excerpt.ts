@@ -4,9 +4,9 @@ import type { Style } from './style.ts';
 import { displayWidth, truncate } from './text-width.ts';
 
 /** Gives the text of a diagnostic's file; undefined where it cannot be read. */
-export type SourceOf = (file: string) => string | undefined;
+type SourceOf = (file: string) => string | undefined;
 
-export interface ExcerptOptions {
+interface ExcerptOptions {
   readonly sourceOf: SourceOf;
   /** Strikes known secrets out. */
   redact(text: string): string;

@@ -28,7 +28,7 @@ export interface Style {
   prose(text: string, layout?: ProseLayout): string;
 }
 
-export interface ProseLayout {
+interface ProseLayout {
   /** Columns left free before every line. */
   readonly indent?: number;
   /** Stands before the first line; further lines begin below its end. Already safe and formatted. */
@@ -36,7 +36,7 @@ export interface ProseLayout {
   readonly format?: Format;
 }
 
-export interface StyleOptions {
+interface StyleOptions {
   readonly color: boolean;
   /** Columns. */
   readonly width: number;

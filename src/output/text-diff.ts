@@ -15,7 +15,7 @@ export interface DiffLine {
   readonly section?: string;
 }
 
-export interface TextDiffOptions {
+interface TextDiffOptions {
   /** Shows long lines and differences in white space as they are. */
   readonly whole?: boolean;
   /** For people rather than for programs: Markdown, in which white space seldom means anything. */

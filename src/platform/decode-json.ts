@@ -3,7 +3,7 @@ import { isDeeperThan } from '../values/json.ts';
 import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 
 /** What an answer's body is, or, where it is not JSON, what it is instead; not yet made fit for a terminal. */
-export type Decoded = { readonly value: unknown } | { readonly problem: string };
+type Decoded = { readonly value: unknown } | { readonly problem: string };
 
 /** Far deeper than a manifest can nest what an answer may show again; whatever walks an answer may then do so step into step. */
 const DEEPEST = 200;

@@ -2,7 +2,7 @@ import { isObject } from '../values/json.ts';
 import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 
 /** What the body of a refusal says. How the platform forms it is not documented, so any form is read. */
-export interface ErrorBody {
+interface ErrorBody {
   readonly code?: string;
   /** One line, at most 300 characters, names of fields in front of what is said of them. */
   readonly detail?: string;

@@ -20,7 +20,7 @@ export type AttemptResult =
       readonly error: Error | undefined;
     };
 
-export interface ExchangeLimits {
+interface ExchangeLimits {
   /** For everything: connecting, sending, the answer's headers and its body. */
   readonly timeoutMilliseconds: number;
   readonly maxBodyBytes: number;

@@ -27,7 +27,7 @@ import {
 import type { Transport } from './transport.ts';
 import { WorkspaceCheck } from './workspace-check.ts';
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Closed with the client. */
   readonly transport: Transport;
   readonly workspaceId: string;

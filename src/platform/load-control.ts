@@ -2,7 +2,7 @@ import type { AttemptResult } from './exchange.ts';
 import { backoff, isRefusal, retryAfter } from './retry.ts';
 import type { Throttle } from './throttle.ts';
 
-export interface LoadControlOptions {
+interface LoadControlOptions {
   readonly throttle: Throttle;
   /** Longest pause that is waited for, in milliseconds. */
   readonly longestPause: number;

@@ -11,7 +11,7 @@ export interface RecordPage<T> {
   readonly path: string;
 }
 
-export interface ListBounds {
+interface ListBounds {
   /** More pages than a real list has: what goes on after them would never end. */
   readonly mostPages: number;
   /** How many keys and cursors are remembered, the latest ones: all of those that a list has which is held anyway. */

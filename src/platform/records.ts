@@ -164,7 +164,7 @@ export const numberRequest = z.strictObject({
 });
 
 /** Loose: whether the envelope may hold other keys is not documented. */
-export const webhookPayload = z.looseObject({
+const webhookPayload = z.looseObject({
   data: z
     .record(z.string(), z.json())
     .meta(about('An object (keys not documented).', { source: 'voice' }))

@@ -1,7 +1,7 @@
 /** Waits; rejects as soon as the signal aborts. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-export interface ThrottleOptions {
+interface ThrottleOptions {
   /** Most requests at once. */
   readonly concurrency: number;
   /** Null for no limit. */

@@ -7,7 +7,7 @@ import { errorCode } from '../problems/error-code.ts';
 import { networkReason, proxyRefusal } from './network-reason.ts';
 import { ProxyFailure, type ProxySettings, proxyAuthorization } from './proxy.ts';
 
-export interface TunnelOptions {
+interface TunnelOptions {
   readonly proxy: ProxySettings;
   readonly connectMilliseconds: number;
   readonly secureContext: SecureContext | undefined;

@@ -13,7 +13,7 @@ export const guards = ['large_change', 'owner_change'] as const;
 export type Guard = (typeof guards)[number];
 
 /** Why a record is to be imported: what leads up to the command. */
-export const importReasons = [
+const importReasons = [
   'candidate',
   'found',
   'not_listed',

@@ -7,7 +7,7 @@ import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { selectWorkspace } from './select-workspace.ts';
 
-export interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env'> {
+interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env'> {
   /** The workspace, from the command line. */
   readonly name: string | undefined;
 }

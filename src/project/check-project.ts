@@ -24,7 +24,7 @@ export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,js
 const defaultLimits: Limits = { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 };
 const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
-export interface ProjectContext {
+interface ProjectContext {
   /** Real path of the project folder. */
   readonly root: string;
   /** Where `state.path` and `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */
@@ -34,7 +34,7 @@ export interface ProjectContext {
   readonly env: Environment;
 }
 
-export interface CheckedProject {
+interface CheckedProject {
   /** Without what the findings are about; undefined where they leave nothing. */
   readonly project: ProjectConfig | undefined;
   readonly findings: readonly Finding[];

@@ -5,7 +5,7 @@ import type { Environment } from '../manifests/inputs.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { UserError } from '../problems/user-error.ts';
 
-export const ENV_FILE = '.env';
+const ENV_FILE = '.env';
 
 /** Variables that steer programs rather than hold values: a file that comes with a project does not set them. */
 const STEERING =

@@ -16,7 +16,7 @@ export interface FileUse {
 }
 
 /** Where a form stands. */
-export interface FormPlace {
+interface FormPlace {
   readonly file: string;
   readonly document: number;
   readonly path: DocumentPath;

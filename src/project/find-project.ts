@@ -9,7 +9,7 @@ export const PROJECT_FILE = 'voxform.yaml';
 /** The names that a project file may have. */
 export const PROJECT_FILES: readonly string[] = [PROJECT_FILE, 'voxform.yml'];
 
-export interface Searching {
+interface Searching {
   /** Absolute path of the folder where the search begins. */
   readonly from: string;
   /** The person's own folder: nothing above it is looked at. */

@@ -10,7 +10,7 @@ import type { ProjectConfig } from './project.ts';
 import type { FileEdit } from './write-back/edit-plan.ts';
 import { editableFile } from './write-back/editable-file.ts';
 
-export interface FormattedFiles {
+interface FormattedFiles {
   /** Those that are not in canonical form. */
   readonly edits: readonly FileEdit[];
   /** How many were looked at. */
@@ -19,7 +19,7 @@ export interface FormattedFiles {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export interface FormatOptions {
+interface FormatOptions {
   /** The folder that must hold the files; a real path. */
   readonly root: string;
   /** Relative to it, with forward slashes. */

@@ -17,7 +17,7 @@ import { overrides } from './overrides.ts';
 import type { ProjectConfig } from './project.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
-export interface LoadProjectOptions {
+interface LoadProjectOptions {
   /** The project folder. */
   readonly cwd: string;
   readonly env: Environment;
@@ -80,7 +80,7 @@ function noProject(root: string): UserError {
   });
 }
 
-export interface ProjectPlace
+interface ProjectPlace
   extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>,
     Pick<ProjectConfig, 'documents'> {
   /** The project folder, a real path. */

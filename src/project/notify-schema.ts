@@ -8,7 +8,7 @@ export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 export type NotifyEvent = (typeof notifyEvents)[number];
 
 /** What a template may have between `{{` and `}}`. */
-export const placeholders = [
+const placeholders = [
   'event',
   'text',
   'workspace',

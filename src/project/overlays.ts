@@ -19,7 +19,7 @@ import type { Json, JsonObject } from '../values/json.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
 
-export interface OverlayOptions extends KnownNames {
+interface OverlayOptions extends KnownNames {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
 }

@@ -21,7 +21,7 @@ export interface ReadDeclarations {
   readonly unread: readonly UnreadFile[];
 }
 
-export interface ReadDeclarationsOptions extends KnownNames {
+interface ReadDeclarationsOptions extends KnownNames {
   /** Told of each declaration as soon as it is read. */
   readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
   /** Texts that files are taken to have instead of their own, by real path. */

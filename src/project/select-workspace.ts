@@ -6,7 +6,7 @@ import { type Overrides, overrides } from './overrides.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { projectSchema } from './project-schema.ts';
 
-export interface SelectOptions {
+interface SelectOptions {
   /** From the command line. */
   readonly name: string | undefined;
   readonly env: Environment;
@@ -96,7 +96,7 @@ function refuseUnset(workspace: WorkspaceConfig): void {
   throw new UserError(`the API key of the workspace ${name} is not set`, { hint });
 }
 
-export interface SelectSeveral {
+interface SelectSeveral {
   /** In the order in which they are to be taken. */
   readonly names: readonly string[] | 'all';
   readonly env: Environment;

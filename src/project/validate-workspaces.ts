@@ -8,7 +8,7 @@ import { readDeclarations } from './read-declarations.ts';
 import { selectWorkspaces } from './select-workspace.ts';
 import { strayManifests } from './stray-manifests.ts';
 
-export interface ValidateWorkspaces extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
+interface ValidateWorkspaces extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;
   readonly names: readonly string[] | 'all';
@@ -16,11 +16,11 @@ export interface ValidateWorkspaces extends Pick<LoadDesiredOptions, 'kinds' | '
 }
 
 /** A problem, with the workspaces that have it. */
-export interface SharedDiagnostic extends Diagnostic {
+interface SharedDiagnostic extends Diagnostic {
   readonly workspaces: readonly string[];
 }
 
-export interface Validated {
+interface Validated {
   readonly workspaces: readonly { readonly name: string; readonly resources: readonly Resource[] }[];
   /** Each once, in the order of `compareDiagnostics`. */
   readonly diagnostics: readonly SharedDiagnostic[];

@@ -6,7 +6,7 @@ const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 const DURATION = /^(\d{1,6}(?:\.\d{1,3})?)([smhd])$/;
 
 /** Seconds of `30m` or `6h`. */
-export function durationSeconds(text: string): number {
+function durationSeconds(text: string): number {
   const [, number = '', unit = 's'] = DURATION.exec(text) ?? [];
   return Number(number) * SECONDS[unit as keyof typeof SECONDS];
 }

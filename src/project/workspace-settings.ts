@@ -28,7 +28,7 @@ export interface WorkspaceSettings {
 /** Passes every check of the schema, so that a setting with a problem of its own, or without a value yet, has no second one. */
 export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
-export interface SettingsPlace {
+interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
   /** Where the folder of `secrets_dir` may lie; anywhere, and relative to the project folder, where absent. */

@@ -18,7 +18,7 @@ export interface NotAcceptable {
   readonly why: string;
 }
 
-export interface Acceptable {
+interface Acceptable {
   readonly wanted: readonly WantedValue[];
   readonly refused: readonly NotAcceptable[];
   /** Of those asked for: what is as it was applied. */
@@ -57,7 +57,7 @@ function unacceptable({ sensitive, verified, before, referents }: PlannedChange)
   return undefined;
 }
 
-export interface Referring {
+interface Referring {
   readonly state: State;
   /** The resources that the plan is about, with their ids. */
   readonly planned: Pick<PlanDocument, 'resources'>;

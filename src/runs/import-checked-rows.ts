@@ -13,7 +13,7 @@ export interface RowsImport extends RecordReads {
   now(): Date;
 }
 
-export interface CheckedRows {
+interface CheckedRows {
   /** Those that are to be recorded. */
   readonly fresh: readonly ImportRow[];
   /** In the order of the lines: addresses and records that are taken, and records that are not there. */

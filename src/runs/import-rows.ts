@@ -24,7 +24,7 @@ export class InvalidRows extends UserError {
   }
 }
 
-export interface ReadRows {
+interface ReadRows {
   readonly rows: readonly ImportRow[];
   readonly problems: readonly RowProblem[];
 }

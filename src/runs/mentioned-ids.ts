@@ -20,7 +20,7 @@ export interface Missed {
   readonly because: string;
 }
 
-export interface MentionSearch {
+interface MentionSearch {
   readonly client: PlatformClient;
   /** Ids that are known already: given by a person, held by a state. */
   readonly known: readonly KnownId[];
@@ -53,7 +53,7 @@ export function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, 
   return ids;
 }
 
-export interface MentionedReading extends Pick<RecordReads, 'client' | 'workspaceId' | 'concurrency'> {
+interface MentionedReading extends Pick<RecordReads, 'client' | 'workspaceId' | 'concurrency'> {
   /** Told of ids that lead to no record of this workspace. */
   onGap(id: string, seen: Observation): void;
 }

@@ -10,7 +10,7 @@ const pastRun = runRecord.extend({
     .describe('running: its lock is held; died: it ended without saying how.'),
 });
 
-export const historyDocument = z
+const historyDocument = z
   .object({
     format_version: z.literal(1),
     voxform_version: z.string(),
@@ -39,7 +39,7 @@ export async function pastRuns(store: StateStore): Promise<PastRun[]> {
     .reverse();
 }
 
-export interface HistorySelection {
+interface HistorySelection {
   readonly address?: string | undefined;
   /** A date or a moment. */
   readonly since?: string | undefined;

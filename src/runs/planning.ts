@@ -38,13 +38,13 @@ export interface Prefetch {
   readonly ahead: ReadAhead;
 }
 
-export interface Loading {
+interface Loading {
   readonly opened: OpenWorkspace;
   readonly options: PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
   now(): Date;
 }
 
-export interface LoadedManifests {
+interface LoadedManifests {
   readonly desired: readonly Resource[];
   /** Undefined where nothing could or should be begun. Its client is closed when the work is done. */
   readonly early: Prefetch | undefined;
@@ -151,7 +151,7 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
   };
 }
 
-export interface Planning extends PlanSurroundings {
+interface Planning extends PlanSurroundings {
   readonly desired: readonly Resource[];
   readonly options: PlanningOptions;
   /** What was begun to be read while the manifests were read. */

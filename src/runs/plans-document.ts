@@ -19,7 +19,7 @@ const diagnostic = z.strictObject({
   path: z.string().optional().describe('The path inside the manifest.'),
 });
 
-export const workspaceFailure = z
+const workspaceFailure = z
   .strictObject({
     workspace: z.string(),
     message: z.string().describe('Error message.'),

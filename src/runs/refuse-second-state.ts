@@ -10,7 +10,7 @@ import type { Marks, StateMark } from '../state/marks.ts';
 import { backendOf } from '../state/state-place.ts';
 import { isLoopback } from '../values/loopback.ts';
 
-export interface NewState {
+interface NewState {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   /** How messages call the state that is to be begun. */

@@ -7,7 +7,7 @@ import type { Json } from '../values/json.ts';
 import { isTainted, references, revealed, withReferences } from '../values/value.ts';
 import type { NotAcceptable } from './accept.ts';
 
-export interface RollingBack {
+interface RollingBack {
   readonly kind: Kind;
   readonly resource: Resource;
   /** The record as it was published. */

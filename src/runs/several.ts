@@ -23,7 +23,7 @@ export interface FailedWorkspace {
   readonly error: unknown;
 }
 
-export interface OfEach<T> {
+interface OfEach<T> {
   readonly done: readonly T[];
   readonly failed: readonly FailedWorkspace[];
 }

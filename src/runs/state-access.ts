@@ -21,7 +21,7 @@ import { takeInWaiting } from './rescues.ts';
 import type { RunContext } from './run-context.ts';
 import type { LockOptions } from './run-options.ts';
 
-export interface StateChange {
+interface StateChange {
   /** The command, e.g. `apply`. */
   readonly operation: string;
   readonly options: LockOptions;

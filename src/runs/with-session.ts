@@ -16,7 +16,7 @@ export interface SessionWanted {
   readonly client?: PlatformClient | undefined;
 }
 
-export interface Writable {
+interface Writable {
   readonly session: StateSession;
   readonly client: PlatformClient;
 }

@@ -7,7 +7,7 @@ export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
 /** Each record that the document knows, managed or not. */
-export function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
+function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   return [
     ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
     ...Object.entries(pending).flatMap(([address, { replaces: id }]) =>
@@ -18,7 +18,7 @@ export function heldIds({ resources, pending, orphans }: StateContent): HeldId[]
 }
 
 /** What `before` knows and `after` would forget. */
-export interface Dropped {
+interface Dropped {
   readonly ids: readonly HeldId[];
   /** Addresses of unknown creates. */
   readonly pending: readonly string[];

@@ -4,7 +4,7 @@ import { UserError } from '../problems/user-error.ts';
 import { type JournalEntry, journalEntry } from './journal.ts';
 import { LostState, RECOVER } from './lost-state.ts';
 
-export interface JournalContent {
+interface JournalContent {
   readonly entries: readonly JournalEntry[];
   /** Bytes of the whole lines; what comes after them was being written when its writer died. */
   readonly goodLength: number;

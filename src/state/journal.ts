@@ -6,7 +6,7 @@ import { orphan, pendingCreate, resourceEntry } from './state-document.ts';
  * What happens between two writes of the document, one line each. `state/fold.ts` says what each means.
  */
 
-export const journalEvent = z.discriminatedUnion('type', [
+const journalEvent = z.discriminatedUnion('type', [
   /** A create is about to be sent. Without a `saved` or `not-done` after it, it is pending. */
   z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate }),
   /** An update of these paths is about to be sent. Without a `saved` or `not-done` after it, their recorded values are unknown. */

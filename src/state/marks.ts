@@ -26,7 +26,7 @@ export interface Marks {
   raise(document: StateDocument, statePath: string): Promise<void>;
 }
 
-export interface MarksOptions {
+interface MarksOptions {
   /** Absolute; made where it is not there. */
   readonly folder: string;
   /** Of the platform. */

@@ -6,7 +6,7 @@ import type { StateDocument } from './state-document.ts';
 /** Records that the hint names. */
 const MOST = 20;
 
-export interface Conflict {
+interface Conflict {
   readonly text: string;
   /** Where the file is. */
   readonly name: string;

@@ -9,13 +9,13 @@ import { admitOlder, checkWorkspace, type SessionOptions } from './session.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';
 
-export interface Move {
+interface Move {
   readonly from: StateStore;
   readonly to: StateStore;
   readonly session: Pick<SessionOptions, 'lock' | 'workspaceId' | 'version' | 'now' | 'allowOlder'>;
 }
 
-export interface Moved {
+interface Moved {
   /** Records that the state manages. */
   readonly records: number;
   readonly serial: number;

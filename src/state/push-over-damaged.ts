@@ -29,7 +29,7 @@ export function dropped(
   return { ids: ids.map(withKey), pending };
 }
 
-export interface QuarantinedState {
+interface QuarantinedState {
   readonly aside: string | undefined;
   /** What copies and pieces of it know, and the document does not. */
   readonly ids: readonly HeldId[];

@@ -11,7 +11,7 @@ import { openSession, type SessionOptions } from './session.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateStore } from './store.ts';
 
-export interface Pushed {
+interface Pushed {
   readonly serial: number;
   /** Records that the document did not hold, which are on its orphan list now. */
   readonly kept: readonly HeldId[];

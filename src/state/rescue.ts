@@ -18,7 +18,7 @@ import type { State } from './state.ts';
  * puts them into the state.
  */
 
-export interface Unsaved {
+interface Unsaved {
   /** How messages call the state. */
   readonly location: string;
   readonly entries: readonly JournalEntry[];
@@ -71,14 +71,14 @@ async function writePrivate(file: string, content: string | Uint8Array): Promise
   await replaceFile(file, typeof content === 'string' ? content : [Buffer.from(content)]);
 }
 
-export interface Rescue {
+interface Rescue {
   readonly file: string;
   readonly entries: readonly JournalEntry[];
   /** Lines that are no entries. */
   readonly damaged: number;
 }
 
-export interface WaitingRescue extends Rescue {
+interface WaitingRescue extends Rescue {
   /** Relative to the project. */
   readonly shown: string;
 }

@@ -47,7 +47,7 @@ export interface SessionOptions {
   readonly allowOlder?: ((warning: string) => void) | undefined;
 }
 
-export interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
+interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
   /** Told of a state that is older than the last one known. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
   /** Told who holds the lock meanwhile. */

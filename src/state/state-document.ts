@@ -45,7 +45,7 @@ export const pendingCreate = z
   })
   .describe('An unknown create: the record may or may not exist.');
 
-export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
+const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
 
 const closingReason = z.enum(closingReasons);
 
@@ -76,7 +76,7 @@ export const orphan = z
   })
   .describe('A record that voxform no longer manages and that may still exist.');
 
-export const stateDocument = z
+const stateDocument = z
   .strictObject({
     format_version: z.literal(STATE_FORMAT_VERSION),
     voxform_version: z.string().describe('The voxform version that wrote the file.'),
@@ -100,7 +100,7 @@ export const stateDocument = z
   .describe('The state of one workspace');
 
 /** What earlier versions wrote; the next write makes it the present format. */
-export const formerDocument = stateDocument
+const formerDocument = stateDocument
   .omit({ write: true, write_digest: true })
   .extend({ format_version: z.literal(1) });
 

@@ -25,7 +25,7 @@ export interface GetOptions extends PlatformFlags {
   readonly callsFrom?: Date;
 }
 
-export interface RecordsWanted {
+interface RecordsWanted {
   readonly id: string | undefined;
   readonly version: string | undefined;
   readonly options: GetOptions;

@@ -11,7 +11,7 @@ import type { PlanningOptions } from '../../runs/run-options.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags } from '../flags.ts';
 
-export interface PlanningFlags extends PlanSources {
+interface PlanningFlags extends PlanSources {
   readonly opened: OpenWorkspace;
   readonly progress: Progress;
   readonly flags: PlanningOptions;

@@ -19,7 +19,7 @@ import { diagnosticsText } from '../diagnostics-text.ts';
 import type { WorkspacesFlags } from '../flags.ts';
 import { severalNamed } from './several.ts';
 
-export type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
+type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 
 export interface ValidateOptions extends WorkspacesFlags {
   readonly output: DiagnosticFormat;

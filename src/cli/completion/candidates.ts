@@ -9,7 +9,7 @@ export interface CompletionWord {
 }
 
 /** What can be in a place: words that are known, or files or folders of the one that the command works in. */
-export type Candidates = readonly CompletionWord[] | 'files' | 'folders';
+type Candidates = readonly CompletionWord[] | 'files' | 'folders';
 
 /** Looks up what only the project knows. Each gives nothing where there is nothing, or where it cannot be read. */
 export interface CompletionSources {

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 
 /** What belongs at the end of a command line that is being typed. */
-export type CompletionWanted =
+type CompletionWanted =
   | { readonly type: 'command' }
   | { readonly type: 'flag' }
   | {

@@ -12,7 +12,7 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import type { ResourceWrite } from './writing.ts';
 
 /** An update with its response. */
-export interface Updated {
+interface Updated {
   /** What the platform showed before. */
   readonly before: ShownRecord;
   readonly answer: ShownRecord;

@@ -16,7 +16,7 @@ export interface Claim {
   readonly kind: Kind;
 }
 
-export interface RecordImport extends Claim {
+interface RecordImport extends Claim {
   readonly client: PlatformClient;
   readonly workspaceId: string;
   readonly session: StateSession;

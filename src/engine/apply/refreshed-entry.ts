@@ -5,7 +5,7 @@ import type { Plan } from '../decide/make-plan.ts';
 import type { Observation } from '../decide/observation.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 
-export interface RefreshInput {
+interface RefreshInput {
   readonly plan: Plan;
   readonly state: State;
   /** ISO 8601: since when a record counts as missing that this plan is the first to miss. */

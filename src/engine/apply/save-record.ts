@@ -10,7 +10,7 @@ import type { AfterUpdate } from './after-update.ts';
 import { UnsavedRecord } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
 
-export interface SavedRecord {
+interface SavedRecord {
   readonly record: ShownRecord;
   /** What the state takes to be as desired from now on. */
   readonly leaves: Leaves;

@@ -6,7 +6,7 @@ export interface Node {
   readonly dependsOn: readonly Address[];
 }
 
-export interface Scheduling {
+interface Scheduling {
   readonly concurrency: number;
   /** @param free may be called before the result is there, once nothing more is sent for the node: another one takes its place then. */
   run(address: Address, free: () => void): Promise<ResourceResult>;

@@ -27,7 +27,7 @@ import {
 import { keptWarnings } from './write-response.ts';
 
 /** What is compared with the manifest. */
-export interface Shown {
+interface Shown {
   /** Undefined where memory stands in for it. */
   readonly record: ShownRecord | undefined;
   readonly published?: PublishedRecord | undefined;

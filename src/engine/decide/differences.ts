@@ -156,7 +156,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
 }
 
 /** The value as a plan shows it: an id that does not exist yet is named for what it will be. */
-export function afterOf(value: Value): Json {
+function afterOf(value: Value): Json {
   if (value instanceof Reference) return { unknown_until_apply: value.address };
   if (isSpecial(value)) return '(known after apply)';
   if (Array.isArray(value)) return value.map(afterOf);

@@ -3,7 +3,7 @@ import type { Guards } from '../../project/project.ts';
 import type { PlanDocument, PlannedResource } from '../plan/plan-document.ts';
 import type { Observed } from './observed.ts';
 
-export interface Guarding {
+interface Guarding {
   readonly guards: Guards;
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly observed: Observed;

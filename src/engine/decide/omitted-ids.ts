@@ -4,7 +4,7 @@ import { type LeafPath, valueAt } from '../../values/path.ts';
 import { type Deliverable, fieldsAsObserved } from './body.ts';
 import type { KnownRecords } from './known-records.ts';
 
-export interface OmittedIds {
+interface OmittedIds {
   /** By field: ids that an update does not send again. */
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
   /** A sentence for each field. */

@@ -7,7 +7,7 @@ import { ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
 /** What records are called, by kind and id: an address, `former` before it where it has another record by now. */
-export type Names = ReadonlyMap<string, string>;
+type Names = ReadonlyMap<string, string>;
 
 /** Of what the state knows, what this run found, and what it looked up. */
 export function namesOf(

@@ -35,7 +35,7 @@ export function publicationNotices(
   return draftStatus === 'unclear' ? [`may be edited since it was published${compare}`] : [];
 }
 
-export interface DraftRecord {
+interface DraftRecord {
   readonly record: ShownRecord;
   /** What is remembered of fields that the record does not show. */
   readonly entry: ResourceEntry | undefined;
@@ -61,7 +61,7 @@ export function unpublishedFields(
     });
 }
 
-export interface PublicationGap {
+interface PublicationGap {
   readonly unpublished: readonly LeafPath[];
   readonly version: ShownRecord;
 }

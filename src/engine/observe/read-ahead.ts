@@ -7,7 +7,7 @@ import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
 
-export interface ReadAheadOptions
+interface ReadAheadOptions
   extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
   now(): Date;
 }

@@ -21,7 +21,7 @@ import { getRecord } from './read-record.ts';
 import { returnedOrphans } from './returned-orphans.ts';
 import { searchCandidates } from './search-candidates.ts';
 
-export interface ReadingAll extends ObserveOptions {
+interface ReadingAll extends ObserveOptions {
   /** What was begun to be read before. */
   readonly ahead?: ReadAhead | undefined;
   /** Told of each record that only its id leads to, as soon as it was looked at. */

@@ -22,7 +22,7 @@ export const actions = [
 
 const leafValue = jsonValue;
 
-export const plannedChange = z
+const plannedChange = z
   .strictObject({
     path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
     before: leafValue
@@ -63,7 +63,7 @@ export const plannedChange = z
   })
   .describe('One field that differs.');
 
-export const plannedRoute = z
+const plannedRoute = z
   .strictObject({
     kind: z.string(),
     id: z

@@ -17,7 +17,7 @@ export function routingKinds(
     .filter((kind) => Object.keys(kind.routes.ways).some((path) => changing.has(targetOf(kind, path))));
 }
 
-export interface RoutesKnown {
+interface RoutesKnown {
   readonly kinds: ReadonlyMap<string, Kind>;
   /** All records of the kinds that were listed. */
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;

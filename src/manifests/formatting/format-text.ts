@@ -10,9 +10,9 @@ import { inOrder, type KeyOrder } from './key-order.ts';
 import { CannotLayOut, laidOut } from './laid-out-document.ts';
 
 /** The order of the keys in a document of this value. */
-export type OrderOf = (document: Json) => KeyOrder | undefined;
+type OrderOf = (document: Json) => KeyOrder | undefined;
 
-export type Formatted = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
+type Formatted = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
 
 /**
  * A YAML or JSON text in canonical form, which says the same and has the same comments; or what is wrong with it. Formatting twice is formatting once. Line

@@ -6,7 +6,7 @@ export interface NewText {
   readonly lines: readonly string[];
 }
 
-export interface BlockLayout {
+interface BlockLayout {
   readonly folded: boolean;
   /** Column of the key or dash that the text belongs to. */
   readonly column: number;

@@ -3,7 +3,7 @@ import type { DocumentPath } from '../finding.ts';
 import type { Splice } from './text-source.ts';
 
 /** One small difference between the value that a document has and the one that it is to have. */
-export type Change =
+type Change =
   | { readonly kind: 'set'; readonly path: DocumentPath; readonly value: Json }
   | { readonly kind: 'remove'; readonly path: DocumentPath }
   /** An item of a list before which the path's last index counts. */

@@ -16,12 +16,12 @@ export interface TextEdit {
   readonly value: Json | undefined;
 }
 
-export interface EditedText<Edit extends TextEdit = TextEdit> {
+interface EditedText<Edit extends TextEdit = TextEdit> {
   readonly text: string;
   readonly refused: readonly { readonly edit: Edit; readonly why: string }[];
 }
 
-export interface EditOptions {
+interface EditOptions {
   /** True where the text is JSON and must stay so. */
   readonly json: boolean;
 }

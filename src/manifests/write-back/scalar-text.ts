@@ -3,7 +3,7 @@ import { yamlOptions } from '../parse-yaml.ts';
 
 export type ScalarValue = null | boolean | number | string;
 
-export interface ScalarPlace {
+interface ScalarPlace {
   /** Inside brackets, where commas and brackets end a plain text. */
   readonly flow: boolean;
   /** Only as JSON writes it. */
@@ -25,7 +25,7 @@ const ONE_LINE = { ...yamlOptions, lineWidth: 0, singleQuote: false } as const;
 const FLOW = { ...ONE_LINE, collectionStyle: 'flow', flowCollectionPadding: false } as const;
 
 /** The text in double quotes, everything in it that no eye sees as an escape: valid in YAML and in JSON. */
-export function doubleQuoted(text: string): string {
+function doubleQuoted(text: string): string {
   return JSON.stringify(text).replace(
     UNSEEN,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -7,7 +7,7 @@ import { CHECKOUTS } from '../../project/local-paths.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 import { type FetchOptions, fetchGit } from './fetch-git.ts';
 
-export interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
+interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly url: string;
   readonly ref: string;
   /** Folder of the project in the repository. */

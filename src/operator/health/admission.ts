@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { isLoopback } from '../../values/loopback.ts';
 
-export interface ListenAddress {
+interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }

@@ -5,7 +5,7 @@ import type { Json } from '../../values/json.ts';
 import { type Admission, refusal } from './admission.ts';
 
 /** What the listener serves. */
-export interface ListenerOptions extends Admission {
+interface ListenerOptions extends Admission {
   isReady(): boolean;
   status(): Json;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;

@@ -5,7 +5,7 @@ import type { RunReport } from '../run-report.ts';
 import type { WatchStatus } from '../watch.ts';
 import { countsOf } from './metrics.ts';
 
-export interface StatusFacts {
+interface StatusFacts {
   readonly status: WatchStatus;
   readonly source: string;
   readonly mode: string;

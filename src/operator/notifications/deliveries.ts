@@ -8,7 +8,7 @@ import { VERSION } from '../../version.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 
-export interface Delivery {
+interface Delivery {
   readonly url: Secret;
   /** For messages. */
   readonly shown: string;
@@ -19,7 +19,7 @@ export interface Delivery {
   readonly network: Pick<TransportOptions, 'proxy' | 'ca'>;
 }
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   readonly clock: Clock;
   random(): number;
   /** Told what became of each; `problem` says why one was not delivered, and names no secret. */

@@ -18,7 +18,7 @@ import { RepeatFilter } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
 /** An event that a webhook may be notified of. */
-export interface NotificationEvent {
+interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
   /** Present for drift: all of it that was notified by then. */
@@ -28,7 +28,7 @@ export interface NotificationEvent {
 /** By address, the digest of the drift that was notified. */
 export type NotifiedDrift = Readonly<Record<string, string>>;
 
-export interface NotificationEventsOptions {
+interface NotificationEventsOptions {
   /** True: a correction is reported as the end of the drift, without a message of its own. */
   readonly drift: boolean;
   /** False: a change that overwrites drift is reported as drift, because the receiver gets no changes. */

@@ -6,7 +6,7 @@ import { Deliveries } from './deliveries.ts';
 import { bodyOf, NotificationEvents } from './notification-events.ts';
 import type { NotifiedDriftStore } from './notified-drift.ts';
 
-export interface NotifierOptions {
+interface NotifierOptions {
   readonly log: WatchLog;
   readonly clock: Clock;
   random(): number;

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
 
 /** A webhook whose address is known. */
-export interface Receiver {
+interface Receiver {
   /** May be secret as a whole: to be shown nowhere. */
   readonly url: Secret;
   /** For messages: the server alone. */

@@ -26,7 +26,7 @@ export interface Explanation {
 }
 
 /** How a field is treated; only what is true. */
-export interface Flags {
+interface Flags {
   readonly hidden?: true;
   readonly write_only?: true;
   readonly immutable?: true;
@@ -39,7 +39,7 @@ export interface Flags {
   readonly natural_key?: true;
 }
 
-export interface ExplainedField {
+interface ExplainedField {
   readonly path: string;
   readonly type: string;
   readonly description: string;

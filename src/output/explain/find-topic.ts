@@ -1,7 +1,7 @@
 import { nearest } from '../../problems/suggest.ts';
 import type { Topic } from './topics.ts';
 
-export type FoundTopic =
+type FoundTopic =
   | { readonly topic: Topic }
   /** `; did you mean "x"?`, or nothing. */
   | { readonly suggestion: string };

@@ -13,7 +13,7 @@ import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 const widestName = 34;
 const character = 7.3;
 
-export interface GraphSvgOptions {
+interface GraphSvgOptions {
   /** With its own colours and namespace, as a file needs them. */
   readonly standalone: boolean;
   /** Where a node leads to. */

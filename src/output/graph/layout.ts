@@ -27,7 +27,7 @@ export interface Wire {
   readonly points: readonly Point[];
 }
 
-export interface Point {
+interface Point {
   readonly x: number;
   readonly y: number;
 }

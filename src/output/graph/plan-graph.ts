@@ -4,7 +4,7 @@ import { plural } from '../plural.ts';
 import { MOST_UNGROUPED, type NodeGroup } from './grouping.ts';
 import { overviewPicture, type Picture } from './pictures.ts';
 
-export type MarkOf = (resource: PlannedResource) => string | undefined;
+type MarkOf = (resource: PlannedResource) => string | undefined;
 
 /** What the resources of a plan refer to, each marked with what is to happen to it, or with another word. */
 export function planGraph(

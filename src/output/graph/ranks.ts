@@ -1,6 +1,6 @@
 import type { ReferenceEdge, ReferenceNode } from '../../project/reference-graph.ts';
 
-export interface Ranks {
+interface Ranks {
   /** The column of a node's kind, where kinds refer to each other in one direction. */
   rankOf(id: string): number;
   /** False where kinds refer to each other in a cycle: then kinds have no columns. */

@@ -64,7 +64,7 @@ export function htmlReport(report: Report): string {
   return htmlPage({ title, body: body.join('\n') });
 }
 
-export interface SeveralReports {
+interface SeveralReports {
   readonly what: Report['what'];
   readonly made?: Date | undefined;
   readonly reports: readonly Report[];

@@ -4,7 +4,7 @@ import { escapeMarkup } from '../markup.ts';
 import { filterScript } from './filter-script.ts';
 import { pageStyle } from './page-style.ts';
 
-export interface HtmlPage {
+interface HtmlPage {
   /** Plain text. */
   readonly title: string;
   /** Markup, in which everything from outside is escaped. */

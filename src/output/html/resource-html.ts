@@ -28,7 +28,7 @@ export const toneOf: Readonly<Record<Action, Tone>> = {
   noop: 'faint',
 };
 
-export interface ResourceHtmlOptions {
+interface ResourceHtmlOptions {
   /** Of the group that it stands in. */
   readonly group: { readonly key: string; readonly symbol: string; readonly tone: Tone };
   readonly outcome: HtmlOutcome | undefined;

@@ -35,7 +35,7 @@ const forms = {
   count: { show: (value) => (Array.isArray(value) ? String(value.length) : '') },
 } satisfies Record<ColumnForm, Form>;
 
-export interface ShownColumn extends Column {
+interface ShownColumn extends Column {
   cell(record: Readonly<Record<string, unknown>>): string;
 }
 

@@ -12,14 +12,14 @@ export const RECORD_FORMATS = ['table', 'json', 'jsonl', 'yaml', 'csv'] as const
 export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /** Turns records into text as they come, so that the length of a list does not matter. */
-export interface RecordWriter {
+interface RecordWriter {
   /** What is to be printed now; empty while more must be known first. */
   write(record: ShownFields): string;
   /** What is still to be printed once all records have come. */
   end(): string;
 }
 
-export interface RecordWriting extends RecordContext {
+interface RecordWriting extends RecordContext {
   /** Of a table, from left to right. */
   readonly columns: readonly RecordColumn[];
   readonly style: Style;

@@ -5,7 +5,7 @@ import { CannotEdit } from '../../manifests/write-back/change.ts';
 import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, setOwn } from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
-export interface ValueWriting {
+interface ValueWriting {
   readonly rule: FieldRule;
   /** The address of the record with an id that a field for ids of this kind holds. */
   addressOf(kind: string, id: string): string | undefined;

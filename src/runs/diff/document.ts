@@ -23,7 +23,7 @@ const sideValue = z
   })
   .describe('A field in one of the workspaces.');
 
-export const fieldDifference = z
+const fieldDifference = z
   .strictObject({
     path: z.string(),
     verdict: z.enum(['different', 'unknown']).describe('`unknown` if the two values cannot be compared.'),
@@ -34,7 +34,7 @@ export const fieldDifference = z
   })
   .describe('A field that differs or may differ.');
 
-export const resourceDifference = z
+const resourceDifference = z
   .strictObject({
     address: z.string(),
     kind: z.string(),

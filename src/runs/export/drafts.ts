@@ -16,7 +16,7 @@ import { type Body, type Sketch, sketchOf } from './sketch.ts';
 import type { Spool, SpoolPlace } from './spool.ts';
 import type { UsedName } from './used-secrets.ts';
 
-export interface Drafting {
+interface Drafting {
   readonly kinds: ReadonlyMap<string, Kind>;
   /** Secrets that are set: their texts are written nowhere. */
   readonly secrets: readonly Secret[];
@@ -24,7 +24,7 @@ export interface Drafting {
   readonly spool: Spool;
 }
 
-export interface NamingSources {
+interface NamingSources {
   /** Names that the records have already: the first to have one for a record counts. */
   readonly knownNames: readonly NamesInProject[];
   readonly lookups: DiscoveryNotes['lookups'];

@@ -40,7 +40,7 @@ export function manifestText(draft: ManifestDraft): string {
 }
 
 /** In one line without what could end it. */
-export function commentText(text: string): string {
+function commentText(text: string): string {
   return ` ${text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, ' ')}`;
 }
 

@@ -31,7 +31,7 @@ function folderOf(kind: string): string {
 const SCHEMA_LINE = '# yaml-language-server: $schema=';
 const SCHEMA = 'schemas/manifest.schema.json';
 
-export interface ProjectParts {
+interface ProjectParts {
   readonly workspace: ExportedWorkspace;
   readonly layout: FileLayout;
   /** Name of the project file. */

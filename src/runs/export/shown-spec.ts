@@ -8,7 +8,7 @@ import { type LeafPath, unflatten } from '../../values/path.ts';
 import type { FoundRecord } from '../discover.ts';
 
 /** As much of a record as a manifest can hold. */
-export interface ShownSpec {
+interface ShownSpec {
   /** In the order of the schema. */
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   /** Top-level fields that only the published version shows. */

@@ -11,7 +11,7 @@ export interface UsedName {
 }
 
 /** A secret that the manifests name, and every place that takes it. */
-export interface UsedSecret {
+interface UsedSecret {
   readonly name: string;
   readonly places: readonly { readonly path: LeafPath; readonly address: string }[];
 }

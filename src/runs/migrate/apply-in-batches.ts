@@ -7,7 +7,7 @@ import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
 import type { RunContext } from '../run-context.ts';
 import { batchesOf } from './batches.ts';
 
-export interface BatchedApply extends ApplyPlanInput {
+interface BatchedApply extends ApplyPlanInput {
   /** Resources in one batch; all in one where absent. */
   readonly batch: number | undefined;
   /** Failures up to which another batch is begun. */

@@ -6,7 +6,7 @@ import { Reference, Secret, specials, Unset, type Value } from '../../values/val
 import type { Checklist } from './checklist.ts';
 import type { LookupIndex } from './knowledge-map.ts';
 
-export interface BlockerFacts {
+interface BlockerFacts {
   /** By lookup: what the workspace that is filled has. */
   readonly shelves: ReadonlyMap<string, LookupIndex>;
   /** Name of the workspace that is filled. */

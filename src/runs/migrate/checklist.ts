@@ -14,7 +14,7 @@ import { isTainted, toForms } from '../../values/value.ts';
  * When something on the list matters: nothing is written before it is done; some resources wait for it; nobody can do anything
  * about it, but should know; it is left to do afterwards.
  */
-export type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
+type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
 
 /** What to do, or what to know. */
 export type ChecklistContent =
@@ -54,7 +54,7 @@ export class Checklist {
   }
 }
 
-export interface MigrationPlan {
+interface MigrationPlan {
   readonly document: PlanDocument;
   /** What is migrated, as the workspace that is filled will have it. */
   readonly resources: readonly Resource[];
@@ -105,7 +105,7 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
   }
 }
 
-export interface Done extends MigrationPlan {
+interface Done extends MigrationPlan {
   /** What became of the writes; undefined before anything was written: then everything is taken to succeed. */
   readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
 }

@@ -16,7 +16,7 @@ export function mapPath({ from, to }: { readonly from: string; readonly to: stri
   return `.voxform/migrations/${from}-to-${to}.csv`;
 }
 
-export const MAP_HEADER = 'address,from_id,to_id';
+const MAP_HEADER = 'address,from_id,to_id';
 
 /**
  * A CSV file that says of each resource which record it was and which it is now: for people and their scripts. The states are what

@@ -60,7 +60,7 @@ export function* lookedUp(
   }
 }
 
-export interface Patching {
+interface Patching {
   /** The same resources as the workspace that is left sees them: where the other one has a value of its own already, that stays. */
   readonly originals: ReadonlyMap<Address, Resource>;
   readonly kinds: ReadonlyMap<string, Kind>;

@@ -33,7 +33,7 @@ export interface LiveExport {
   discard(): Promise<void>;
 }
 
-export interface LiveExportOptions {
+interface LiveExportOptions {
   readonly given: readonly KnownId[];
   readonly since: Date;
   readonly options: PlatformOptions;

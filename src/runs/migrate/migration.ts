@@ -91,7 +91,7 @@ function planMigration(
   });
 }
 
-export interface MigrationRun {
+interface MigrationRun {
   readonly session: StateSession;
   readonly prepared: PreparedMigration;
   readonly planned: PlanResult;
@@ -154,6 +154,6 @@ function checkable(
 }
 
 /** Of the two workspaces. */
-export function namesOf({ from, to }: MigrationWorkspaces): { readonly from: string; readonly to: string } {
+function namesOf({ from, to }: MigrationWorkspaces): { readonly from: string; readonly to: string } {
   return { from: from.workspace.name, to: to.workspace.name };
 }

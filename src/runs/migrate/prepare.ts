@@ -29,7 +29,7 @@ import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { withPatches } from './project-patches.ts';
 import { type AddressGlobs, leftOutReferences, selectedBy } from './selection.ts';
 
-export interface Preparing {
+interface Preparing {
   readonly context: RunContext;
   readonly ends: MigrationWorkspaces;
   readonly fromState: State;

@@ -7,7 +7,7 @@ import type { FoundRecord } from '../discover.ts';
 import { type KnownLeaf, shownOf } from './manifest-evidence.ts';
 
 /** For each record of a pool, in its order: how many fields of a manifest it shows, and how many of those agree. */
-export interface Counts {
+interface Counts {
   readonly shown: Uint16Array;
   readonly agrees: Uint16Array;
 }

@@ -7,7 +7,7 @@ import type { KnownId, Missed } from '../mentioned-ids.ts';
 import { type Match, matchesFor } from './matches.ts';
 import { type MergedBackups, mergeBackups } from './merge-backups.ts';
 
-export interface Recovering extends Omit<Discovering, 'known'> {
+interface Recovering extends Omit<Discovering, 'known'> {
   readonly lookups: ReadonlyMap<string, Lookup>;
   /** Everything that the manifests declare. */
   readonly resources: readonly Resource[];

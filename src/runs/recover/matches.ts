@@ -27,7 +27,7 @@ export interface Match {
   readonly certain: MatchCandidate | undefined;
 }
 
-export interface Matching {
+interface Matching {
   readonly kinds: ReadonlyMap<string, Kind>;
   /** The manifests that lack a record. */
   readonly wanted: readonly Resource[];

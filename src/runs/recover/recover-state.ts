@@ -48,7 +48,7 @@ function refuseForeign(backups: readonly StateBackup[], workspaceId: string, sto
   );
 }
 
-export interface Recording extends LockOptions {
+interface Recording extends LockOptions {
   readonly recovery: Recovery;
   /** The id that each address is to have. */
   readonly taken: ReadonlyMap<Address, string>;

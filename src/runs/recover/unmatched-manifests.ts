@@ -27,7 +27,7 @@ export interface CandidateScore {
   readonly isExact: boolean;
 }
 
-export interface UnmatchedInput {
+interface UnmatchedInput {
   readonly kind: Kind;
   /** Records that nobody manages. */
   readonly pool: readonly FoundRecord[];

@@ -6,7 +6,7 @@ import { type GitResult, lastWords, runGit } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { GitRemote } from './git-remote.ts';
 
-export type ObjectFormat = 'sha1' | 'sha256';
+type ObjectFormat = 'sha1' | 'sha256';
 
 /* From when on the objects are thrown away, to be fetched again: git itself would keep them for two weeks. */
 const MOST_PACK_FILES = 80;

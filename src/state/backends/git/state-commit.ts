@@ -9,7 +9,7 @@ export const HISTORY = 'history.jsonl';
 /** Bytes after which the journal goes on in a further file, so that a write costs the same however long the run. Part of the format. */
 const JOURNAL_FILE = 256_000;
 
-export function journalName(index: number): string {
+function journalName(index: number): string {
   return index === 0 ? 'journal.jsonl' : `journal-${index}.jsonl`;
 }
 
@@ -38,7 +38,7 @@ export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
   return files;
 }
 
-export interface NewCommit extends Pick<RemoteChange, 'write' | 'summary'> {
+interface NewCommit extends Pick<RemoteChange, 'write' | 'summary'> {
   readonly parent: string | undefined;
   readonly at: Date;
   /** By name; null removes one. */
@@ -84,7 +84,7 @@ export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }
 
-export interface TreeEntry {
+interface TreeEntry {
   readonly name: string;
   readonly id: string;
   readonly isFile: boolean;

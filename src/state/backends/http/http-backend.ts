@@ -6,7 +6,7 @@ import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts'
 import { httpPlace } from './http-place.ts';
 import type { HttpPlace } from './state-server.ts';
 
-export interface HttpSettings {
+interface HttpSettings {
   readonly address: string;
   readonly update_method?: string | undefined;
   readonly lock_address?: string | undefined;

@@ -19,7 +19,7 @@ const TIMING: RemoteTiming = { beat: 150_000, patience: 720_000, gather: 90, pol
 /** For how long it is believed that nobody else wrote, in milliseconds: where a server keeps locks, and looks at them alone. */
 const FRESH = 30_000;
 
-export interface HttpPlaceOptions {
+interface HttpPlaceOptions {
   readonly place: HttpPlace;
   readonly location: string;
   readonly user: StoreUser;

@@ -29,7 +29,7 @@ export interface HttpPlace {
   readonly password: Secret | undefined;
 }
 
-export interface StateServerOptions {
+interface StateServerOptions {
   /** How messages call the state. */
   readonly location: string;
   readonly username: Secret | string | undefined;

@@ -138,7 +138,7 @@ function written(files: Files, path: string, document: StateDocument): Promise<s
 }
 
 /** Only the holder of the lock writes it, and removes that of a holder who died. */
-export function draftOf(path: string): string {
+function draftOf(path: string): string {
   return `${path}.tmp`;
 }
 

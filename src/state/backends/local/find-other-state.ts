@@ -10,7 +10,7 @@ import { targetOf } from './document-file.ts';
 import { readStored } from './read-stored.ts';
 
 /** Where a state of a workspace may lie under another name. */
-export interface OtherStateSearch {
+interface OtherStateSearch {
   /** Of the document that the workspace's settings name; undefined where it is not on this machine. */
   readonly path: string | undefined;
   /** Of documents that other settings name. */

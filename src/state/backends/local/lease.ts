@@ -19,7 +19,7 @@ import { lockTiming, startHeartbeat } from './lock-heartbeat.ts';
 import { readWithNewer } from './newer-copies.ts';
 import { journalPathOf, readStored, unknownTo } from './read-stored.ts';
 
-export interface LocalLeaseParts {
+interface LocalLeaseParts {
   readonly files: Files;
   readonly path: string;
   readonly location: string;

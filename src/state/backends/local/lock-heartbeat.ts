@@ -70,7 +70,7 @@ interface Case {
   readonly own: HeldLock;
 }
 
-export interface Silence {
+interface Silence {
   /** When the file was last written, in milliseconds of the file system's clock. */
   readonly stamp: number;
   readonly milliseconds: number;

@@ -9,7 +9,7 @@ import type { StoredState } from '../../store.ts';
 import { readDocument } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 
-export interface StoredFiles {
+interface StoredFiles {
   readonly stored: StoredState;
   readonly journalFile: {
     readonly size: number;

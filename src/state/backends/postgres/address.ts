@@ -15,7 +15,7 @@ export interface DatabaseAddress {
   readonly tls: Tls;
 }
 
-export interface Tls {
+interface Tls {
   readonly mode: (typeof MODES)[number];
   /** Files in PEM; `system` as the root stands for the authorities that Node trusts. */
   readonly root: string | undefined;

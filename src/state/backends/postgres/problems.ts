@@ -1,7 +1,7 @@
 import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
-export interface Situation {
+interface Situation {
   /** How messages call the state. */
   readonly location: string;
   /** Of the database alone. */
@@ -26,8 +26,7 @@ export function isAlready(error: unknown): boolean {
   return ALREADY.has(codeOf(error));
 }
 
-export const ASK_ADMINISTRATOR =
-  'Have an administrator of the database run the output of: voxform state init --sql';
+const ASK_ADMINISTRATOR = 'Have an administrator of the database run the output of: voxform state init --sql';
 
 /** A `UserError` for what will not pass by itself; for anything else an error with the way out in its message. */
 export function problemOf(error: unknown, about: Situation): Error {

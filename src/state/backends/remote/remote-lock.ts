@@ -123,7 +123,7 @@ async function gateHolder({ place: { gate }, user }: Locking): Promise<LockInfo 
 }
 
 /** Who holds the lock, however long silent. */
-export function holderIn({ lock, silentSeconds }: RemoteContent): LockHolder | undefined {
+function holderIn({ lock, silentSeconds }: RemoteContent): LockHolder | undefined {
   return lock && { ...infoOf(lock), silentSeconds };
 }
 

@@ -3,13 +3,13 @@ import { UserError } from '../../../problems/user-error.ts';
 import { Overtaken, type RemoteChange, type RemoteContent, type RemotePlace } from './remote-place.ts';
 
 /** For how long a place that does not answer is tried. */
-export const TRIED_MILLISECONDS = 60_000;
+const TRIED_MILLISECONDS = 60_000;
 /** The same once the run was interrupted: somebody waits for it to end. */
-export const TRIED_AT_THE_END_MILLISECONDS = 10_000;
+const TRIED_AT_THE_END_MILLISECONDS = 10_000;
 
 const PAUSE = { least: 100, most: 5_000 };
 
-export interface Trying {
+interface Trying {
   /** Once aborted, the end is near. */
   readonly stop: AbortSignal | undefined;
 }
