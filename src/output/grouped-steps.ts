@@ -7,10 +7,10 @@ import { stepText, type WorkspaceFlag } from './next-steps.ts';
 import { plural } from './plural.ts';
 
 /** A manual step that many resources of a kind need. */
-export interface SharedStep {
+export interface SharedStep<O extends StepOwner = PlannedResource> {
   /** Without the resources, e.g. `Publish 300 agents in the dashboard` */
   readonly text: string;
-  readonly resources: readonly PlannedResource[];
+  readonly resources: readonly O[];
   /** What lists it after an apply, e.g. `status --only unpublished`. */
   readonly command: string;
   /** Present where each of them has values of its own. */
@@ -41,7 +41,7 @@ export interface SharedStepOptions extends Formats {
 
 /** `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)` */
 export function sharedStepText(
-  { text, resources, table, command }: SharedStep,
+  { text, resources, table, command }: SharedStep<StepOwner>,
   { text: formatted = String, code = String, applied }: SharedStepOptions = {},
 ): string {
   if (table !== undefined) return `${formatted(text)}:`;
@@ -64,19 +64,14 @@ export function sharedSteps(
   { full, workspaceFlag }: { readonly full: boolean; readonly workspaceFlag: WorkspaceFlag },
 ): Steps {
   if (full) return { shared: [], resources, without: (resource) => resource };
-  // Whether it is the first time that a record is published makes no other step of it, nor what a field is set to.
-  const keyOf = ({ kind }: PlannedResource, step: NextStep) =>
-    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, workspaceFlag)}`;
   const held = resources.flatMap((resource) =>
     (resource.steps ?? [])
       .filter((step) => isApplied(resource) || (isSetting(step) && isAllSaid(resource)))
       .map((step) => ({ resource, step })),
   );
-  const many = [...Map.groupBy(held, ({ resource, step }) => keyOf(resource, step))].filter(
-    ([, holders]) => new Set(holders.map(({ resource }) => resource)).size >= FEWEST,
-  );
+  const many = stepsOfMany(held, workspaceFlag);
   const taken = Map.groupBy(
-    many.flatMap(([, holders]) => holders),
+    many.flatMap(({ holders }) => holders),
     ({ resource }) => resource.address,
   );
   const without = (resource: PlannedResource): PlannedResource | undefined => {
@@ -88,19 +83,39 @@ export function sharedSteps(
     return isApplied(resource) ? rest : undefined;
   };
   return {
-    shared: many.map(([, holders]) => sharedStep(holders, workspaceFlag)),
+    shared: many.map(({ shared }) => shared),
     resources: resources.flatMap((resource) => without(resource) ?? []),
     without,
   };
 }
 
-interface Holder {
-  readonly resource: PlannedResource;
+/** Whose step it is. */
+export type StepOwner = Pick<PlannedResource, 'address' | 'kind'>;
+
+interface Holder<O extends StepOwner> {
+  readonly resource: O;
   readonly step: NextStep;
 }
 
-function sharedStep(holders: readonly Holder[], flag: WorkspaceFlag): SharedStep {
-  const resources = [...new Set(holders.map(({ resource }) => resource))];
+/** The steps that many of the holders need, with those of whom each is said. */
+export function stepsOfMany<O extends StepOwner>(
+  held: readonly Holder<O>[],
+  flag: WorkspaceFlag,
+): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
+  // Whether it is the first time that a record is published makes no other step of it, nor what a field is set to.
+  const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
+    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, flag)}`;
+  return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
+    const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
+    return owners.size < FEWEST ? [] : [{ holders, shared: sharedStep(holders, [...owners.values()], flag) }];
+  });
+}
+
+function sharedStep<O extends StepOwner>(
+  holders: readonly Holder<O>[],
+  resources: readonly O[],
+  flag: WorkspaceFlag,
+): SharedStep<O> {
   const [{ resource, step } = {}] = holders;
   const noun = nounOf(resource?.kind ?? '');
   const who = plural(resources.length, noun);
@@ -108,7 +123,7 @@ function sharedStep(holders: readonly Holder[], flag: WorkspaceFlag): SharedStep
   if (step === undefined) return { text: who, resources, command };
   if (isSetting(step)) {
     const text = `Change ${who} in the dashboard`;
-    return { text, resources, command: 'plan', table: tableOf(resources, noun) };
+    return { text, resources, command: 'plan', table: tableOf(holders, noun) };
   }
   if (step.action !== 'publish') return { text: `${who}: ${stepText(step, flag)}`, resources, command };
   const [until] = holders.flatMap(({ step: each }) =>
@@ -119,13 +134,12 @@ function sharedStep(holders: readonly Holder[], flag: WorkspaceFlag): SharedStep
 }
 
 /** A column for each field; empty where it stays as it is. */
-function tableOf(resources: readonly PlannedResource[], noun: string): StepTable {
-  const settings = resources.map(({ steps = [] }) =>
-    steps.flatMap((step) => (isSetting(step) ? step.sets : [])),
+function tableOf(holders: readonly Holder<StepOwner>[], noun: string): StepTable {
+  const settings = holders.flatMap(({ resource: { address }, step }) =>
+    isSetting(step) ? [{ address, ...step.sets }] : [],
   );
-  const fields = [...new Set(settings.flatMap((all) => all.map(({ field }) => field)))];
-  const rows = resources.map(({ address }, index) => {
-    const sets = settings[index] ?? [];
+  const fields = [...new Set(settings.map(({ field }) => field))];
+  const rows = [...Map.groupBy(settings, ({ address }) => address)].map(([address, sets]) => {
     const cells = fields.map((field) => {
       const own = sets.find((each) => each.field === field);
       return own === undefined ? '' : (own.value ?? '(none)');

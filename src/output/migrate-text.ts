@@ -1,15 +1,16 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { writes } from '../engine/plan/plan-document.ts';
-import type { Address } from '../manifests/resource.ts';
+import { type Address, kindOf } from '../manifests/resource.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import { haltOf } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
+import { stepsOfMany } from './grouped-steps.ts';
 import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import { kindCounts } from './plural.ts';
-import { renderWarnings } from './remarks-text.ts';
+import { renderShared, renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 
 export interface MigrationEnd {
@@ -111,6 +112,7 @@ export function migratedText(result: MigrationResult, style: Style): string {
       full,
       workspaceFlag,
       box: true,
+      applied: report !== undefined,
     }),
     report === undefined ? '' : closing(report, to, style),
   ];
@@ -190,24 +192,34 @@ interface SectionOptions {
   readonly workspaceFlag: WorkspaceFlag;
   /** True where each item can be ticked off. */
   readonly box: boolean;
+  /** True where the migration is carried out. */
+  readonly applied?: boolean;
 }
 
 function section(
   heading: string,
   items: readonly ChecklistItem[],
-  { style, full, workspaceFlag, box }: SectionOptions,
+  { style, full, workspaceFlag, box, applied }: SectionOptions,
 ): string {
   if (items.length === 0) return '';
-  const lines = items.flatMap(({ matter, addresses }) => {
+  const many = full ? [] : stepsOfMany(items.flatMap(holdersOf), workspaceFlag);
+  const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
+  const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
+  const lines = left.flatMap(({ matter, addresses }) => {
     const text = checklistText(matter, workspaceFlag);
     const isNamed = addresses.length === 0 || 'address' in matter;
     const lead = box ? '[ ] ' : '- ';
     const line = style.prose(text, { indent: 2, lead });
     if (isNamed) return [line];
-    return [
-      line,
-      style.prose(addressList(addresses, box || full), { indent: 2 + lead.length, format: style.dim }),
-    ];
+    return [line, style.prose(addressList(addresses, full), { indent: 2 + lead.length, format: style.dim })];
   });
-  return [style.bold(heading), ...lines].join('\n');
+  const shared = many.map((each) =>
+    renderShared(each.shared, style, applied ? { applied: workspaceFlag } : {}),
+  );
+  return [style.bold(heading), ...shared, ...lines].join('\n');
+}
+
+function holdersOf({ matter, addresses }: ChecklistItem) {
+  if (!('step' in matter)) return [];
+  return addresses.map((address) => ({ resource: { address, kind: kindOf(address) }, step: matter.step }));
 }

@@ -1,6 +1,12 @@
 import type { PlanDocument, PlanWarning } from '../engine/plan/plan-document.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
-import { type Formats, type SharedStep, type SharedStepOptions, sharedStepText } from './grouped-steps.ts';
+import {
+  type Formats,
+  type SharedStep,
+  type SharedStepOptions,
+  type StepOwner,
+  sharedStepText,
+} from './grouped-steps.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
@@ -41,7 +47,11 @@ export function renderSteps(shared: readonly SharedStep[], style: Style): string
   return section('Manual steps', lines, style.bold);
 }
 
-export function renderShared(shared: SharedStep, style: Style, options: SharedStepOptions = {}): string {
+export function renderShared(
+  shared: SharedStep<StepOwner>,
+  style: Style,
+  options: SharedStepOptions = {},
+): string {
   const indent = 2;
   const line = style.prose(sharedStepText(shared, options), { indent, lead: '[ ] ' });
   if (shared.table === undefined) return line;

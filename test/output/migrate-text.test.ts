@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import { migrationText } from '../../src/output/migrate-text.ts';
-import { plainStyle } from './sample-styles.ts';
+import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
+import { migratedText, migrationText } from '../../src/output/migrate-text.ts';
+import { plan } from './sample-plan.ts';
+import { plainStyle, widest } from './sample-styles.ts';
 
 const end = { name: 'staging', workspaceId: 'W', baseUrl: 'https://staging.example.com' };
 
@@ -31,4 +33,41 @@ it('names the resources of an item of the checklist once, also where its text na
   expect(text).toMatch(
     /- Agent\/sales-team is left out: .+\n {4}Agent\/sales\n {2}- Agent\/support: both answer\n$/,
   );
+});
+
+it('says once what many agents and numbers leave to do', () => {
+  const numbered = (count: number, kind: string) =>
+    Array.from({ length: count }, (_, index) => `${kind}/${String(index).padStart(3, '0')}`);
+  const agents = numbered(300, 'Agent');
+  const numbers = numbered(150, 'PhoneNumber');
+  const publish = {
+    action: 'publish',
+    instruction: 'In the dashboard, publish it when it is ready.',
+  } as const;
+  const notice = 'In the dashboard of staging, unlink it.';
+  const after = [
+    { moment: 'after', matter: { step: publish }, addresses: agents },
+    ...numbers.map((address, index) => {
+      const sets = { record: `+1202555${index}`, field: 'inbound', value: agents[index] ?? null };
+      const step = { action: 'dashboard', instruction: `Link ${address}.`, sets } as const;
+      return { moment: 'after', matter: { step }, addresses: [address] } as const;
+    }),
+    { moment: 'after', matter: { text: notice }, addresses: numbers },
+  ] as const;
+  const report: ApplyReport = { plan: plan([]), results: new Map(), warnings: [], interrupted: undefined };
+  const shown = (full: boolean) =>
+    migratedText(
+      { report, after, from: 'staging', to: 'live', full, workspaceFlag: ' -w live' },
+      plainStyle(),
+    );
+  const compact = shown(false);
+  expect(compact.replace(/\s+/g, ' ')).toContain(
+    '[ ] Publish 300 agents in the dashboard: Agent/000, Agent/001, Agent/002 and 297 more (voxform status --only unpublished -w live lists them)',
+  );
+  expect(compact).toContain('[ ] Change 150 phone numbers in the dashboard:\n      PHONE NUMBER');
+  expect(compact.split('\n').length).toBeLessThan(175);
+  expect(widest(compact)).toBeLessThanOrEqual(80);
+  for (const address of numbers) expect(compact).toContain(address);
+  for (const address of agents) expect(shown(true)).toContain(address);
+  expect(shown(true)).toContain('Link PhoneNumber/149.');
 });
