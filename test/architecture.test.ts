@@ -203,8 +203,7 @@ describe('the layers', () => {
   });
 
   it('lets the engine reach the platform through kinds only', () => {
-    const endpoint =
-      /\bclient\.(?:agents|numbers|knowledgeBases|calls|webhooks|users|invoices|apiKeys|collection)\b/;
+    const endpoint = /\bclient\.(?:agents|numbers|knowledgeBases|calls|users|invoices|apiKeys|collection)\b/;
     const wrong = files.filter((file) => file.startsWith('engine/') && endpoint.test(codeOf(file)));
     expect(wrong).toEqual([]);
     expect(endpoint.test(codeOf('kinds/agent.ts'))).toBe(true);

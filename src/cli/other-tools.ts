@@ -1,5 +1,5 @@
 /** What people type who come from other tools, and what does the same here. */
-const instead: Readonly<Record<string, string>> = {
+export const instead: Readonly<Record<string, string>> = {
   check: 'voxform validate checks the manifests.',
   lint: 'voxform validate checks the manifests.',
   verify: 'voxform validate checks the manifests.',
@@ -96,6 +96,3 @@ export function knownElsewhere(word: string, group = ''): string | undefined {
   const found = [`${group} ${name}`, name].find((each) => Object.hasOwn(instead, each));
   return found === undefined ? undefined : instead[found];
 }
-
-/** The commands and flags of other tools that are known. */
-export const wordsOfOtherTools: readonly string[] = Object.keys(instead);

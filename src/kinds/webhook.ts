@@ -1,6 +1,9 @@
-import { type WebhookRequest, webhookRequest } from '../platform/records.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { webhookRecord, webhookRequest } from '../platform/records.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
+
+const webhooks = (client: PlatformClient) => client.collection('webhooks', webhookRecord);
 
 /** A webhook: readable by id alone, never listed and never updated, so that a change needs another one. */
 export const webhook: Kind = {
@@ -27,7 +30,7 @@ export const webhook: Kind = {
       { title: 'CREATED', field: 'created_at', as: 'time', spare: 3 },
     ],
   },
-  get: (client, id) => client.webhooks.get(id),
+  get: (client, id) => webhooks(client).get(id),
   label: ({ url }) => hostOf(String(url)),
   leftBehind: ({ id, spec: { url } }) => {
     const host = hostOf(String(url));
@@ -36,7 +39,7 @@ export const webhook: Kind = {
       step: `delete or disable webhook ${id}${host === '' ? '' : ` (${host})`}`,
     };
   },
-  create: (client, body) => client.webhooks.create(body as WebhookRequest),
+  create: (client, body) => webhooks(client).create(body),
 };
 
 /** So that `https://example.com` and `https://example.com/` are the same place. */

@@ -1,8 +1,9 @@
 import { type PlannedResource, writes } from '../engine/plan/plan-document.ts';
-import { actionWords, appliedActions, counts, notAppliedIn, plural } from '../output/action-words.ts';
+import { actionWords, appliedActions, counts, notAppliedIn } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { guardText, helpText, type WorkspaceFlag, withSteps } from '../output/next-steps.ts';
+import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';

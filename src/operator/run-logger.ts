@@ -1,7 +1,8 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { appliedActions, counts, pendingActions, plural } from '../output/action-words.ts';
+import { appliedActions, counts, pendingActions } from '../output/action-words.ts';
 import { placeOf } from '../output/diagnostics.ts';
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
+import { plural } from '../output/plural.ts';
 import {
   appliedMessage,
   driftMessage,

@@ -1,6 +1,6 @@
 import type { Json } from '../values/json.ts';
-import { plural } from './action-words.ts';
 import { type ChangedFile, renderFileDiffs, unifiedDiff } from './file-diff.ts';
+import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 
 /** A value that goes from the platform into the manifests. */

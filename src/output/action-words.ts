@@ -6,8 +6,6 @@ import {
 } from '../engine/plan/plan-document.ts';
 import { plural } from './plural.ts';
 
-export { plural };
-
 /** How an action is called and drawn, the same in every rendering. */
 interface ActionWords {
   /** As Terraform draws it, where Terraform has such an action. */

@@ -1,7 +1,7 @@
 import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
-import { plural } from './action-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, fieldViews } from './field-view.ts';
+import { plural } from './plural.ts';
 
 /** Resources of a diff that are said in one breath. */
 export interface DiffGroup {

@@ -1,5 +1,6 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
-import { notAppliedIn, plural } from './action-words.ts';
+import { notAppliedIn } from './action-words.ts';
+import { plural } from './plural.ts';
 import type { ResourceGroup } from './resource-text.ts';
 
 /** What drifted, and what is missing. It proposes no change. */

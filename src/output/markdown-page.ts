@@ -1,5 +1,5 @@
-import { plural } from './action-words.ts';
 import { markdownCode } from './markdown-text.ts';
+import { plural } from './plural.ts';
 
 /** GitHub's limit on a comment, in characters. Pages keep it in bytes, of which there are never fewer. */
 export const MARKDOWN_LIMIT = 65_536;

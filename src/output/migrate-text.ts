@@ -3,13 +3,13 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { writes } from '../engine/plan/plan-document.ts';
 import { type Address, kindOf } from '../manifests/resource.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
-import { actionWords, appliedActions, byAction, counts, plural, shownActions } from './action-words.ts';
+import { actionWords, appliedActions, byAction, counts, shownActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import { haltOf } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { stepsOfMany } from './grouped-steps.ts';
 import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './next-steps.ts';
-import { kindCounts } from './plural.ts';
+import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 

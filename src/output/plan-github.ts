@@ -5,11 +5,12 @@ import type {
   PlannedResource,
   PlanWarning,
 } from '../engine/plan/plan-document.ts';
-import { actionWords, byAction, pendingActions, plural, shownActions } from './action-words.ts';
+import { actionWords, byAction, pendingActions, shownActions } from './action-words.ts';
 import { appliedIn, earlyEnd } from './apply-words.ts';
 import { driftGroups } from './drift-words.ts';
 import { type AnnotationLevel, githubCommand } from './github-command.ts';
 import { guardText, helpText, remarkText, stepText, type WorkspaceFlag } from './next-steps.ts';
+import { plural } from './plural.ts';
 import { groupedRemarks, noopNotes } from './remarks-text.ts';
 import { routeRemarks } from './route-words.ts';
 

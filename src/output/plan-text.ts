@@ -1,9 +1,10 @@
 import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
-import { actionWords, byAction, notAppliedIn, planSummary, plural, shownActions } from './action-words.ts';
+import { actionWords, byAction, notAppliedIn, planSummary, shownActions } from './action-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { sharedSteps } from './grouped-steps.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
+import { plural } from './plural.ts';
 import { renderRemarks, renderSteps } from './remarks-text.ts';
 import { headLine, renderRemark } from './resource-lines.ts';
 import { type ResourceGroup, renderGroup } from './resource-text.ts';

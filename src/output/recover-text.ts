@@ -3,9 +3,9 @@ import type { Resource } from '../manifests/resource.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
-import { plural } from './action-words.ts';
 import { addressList, listed } from './address-list.ts';
 import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
+import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 import { renderTable } from './table.ts';
 

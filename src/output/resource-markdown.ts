@@ -1,10 +1,10 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { plural } from './action-words.ts';
 import { addressList, mustNameAll } from './address-list.ts';
 import type { Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { FieldView } from './field-view.ts';
 import { fenced, markdownCode, markdownText } from './markdown-text.ts';
+import { plural } from './plural.ts';
 import { bracketed } from './prompt-diff/bracketed.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
 import type { DiffLine } from './text-diff.ts';

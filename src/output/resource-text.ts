@@ -1,9 +1,9 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import { plural } from './action-words.ts';
 import { addressList, mustNameAll } from './address-list.ts';
 import { compacted, type Statement } from './compact.ts';
 import type { FieldViewOptions } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
+import { plural } from './plural.ts';
 import {
   detailIndent,
   headLine,

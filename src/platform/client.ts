@@ -12,8 +12,6 @@ import type {
   UserRecord,
   UserRequest,
   VersionSummary,
-  WebhookRecord,
-  WebhookRequest,
 } from './records.ts';
 import type { WorkspaceCheck } from './workspace-check.ts';
 
@@ -41,10 +39,6 @@ export interface PlatformClient {
   readonly calls: {
     list(filter?: Omit<CallFilter, 'per_page' | 'cursor'>): AsyncIterable<CallRecord>;
     get(id: string): Promise<CallRecord>;
-  };
-  readonly webhooks: {
-    get(id: string): Promise<WebhookRecord>;
-    create(body: WebhookRequest): Promise<WebhookRecord>;
   };
   readonly users: {
     list(): AsyncIterable<UserRecord>;

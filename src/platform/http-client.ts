@@ -22,7 +22,6 @@ import {
   numberRecord,
   userRecord,
   versionSummary,
-  webhookRecord,
 } from './records.ts';
 import type { Transport } from './transport.ts';
 import { WorkspaceCheck } from './workspace-check.ts';
@@ -69,7 +68,6 @@ export function createClient({ transport, workspaceId, odd = 'hidden' }: ClientO
       list: (filter = {}) => requests.calls(filter),
       get: async (id) => get(callRecord, `/api/v1/call-histories/${segment(id)}`, id),
     },
-    webhooks: collection('webhooks', webhookRecord),
     users: {
       list: () => requests.users(`${workspace()}/users`),
       update: async (id, body) =>

@@ -2,7 +2,7 @@ import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../values/json.ts';
 import { parseInParts } from './document-parts.ts';
-import { digestOf, isAsWritten, statePieces } from './document-pieces.ts';
+import { digestOf, isAsWritten } from './document-pieces.ts';
 import { LostState } from './lost-state.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
@@ -16,11 +16,6 @@ import {
 
 /** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
 const DEEPEST = 500;
-
-/** The whole of a small document as it is written. */
-export function stateText(document: StateDocument): string {
-  return Buffer.concat([...statePieces(document)]).toString();
-}
 
 /**
  * Reads what `statePieces` wrote.

@@ -6,7 +6,7 @@ import { withKindFlags } from '../../src/cli/discovery-flags.ts';
 import { examplesOf } from '../../src/cli/examples.ts';
 import { pathOf } from '../../src/cli/help.ts';
 import { normalisedArgs } from '../../src/cli/normalise-args.ts';
-import { knownElsewhere, wordsOfOtherTools } from '../../src/cli/other-tools.ts';
+import { instead, knownElsewhere } from '../../src/cli/other-tools.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
@@ -65,7 +65,7 @@ describe('spellings of other tools', () => {
 describe('words of other tools', () => {
   const commands = program.commands.map((each) => each.name());
 
-  it.each(wordsOfOtherTools.filter((word) => !commands.includes(word)))(
+  it.each(Object.keys(instead).filter((word) => !commands.includes(word)))(
     'answers %s with the sentence that helps',
     async (word) => {
       await using folder = await temporaryFolder();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { helpText } from '../../src/output/next-steps.ts';
+import { webhookRecord } from '../../src/platform/records.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { failureOf } from '../state/temporary-state.ts';
 import { actionsIn, Bench, outcomes, reread } from './bench.ts';
@@ -38,7 +39,9 @@ describe('a saved plan', () => {
   it('updates, replaces, forgets and adopts what it says, and nothing else', async () => {
     const w = await prepared();
     await w.apply([...desired(), webhook('old')]);
-    const adopted = await w.client.webhooks.create({ url: 'https://example.com/adopted' });
+    const adopted = await w.client
+      .collection('webhooks', webhookRecord)
+      .create({ url: 'https://example.com/adopted' });
     const next = [
       ...desired('n').filter(({ address }) => address !== 'Webhook/h'),
       webhook('h', { timeout: 9 }, { mayReplace: true }),

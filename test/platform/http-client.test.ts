@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
+import { webhookRecord } from '../../src/platform/records.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { collect } from './collect.ts';
 import { listenHttp, type SeenRequest } from './listen.ts';
@@ -41,10 +42,14 @@ describe('an endpoint', () => {
       call: (client) => client.numbers.create({ number: '+4930123456' }),
     },
     { line: 'GET /api/v1/call-histories/01C', call: (client) => client.calls.get('01C'), id: '01C' },
-    { line: 'GET /api/v1/webhooks/01W', call: (client) => client.webhooks.get('01W'), id: '01W' },
+    {
+      line: 'GET /api/v1/webhooks/01W',
+      call: (client) => client.collection('webhooks', webhookRecord).get('01W'),
+      id: '01W',
+    },
     {
       line: 'POST /api/v1/webhooks {"url":"https://x.example"}',
-      call: (client) => client.webhooks.create({ url: 'https://x.example' }),
+      call: (client) => client.collection('webhooks', webhookRecord).create({ url: 'https://x.example' }),
     },
     {
       line: 'PUT /api/v1/workspaces/ws%201/users/01U {"role":"admin"}',
@@ -327,7 +332,11 @@ describe('a record', () => {
 
   it.each<{ kind: string; call: (client: PlatformClient) => Promise<unknown>; path: string }>([
     { kind: 'agent', call: (client) => client.agents.get('01B'), path: 'agents/01B' },
-    { kind: 'webhook', call: (client) => client.webhooks.get('01B'), path: 'webhooks/01B' },
+    {
+      kind: 'webhook',
+      call: (client) => client.collection('webhooks', webhookRecord).get('01B'),
+      path: 'webhooks/01B',
+    },
     { kind: 'call', call: (client) => client.calls.get('01B'), path: 'call-histories/01B' },
   ])('in place of the $kind that was asked for is an error', async ({ call, path }) => {
     const { client } = await clientFor(RECORD);

@@ -6,6 +6,7 @@ import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.
 import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
+import { webhookRecord } from '../../src/platform/records.ts';
 import { createTransport } from '../../src/platform/transport.ts';
 import { type Discovery, discover } from '../../src/runs/discover.ts';
 import type { KnownId } from '../../src/runs/mentioned-ids.ts';
@@ -44,7 +45,7 @@ export class UnmanagedWorkspace implements AsyncDisposable {
   }
 
   async webhook(body: JsonObject & { readonly url: string }): Promise<string> {
-    return (await this.client.webhooks.create(body as never)).id;
+    return (await this.client.collection('webhooks', webhookRecord).create(body)).id;
   }
 
   async number(number: string, link: JsonObject = {}): Promise<string> {

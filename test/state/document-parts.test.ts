@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseInParts } from '../../src/state/document-parts.ts';
 import { digestOf } from '../../src/state/document-pieces.ts';
-import { parseState, stateText } from '../../src/state/document-text.ts';
+import { parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument, WrittenDocument } from '../../src/state/state-document.ts';
 import { canonicalJson, type Json, jsonEqual } from '../../src/values/json.ts';
+import { stateText } from './temporary-state.ts';
 
 const DEEPEST = 500;
 const SMALL = { id: '1', recorded: { name: 'n', tools: [{ a: 1 }] }, observed: {}, unobserved: ['x'] };

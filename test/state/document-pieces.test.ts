@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { statePieces } from '../../src/state/document-pieces.ts';
-import { parseEdited, parseState, stateText } from '../../src/state/document-text.ts';
+import { parseEdited, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import { LostState } from '../../src/state/lost-state.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
 import { jsonEqual, sortKeys } from '../../src/values/json.ts';
-import { entry } from './temporary-state.ts';
+import { entry, stateText } from './temporary-state.ts';
 
 const orphan = { kind: 'Agent', address: 'Agent/gone', reason: 'forgotten', since: '2030' } as const;
 

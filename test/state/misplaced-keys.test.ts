@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseState, stateText } from '../../src/state/document-text.ts';
+import { parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import { LostState } from '../../src/state/lost-state.ts';
 import { misplacedKey } from '../../src/state/misplaced-keys.ts';
+import { stateText } from './temporary-state.ts';
 
 describe('a misplaced key', () => {
   it.each([

@@ -1,9 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { stateText } from '../../src/state/document-text.ts';
 import { emptyDocument, fold } from '../../src/state/fold.ts';
 import { stateJsonSchema } from '../../src/state/state-document.ts';
-import { creating, saved } from './temporary-state.ts';
+import { creating, saved, stateText } from './temporary-state.ts';
 
 const document = fold(
   emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'),

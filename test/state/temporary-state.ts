@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { UserErrorOptions } from '../../src/problems/user-error.ts';
 import { createLocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
+import { statePieces } from '../../src/state/document-pieces.ts';
 import type { JournalEvent } from '../../src/state/journal.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
-import type { ResourceEntry } from '../../src/state/state-document.ts';
+import type { ResourceEntry, StateDocument } from '../../src/state/state-document.ts';
 import type { LockRequest, StateStore } from '../../src/state/store.ts';
 
 /** A path for a state in a folder that goes away with the test. */
@@ -71,4 +72,9 @@ export async function failureOf(promise: Promise<unknown>): Promise<Error & User
     throw error;
   }
   throw new Error('it did not fail');
+}
+
+/** The whole of a small document as it is written. */
+export function stateText(document: StateDocument): string {
+  return Buffer.concat([...statePieces(document)]).toString();
 }

@@ -1,6 +1,6 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-import { plural } from '../../output/action-words.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { plural } from '../../output/plural.ts';
 import {
   evidenceText,
   type Recovered,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { problemsOfIssue } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
-import { plural } from '../../output/action-words.ts';
+import { plural } from '../../output/plural.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';

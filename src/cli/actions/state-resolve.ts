@@ -1,4 +1,4 @@
-import { plural } from '../../output/action-words.ts';
+import { plural } from '../../output/plural.ts';
 import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';

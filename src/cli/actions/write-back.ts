@@ -4,8 +4,8 @@ import {
   acceptanceJson,
   renderAcceptance,
 } from '../../output/accept-text.ts';
-import { plural } from '../../output/action-words.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { plural } from '../../output/plural.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';

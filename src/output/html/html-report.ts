@@ -1,5 +1,4 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import { plural } from '../action-words.ts';
 import { mustNameAll } from '../address-list.ts';
 import { type CompactOptions, compacted, FEWEST_SHARING, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
@@ -8,6 +7,7 @@ import { planPicture } from '../graph/plan-graph.ts';
 import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
+import { plural } from '../plural.ts';
 import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
 import { htmlPage, timeHtml } from './page.ts';
 import { addressesHtml, type HtmlOutcome, resourceHtml, type Tone } from './resource-html.ts';

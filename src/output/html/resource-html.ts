@@ -1,7 +1,7 @@
 import type { Action, PlannedChange } from '../../engine/plan/plan-document.ts';
-import { plural } from '../action-words.ts';
 import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
+import { plural } from '../plural.ts';
 import { routeRemarks } from '../route-words.ts';
 import { addressHtml } from './address-html.ts';
 import { fieldHtml } from './field-html.ts';

@@ -1,6 +1,6 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
-import { planSummary, plural } from '../action-words.ts';
+import { planSummary } from '../action-words.ts';
 import { renderDriftText } from '../drift-text.ts';
 import { driftSummary } from '../drift-words.ts';
 import { escapeControls } from '../escape-controls.ts';
@@ -10,6 +10,7 @@ import type { WorkspaceFlag } from '../next-steps.ts';
 import { driftGithub, planGithub } from '../plan-github.ts';
 import { driftMarkdown, planMarkdown } from '../plan-markdown.ts';
 import { renderPlanText } from '../plan-text.ts';
+import { plural } from '../plural.ts';
 import type { Style } from '../style.ts';
 import { displayWidth, pad } from '../text-width.ts';
 import { failureGithub, failureMarkdown, failureText } from './failures.ts';

@@ -4,11 +4,18 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFil
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../../src/problems/user-error.ts';
-import { stateText } from '../../../../src/state/document-text.ts';
 import { emptyDocument } from '../../../../src/state/fold.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import type { StateDocument } from '../../../../src/state/state-document.ts';
-import { failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../../temporary-state.ts';
+import {
+  failureOf,
+  lockRequest,
+  saved,
+  sessionOptions,
+  statePath,
+  stateText,
+  storeAt,
+} from '../../temporary-state.ts';
 
 const options = sessionOptions();
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
