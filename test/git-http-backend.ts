@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 
 /** Does what git asks of a bare repository below the folder, with the program that git has for servers. @returns what sends the answer. */
 export async function gitAnswer(
@@ -24,7 +25,8 @@ export async function gitAnswer(
     },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
-  request.pipe(child.stdin.on('error', () => undefined));
+  // A request that breaks off ends it, as it does behind a server of the web.
+  pipeline(request, child.stdin).catch(() => undefined);
   const answer = await buffer(child.stdout);
   const end = answer.indexOf('\r\n\r\n');
   const headers = answer.subarray(0, end).toString().split('\r\n');

@@ -89,10 +89,15 @@ export class Machines implements AsyncDisposable {
   async killOne(random: Random): Promise<void> {
     const runs = [...this.#running];
     for (const [, { child }] of runs) child.kill('SIGSTOP');
-    const holder = await this.holder();
-    const [, victim] = runs.find(([name]) => name === holder) ?? (runs[0] && random.pick(runs)) ?? [];
-    victim?.child.kill('SIGKILL');
-    for (const [, { child }] of runs) child.kill('SIGCONT');
+    try {
+      const holder = await this.holder();
+      const [, victim] = runs.find(([name]) => name === holder) ?? (runs[0] && random.pick(runs)) ?? [];
+      victim?.child.kill('SIGKILL');
+    } catch (error) {
+      this.lab.figures.failed('a look at the lock', error);
+    } finally {
+      for (const [, { child }] of runs) child.kill('SIGCONT');
+    }
   }
 
   /** Lets so much time pass that a dead holder loses its lock. */

@@ -40,16 +40,19 @@ export interface SharedPlace extends AsyncDisposable {
 export interface PlaceKind {
   readonly backend: string;
   readonly name: string;
+  /** How likely a piece of what is sent to it breaks its connection: the less, the more pieces a write takes. */
+  readonly cuts: number;
   start(): Promise<SharedPlace>;
 }
 
 export const placeKinds: readonly PlaceKind[] = [
-  { backend: 'git', name: 'a repository behind HTTP', start: repositoryBehindHttp },
-  { backend: 'git', name: 'a repository in a folder', start: repositoryInFolder },
-  { backend: 'postgres', name: 'PostgreSQL', start: database },
+  { backend: 'git', name: 'a repository behind HTTP', cuts: 0.01, start: repositoryBehindHttp },
+  { backend: 'git', name: 'a repository in a folder', cuts: 0, start: repositoryInFolder },
+  { backend: 'postgres', name: 'PostgreSQL', cuts: 0.03, start: database },
   ...(['gitlab', 'terraform'] as const).map((rules) => ({
     backend: 'http',
     name: `a server with the rules of ${rules}`,
+    cuts: 0.03,
     start: () => stateServer(rules),
   })),
 ];

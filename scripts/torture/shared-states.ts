@@ -27,13 +27,13 @@ const attacks: readonly Attack[] = [
   {
     name: 'answers of the store and the platform are lost',
     needsProxy: true,
-    run: (...given) => storms(given, { rounds: 2, cuts: 0.04 }),
+    run: (...given) => storms(given, { rounds: 2, cuts: true }),
   },
   {
     name: 'kills and lost answers at once',
     needsProxy: true,
     short: true,
-    run: (...given) => storms(given, { rounds: 2, kills: true, cuts: 0.03, most: 3 }),
+    run: (...given) => storms(given, { rounds: 2, kills: true, cuts: true, most: 3 }),
   },
   { name: 'a holder freezes, and is taken over', short: true, run: freezes },
   { name: 'a store that is down for a while', needsProxy: true, run: isDownForAWhile },
@@ -63,15 +63,14 @@ const SIZE = 8;
 interface Storm {
   readonly rounds: number;
   readonly kills?: boolean;
-  /** How likely what is sent between a run and the store or the platform breaks its connection. */
-  readonly cuts?: number;
+  readonly cuts?: boolean;
   /** Most machines. */
   readonly most?: number;
 }
 
 async function storms(
   [bench, random, kind]: readonly [Bench, Random, PlaceKind],
-  { rounds, kills = false, cuts = 0, most = 8 }: Storm,
+  { rounds, kills = false, cuts = false, most = 8 }: Storm,
 ): Promise<void> {
   const count = random.int(2, most);
   await using machines = await Machines.open(bench, { kind, random, count, manifests: MANIFESTS });
@@ -83,7 +82,7 @@ async function storms(
       if (method === 'GET') return undefined;
       posts -= 1;
       if (kills && posts === 0) await machines.killOne(random);
-      return random.chance(cuts) ? { cut: random.pick(['before', 'after'] as const) } : undefined;
+      return cuts && random.chance(0.04) ? { cut: random.pick(['before', 'after'] as const) } : undefined;
     };
     if (place.proxy) {
       // What happens before something is stored that should come after it is seen when storing takes its time.
@@ -94,7 +93,7 @@ async function storms(
           void machines.killOne(random);
           return random.chance(0.5) ? 'lost' : undefined;
         }
-        return random.chance(cuts) ? random.pick<Fate>(['lost', 'passed']) : undefined;
+        return cuts && random.chance(kind.cuts) ? random.pick<Fate>(['lost', 'passed']) : undefined;
       };
     }
     const runs = machines.names.map((name) =>
@@ -107,7 +106,7 @@ async function storms(
       ),
     );
     for (const ended of await Promise.all(runs.map((run) => lab.ended(run)))) {
-      if (cuts === 0) endedWell(ended);
+      if (!cuts) endedWell(ended);
       else assert.ok(ended.signal === 'SIGKILL' || ended.code === 0 || ended.code === 1, said(ended));
     }
     await calm(machines, `after round ${round}`);
