@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { isGlob, parseAddress } from '../manifests/resource.ts';
 import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-options.ts';
 
@@ -193,6 +193,12 @@ const collectors: ReadonlySet<unknown> = new Set([
   collectItems,
   collectText,
 ]);
+
+/** True where `a,b` gives two values. */
+export function takesItems({ variadic, argChoices, parseArg }: Argument | Option): boolean {
+  const hasItems = parseArg !== collectText && collectors.has(parseArg);
+  return hasItems || (variadic && argChoices !== undefined);
+}
 
 /** True for a flag that may stand there several times. */
 export function isRepeatable({ variadic, parseArg }: Option): boolean {

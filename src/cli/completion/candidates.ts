@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import { isRepeatable } from '../flags.ts';
+import { isRepeatable, takesItems } from '../flags.ts';
 import { normalisedArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
 
@@ -50,8 +50,11 @@ export async function complete(
   const all = await candidatesAt(cursor, sourcesFor(cursor));
   if (typeof all === 'string') return { candidates: all, cursor };
   const { text, wanted } = cursor;
-  const lead = wanted.type === 'value' ? wanted.lead : '';
-  const fitting = all.filter(({ value }) => value.startsWith(text) && isPlain(value));
+  const isValue = wanted.type === 'value';
+  const before = isValue && takesItems(wanted.of) ? text.slice(0, text.lastIndexOf(',') + 1) : '';
+  const lead = `${isValue ? wanted.lead : ''}${before}`;
+  const begun = text.slice(before.length);
+  const fitting = all.filter(({ value }) => value.startsWith(begun) && isPlain(value));
   return { candidates: fitting.map((each) => ({ ...each, value: lead + each.value })), cursor };
 }
 

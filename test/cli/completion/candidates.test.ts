@@ -72,6 +72,22 @@ describe('what can follow on a command line', () => {
     { words: ['pl'], given: ['plan'], reason: 'a command' },
     { words: ['help', 'pl'], given: ['plan'], reason: 'a command that help is about' },
     { words: ['-qC', '/', 'pl'], given: ['plan'], reason: 'a command after flags in one word' },
+    {
+      words: ['plan', '--target', 'Agent/x,Agent/d'],
+      given: ['Agent/x,Agent/day'],
+      reason: 'an item after a comma',
+    },
+    {
+      words: ['plan', '--target=Agent/x,Agent/d'],
+      given: ['--target=Agent/x,Agent/day'],
+      reason: 'one joined',
+    },
+    {
+      words: ['status', '--only', 'manual,dri'],
+      given: ['manual,drifted'],
+      reason: 'a choice after a comma',
+    },
+    { words: ['graph', 'a,Agent/d'], given: [], reason: 'a comma in a value that is one' },
     { words: ['orphans', 'close', ''], given: ['A1'], reason: 'an orphan' },
     { words: ['state', 'u'], given: ['unlock'], reason: 'a command of a group' },
     { words: ['plan', '--allow-rep'], given: ['--allow-replace'], reason: 'a flag' },
