@@ -4,26 +4,41 @@ import { githubCommand } from './github-command.ts';
 import { plural } from './plural.ts';
 import type { Excerpt } from './source-excerpt.ts';
 import type { Style } from './style.ts';
+import { displayWidth, wrapWords } from './text-width.ts';
 
 /**
- * A line for each, `file:line:column  message`, in the order given, with the excerpt below it, and a closing count; empty where there
- * are none.
+ * A line for each, `file:line:column  message`, in the order given, and a closing count; empty where there are none. With excerpts,
+ * for a person, the line wraps and its excerpt stands below it.
  */
 export function renderDiagnostics(
   diagnostics: readonly Diagnostic[],
   style: Style,
-  excerpt: Excerpt = () => '',
+  excerpt?: Excerpt,
 ): string {
   if (diagnostics.length === 0) return '';
   const lines = diagnostics.map((diagnostic) => {
     const warns = diagnostic.severity === 'warning';
-    const place = (warns ? style.warn : style.error)(escapeControls(placeOf(diagnostic)));
-    const said = `${place}  ${warns ? `${style.warn('warning:')} ` : ''}${escapeControls(diagnostic.message)}`;
-    const below = excerpt(diagnostic, style);
-    return below === '' ? said : `${said}\n${below}`;
+    const color = warns ? style.warn : style.error;
+    const place = escapeControls(placeOf(diagnostic));
+    const message = `${warns ? 'warning: ' : ''}${escapeControls(diagnostic.message)}`;
+    const [first = '', ...more] = excerpt === undefined ? [message] : wrapped(place, message, style);
+    const shown = warns ? first.replace(/^warning:/, color) : first;
+    const below = excerpt?.(diagnostic, style) ?? '';
+    return [`${color(place)}  ${shown}`, ...more, ...(below === '' ? [] : [below])].join('\n');
   });
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
+
+/** The message in lines, the first of which fits behind the place; the others have an indent of their own. */
+function wrapped(place: string, message: string, { width }: Style): string[] {
+  const lead = displayWidth(place) + 2;
+  const [first = ''] = wrapWords(message, Math.max(1, width - lead));
+  const rest = message.slice(first.length).trimStart();
+  if (rest === '') return [first];
+  return [first, ...wrapWords(rest, Math.max(1, width - INDENT.length)).map((line) => INDENT + line)];
+}
+
+const INDENT = '    ';
 
 interface DiagnosticsDocument {
   /** True where there is no error; warnings do not count. */

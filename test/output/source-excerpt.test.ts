@@ -35,6 +35,23 @@ a.yaml:9:1  unknown field
 `);
   });
 
+  it('stands under a message that wraps between words, which it does for a person alone', () => {
+    const message = 'This message is longer than the line of the terminal on which it is to stand.';
+    const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
+    const diagnostics = [at(1, 1, { message, severity: 'warning' })];
+    expect(
+      renderDiagnostics(diagnostics, plainStyle(40), excerpts),
+    ).toBe(`a.yaml:1:1  warning: This message is
+    longer than the line of the terminal
+    on which it is to stand.
+  1 | voise: x
+    | ^
+
+1 warning in 1 file
+`);
+    expect(renderDiagnostics(diagnostics, plainStyle(40))).toContain(`a.yaml:1:1  warning: ${message}\n`);
+  });
+
   it('stands once under several diagnostics of one place', () => {
     const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
     const shown = renderDiagnostics(
