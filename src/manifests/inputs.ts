@@ -89,8 +89,9 @@ export class Inputs {
       }
     }
     if (!mustBeSet) return { value: new Secret(name, undefined) };
-    const state = fromEnvironment === '' ? 'is empty in the environment' : 'is not set in the environment';
-    const folder = secretsDir === undefined ? '' : ` and secrets_dir has no such file, or an empty one`;
+    const state =
+      fromEnvironment === '' ? 'is empty in the environment' : 'is not set in the environment or .env';
+    const folder = secretsDir === undefined ? '' : `, and secrets_dir has no such file, or an empty one`;
     return { code: 'missing-secret', message: `the secret ${name} ${state}${folder}` };
   }
 }

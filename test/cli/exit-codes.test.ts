@@ -22,6 +22,16 @@ describe('wrong usage', () => {
     [['import', 'Agent/x'], 'import needs ADDRESS and ID', 'an import without an id'],
     [['import', 'Agnet/x', '1'], 'did you mean "Agent"?', 'a misspelt kind'],
     [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its answer'],
+    [
+      ['emulator', '--behaviour', '{"putt":1}'],
+      '--behaviour: unknown setting putt; did you mean "put"?',
+      'a switch',
+    ],
+    [
+      ['emulator', '--behaviour', '{"shows":{"x":1}}'],
+      '--behaviour: shows: unknown setting x',
+      'an inner switch',
+    ],
     [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],
   ])('%j', async (args, message) => {
     await using folder = await temporaryFolder();

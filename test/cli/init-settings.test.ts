@@ -33,6 +33,12 @@ it('init names a key of its own: the overriding variable would apply to every wo
   expect(ciWorkflow('1.2.3')).toContain('LOCAL_API_KEY: ${{ secrets.LOCAL_API_KEY }}');
 });
 
+it('init names a folder as a shell takes it', async () => {
+  await using folder = await temporaryFolder();
+  const { stdout } = await command(['init', "Ann's agents"], { cwd: folder.root });
+  expect(stdout).toContain(String.raw`voxform -C 'Ann'\''s agents' validate`);
+});
+
 describe('the state of a new project', () => {
   it.each([
     {

@@ -430,7 +430,7 @@ const rows: readonly Row[] = [
     mode: 'live',
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }') },
     expected: [
-      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment',
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment or .env',
     ],
   },
   {
@@ -450,7 +450,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }'),
     },
     expected: [
-      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment and secrets_dir has no such file, or an empty one',
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment or .env, and secrets_dir has no such file, or an empty one',
     ],
   },
   {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../../emulator/start-emulator.ts';
+import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
@@ -53,8 +54,12 @@ function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {
   const parsed = emulatorBehaviour.safeParse(given);
   if (parsed.success) return given;
   const [issue] = parsed.error.issues;
-  throw new UserError(`--behaviour: ${issue?.path.join('.')}: ${issue?.message}`, {
-    hint: `Known behaviours: ${Object.keys(emulatorBehaviour.shape).join(', ')}.`,
+  const known = Object.keys(emulatorBehaviour.shape);
+  const place = ['--behaviour', ...(issue?.path ?? [])].join('.').replace('.', ': ');
+  const [key = ''] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
+  const problem = key === '' ? issue?.message : `unknown setting ${key}${didYouMean(key, known)}`;
+  throw new UserError(`${place}: ${problem}`, {
+    hint: `Known behaviours: ${known.join(', ')}.`,
     exitCode: ExitCode.usage,
   });
 }

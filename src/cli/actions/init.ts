@@ -4,6 +4,7 @@ import path from 'node:path';
 import { makeFolders } from '../../files/make-folders.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
+import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { VERSION } from '../../version.ts';
@@ -28,7 +29,7 @@ export async function init(context: Context, folder: string): Promise<number> {
       `${(await writeNew(path.join(target, name), text)) ? 'created' : 'kept   '}  ${path.join(folder, name)}`,
     );
   }
-  const here = folder === '.' ? '' : ` -C ${folder}`;
+  const here = folder === '.' ? '' : ` -C ${shellWord(folder)}`;
   out('');
   out('Try it against the emulator:');
   out('  voxform emulator --port 4010 &');
