@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import { readErrorBody } from './error-body.ts';
-import type { AttemptResult } from './exchange.ts';
 import { DAMAGED } from './inflate.ts';
 import { networkReason, proxyRefusal } from './network-reason.ts';
 import { oneLine } from './plain-text.ts';

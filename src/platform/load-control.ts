@@ -1,4 +1,4 @@
-import type { AttemptResult } from './exchange.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import { backoff, isRefusal, retryAfter } from './retry.ts';
 import type { Throttle } from './throttle.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
 import { isLoopback } from '../values/loopback.ts';
-import type { AttemptResult } from './exchange.ts';
+import type { AttemptResult } from './attempt-result.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
 

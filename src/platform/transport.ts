@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import { bearer, parseBaseUrl, poolFor } from './connection.ts';
 import { decodeJson } from './decode-json.ts';
-import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
+import { Exchange, isSuccess } from './exchange.ts';
 import {
   aborted,
   type FailedCall,

@@ -3,8 +3,8 @@ import type { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
+import type { HttpPlace } from './http-address.ts';
 import { httpPlace } from './http-place.ts';
-import type { HttpPlace } from './state-server.ts';
 
 interface HttpSettings {
   readonly address: string;

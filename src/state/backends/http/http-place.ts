@@ -9,9 +9,10 @@ import {
   type RemotePlace,
   type RemoteTiming,
 } from '../remote/remote-place.ts';
+import type { HttpPlace } from './http-address.ts';
 import { ServerLock, withId } from './server-lock.ts';
 import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
-import { type HttpPlace, StateServer } from './state-server.ts';
+import { StateServer } from './state-server.ts';
 
 /** Milliseconds. */
 const TIMING: RemoteTiming = { beat: 150_000, patience: 720_000, gather: 90, poll: 2_000 };

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject } from '../../../values/json.ts';
 import type { Gate, RemoteLock } from '../remote/remote-place.ts';
-import type { HttpPlace, StateAnswer, StateServer } from './state-server.ts';
+import type { HttpPlace } from './http-address.ts';
+import type { StateAnswer, StateServer } from './state-server.ts';
 
 type Holder = { readonly id: string; readonly who?: string };
 

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
+import type { AttemptResult } from '../../../platform/attempt-result.ts';
 import { poolFor } from '../../../platform/connection.ts';
 import { readErrorBody } from '../../../platform/error-body.ts';
-import { type AttemptResult, Exchange, isSuccess } from '../../../platform/exchange.ts';
+import { Exchange, isSuccess } from '../../../platform/exchange.ts';
 import { inflated } from '../../../platform/inflate.ts';
 import { networkReason, proxyRefusal } from '../../../platform/network-reason.ts';
 import { looksLikeMarkup, oneLine } from '../../../platform/plain-text.ts';
@@ -17,17 +18,6 @@ import type { Secret } from '../../../values/value.ts';
 import { VERSION } from '../../../version.ts';
 import type { Network, StoreUser } from '../backend.ts';
 import { revealed } from '../settings.ts';
-
-export interface HttpPlace {
-  readonly address: string;
-  readonly updateMethod: string;
-  readonly lockAddress: string;
-  readonly lockMethod: string;
-  readonly unlockAddress: string;
-  readonly unlockMethod: string;
-  readonly username: Secret | string | undefined;
-  readonly password: Secret | undefined;
-}
 
 interface StateServerOptions {
   /** How messages call the state. */
