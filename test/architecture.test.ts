@@ -172,7 +172,7 @@ describe('the layers', () => {
     expect(types.length).toBeGreaterThan(300);
   });
 
-  it('has every file that CONTRIBUTING names', () => {
+  it('has every file that CONTRIBUTING names, and no folder besides', () => {
     const text = readFileSync(path.join(source, '../CONTRIBUTING.md'), 'utf8');
     const rows = [...text.matchAll(/^\| `([^|]*\/)`(?:, `[^|]*`)? \|(.*)\|$/gm)];
     const named = rows.flatMap(([, folder = '', contents = '']) =>
@@ -186,6 +186,9 @@ describe('the layers', () => {
     });
     expect(missing).toEqual([]);
     expect(named.length).toBeGreaterThan(30);
+    const mapped = [...rows.map(([, folder]) => folder), ...named.map(({ folder, name }) => folder + name)];
+    const folders = new Set(files.map((file) => `${path.posix.dirname(file)}/`));
+    expect([...folders].filter((folder) => folder !== './' && !mapped.includes(folder))).toEqual([]);
   });
 
   it('keeps files short enough to be read at once', () => {

@@ -11,19 +11,11 @@ import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, w
 import { differencesOf } from './differences.ts';
 import { digestOf } from './digest.ts';
 import { ruleOf } from './field-rules.ts';
+import { AHEAD_WARNING, releaseWarnings, type UpdateFacts, updateWarnings } from './may-erase.ts';
 import { omittedIdsOf } from './omitted-ids.ts';
 import { publicationNotices, publishSteps } from './publication.ts';
 import { stateEntryOf } from './state-entry.ts';
-import {
-  AHEAD_WARNING,
-  manualSteps,
-  referentsClause,
-  releaseWarnings,
-  type UpdateFacts,
-  unclearWarnings,
-  updateReason,
-  updateWarnings,
-} from './wording.ts';
+import { manualSteps, referentsClause, unclearWarnings, updateReason } from './wording.ts';
 import { keptWarnings } from './write-response.ts';
 
 /** What is compared with the manifest. */

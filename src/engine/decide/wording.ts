@@ -1,14 +1,12 @@
-import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import type { ShownRecord } from '../../kinds/kind.ts';
 import { idKey, namedId } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
-import { type LeafPath, rootOf } from '../../values/path.ts';
+import type { LeafPath } from '../../values/path.ts';
 import { Reference } from '../../values/value.ts';
-import type { PlannedChange, Remark } from '../plan/plan-document.ts';
+import type { PlannedChange } from '../plan/plan-document.ts';
 import { type Facts, plainLeaves } from './decision.ts';
-import type { Differences } from './differences.ts';
-import { fieldsOf, leavesOf, ruleOf, shownAt } from './field-rules.ts';
-import { resendMessage } from './resend-message.ts';
+import { leavesOf, ruleOf } from './field-rules.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
   if (!adopting && changes.every((change) => change.not_applied))
@@ -76,59 +74,5 @@ export function unclearWarnings(paths: readonly LeafPath[]): string[] {
   return paths.map(
     (path) =>
       `${path} differs, but it could not be read after the last apply: the platform or a person may have changed it.`,
-  );
-}
-
-export const AHEAD_WARNING =
-  'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
-
-export interface UpdateFacts {
-  readonly facts: Facts;
-  readonly record: ShownRecord | undefined;
-  readonly published: PublishedRecord | undefined;
-  readonly differences: Differences;
-  readonly adopting: boolean;
-}
-
-/** @param roots what the update sends. */
-export function updateWarnings(
-  { facts, record, published, differences, adopting }: UpdateFacts,
-  roots: ReadonlySet<string>,
-): Remark[] {
-  const messages = releaseWarnings(facts.kind, record, differences);
-  if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
-  const warnings = messages.map((message): Remark => ({ message }));
-  const standIn = published?.ahead === false ? published.record : undefined;
-  const released = new Set(differences.released);
-  for (const root of roots) {
-    const base = { [root]: record?.[root] ?? standIn?.[root] };
-    const unseen = fieldsOf(facts.kind, root).filter(
-      (path) =>
-        !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
-    );
-    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, unseen));
-  }
-  return warnings;
-}
-
-/** Secrets first, which nobody could restore. */
-function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
-  const rank = (path: LeafPath): number => {
-    const { writeOnly, costly } = ruleOf(kind, path);
-    return writeOnly ? 0 : costly ? 1 : 2;
-  };
-  const fields = unseen.toSorted((a, b) => rank(a) - rank(b));
-  return { message: resendMessage(fields), may_erase: fields };
-}
-
-export function releaseWarnings(
-  kind: Kind,
-  record: ShownRecord | undefined,
-  { released }: Differences,
-): string[] {
-  const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
-  return hidden.map(
-    (path) =>
-      `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
   );
 }
