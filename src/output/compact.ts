@@ -65,7 +65,7 @@ function withoutTold(shared: readonly Statement[]): Statement[] {
 
 export function statementOf(resource: PlannedResource, views: FieldViewOptions): Statement {
   const { reason, routes, released = [], notices = [], steps = [] } = resource;
-  const fields = fieldViews(resource, views);
+  const fields = views.fieldsOf?.(resource) ?? fieldViews(resource, views);
   return {
     resources: [resource],
     fields,

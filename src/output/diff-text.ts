@@ -1,34 +1,39 @@
 import type { DiffDocument } from '../runs/diff/document.ts';
 import {
-  type DiffGroup,
-  diffFieldViews,
   diffGroups,
   diffSummary,
+  plannedLike,
   UNKNOWN_EXPLANATION,
   UNKNOWN_HEADING,
   unknownFields,
 } from './diff-words.ts';
 import { escapeControls } from './escape-controls.ts';
-import { renderFields } from './fields-text.ts';
-import { detailIndent, renderRemark } from './resource-lines.ts';
+import { renderGroup } from './resource-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 
-interface Look {
-  readonly style: Style;
-  readonly names: readonly [string, string];
-  readonly verbose: boolean;
+interface DiffTextOptions {
+  readonly verbose?: boolean;
+  /** Says of each resource what many share. */
+  readonly full?: boolean | undefined;
 }
+
+const COLORS = { '+': 'create', '-': 'forget', '~': 'update' } as const;
 
 /** What is between two workspaces, for a person to read: each field from the first to the second. */
 export function renderDiffText(
   diff: DiffDocument,
   style: Style,
-  { verbose = false }: { readonly verbose?: boolean } = {},
+  { verbose = false, full = verbose }: DiffTextOptions = {},
 ): string {
-  const look: Look = { style, names: [diff.first.name, diff.second.name], verbose };
+  const names = [diff.first.name, diff.second.name] as const;
   const body = [
-    ...diffGroups(diff).map((group) => renderGroup(group, look)),
+    ...diffGroups(diff).map((group) => {
+      const { resources, views } = plannedLike(group, { names, verbose });
+      const heading = escapeControls(group.heading);
+      const marked = { ...group, heading, colorOf: COLORS[group.symbol], isPlain: () => false };
+      return renderGroup({ ...marked, resources }, { style, views, full });
+    }),
     renderUnknown(diff, style),
     verbose ? renderUnverified(diff, style) : '',
   ].filter((part) => part !== '');
@@ -49,27 +54,6 @@ function renderPlaces({ first, second }: DiffDocument, style: Style): string {
 
 function heading(title: string, explanation: string, style: Style): string {
   return style.prose(explanation, { lead: `${style.bold(title)}: `, format: style.dim });
-}
-
-function renderGroup({ heading: title, explanation, symbol, resources }: DiffGroup, look: Look): string {
-  const { style, names, verbose } = look;
-  const blocks = resources.map((resource) => {
-    const { address, source, reason, verdict, declared } = resource;
-    const head = `  ${format(symbol, style)} ${style.bold(escapeControls(address))}  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
-    const isTold = reason === undefined || (declared && verdict !== 'different');
-    return [
-      head,
-      ...(isTold ? [] : [renderRemark(reason, style)]),
-      ...renderFields(diffFieldViews(resource, { names, verbose }), style, detailIndent),
-    ].join('\n');
-  });
-  const airy = blocks.some((block) => block.includes('\n'));
-  const first = heading(`${escapeControls(title)} (${resources.length})`, explanation, style);
-  return [first, ...(airy ? [''] : []), blocks.join(airy ? '\n\n' : '\n')].join('\n');
-}
-
-function format(symbol: DiffGroup['symbol'], { added, removed, warn }: Style): string {
-  return { '+': added, '-': removed, '~': warn }[symbol](symbol);
 }
 
 function renderUnknown(diff: DiffDocument, style: Style): string {

@@ -1,6 +1,7 @@
+import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
 import { escapeControls } from './escape-controls.ts';
-import { createSecretNumbers, type FieldView, fieldViews } from './field-view.ts';
+import { createSecretNumbers, type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { plural } from './plural.ts';
 
 /** Resources of a diff that are said in one breath. */
@@ -87,29 +88,55 @@ export function diffSummary({ summary }: DiffDocument): string[] {
   ];
 }
 
-/** The fields of a resource as they are shown: from the first workspace to the second. */
-export function diffFieldViews(
-  { address, kind, source, first, reason = '', fields }: ResourceDifference,
-  { names, verbose }: { readonly names: readonly [string, string]; readonly verbose: boolean },
-): FieldView[] {
-  return fields.flatMap((field): FieldView[] => {
-    const notes = notesOf(field, names);
-    if (field.sensitive) {
-      const body = { form: 'change', before: '(secret)', after: '(different secret)' } as const;
-      return [{ path: escapeControls(field.path), body, notes }];
-    }
-    const change = {
-      path: field.path,
-      ...(field.first.value !== undefined && { before: field.first.value }),
-      ...(field.second.value !== undefined && { after: field.second.value }),
-      cause: 'manifest' as const,
-      verified: true,
-      sensitive: false,
-    };
-    const like = { address, kind, source, reason, id: first, depends_on: [], changes: [change] };
-    const views = fieldViews({ ...like, action: 'update' }, { secrets: createSecretNumbers(), verbose });
-    return views.map((view) => ({ ...view, notes }));
+export interface DiffViewOptions {
+  readonly names: readonly [string, string];
+  readonly verbose: boolean;
+}
+
+/** The resources of a group as those of a plan, and their fields, from the first workspace to the second. */
+export function plannedLike(
+  { resources }: DiffGroup,
+  { names, verbose }: DiffViewOptions,
+): { readonly resources: readonly PlannedResource[]; readonly views: FieldViewOptions } {
+  const options = { secrets: createSecretNumbers(), verbose };
+  const fields = new Map<PlannedResource, FieldView[]>();
+  const planned = resources.map((difference): PlannedResource => {
+    const { address, kind, source, first, reason = '', verdict, declared } = difference;
+    const changes = difference.fields.map(changeOf);
+    const like = {
+      address,
+      kind,
+      source,
+      reason,
+      id: first,
+      depends_on: [],
+      action: 'update',
+      changes,
+    } as const;
+    const isTold = declared && verdict !== 'different';
+    const resource = { ...like, id: null, reason: isTold ? '' : reason };
+    const views = fieldViews(like, options).map((view, index): FieldView => {
+      const field = difference.fields[index];
+      if (field === undefined) return view;
+      const notes = notesOf(field, names);
+      if (!field.sensitive) return { ...view, notes };
+      return { ...view, body: { form: 'change', before: '(secret)', after: '(different secret)' }, notes };
+    });
+    fields.set(resource, views);
+    return resource;
   });
+  return { resources: planned, views: { ...options, fieldsOf: (resource) => fields.get(resource) ?? [] } };
+}
+
+function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedChange {
+  return {
+    path,
+    ...(first.value !== undefined && { before: first.value }),
+    ...(second.value !== undefined && { after: second.value }),
+    cause: 'manifest',
+    verified: true,
+    sensitive,
+  };
 }
 
 /** What is to be known of a difference: in which workspace it is not as the manifests say, and where it is from memory. */

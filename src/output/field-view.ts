@@ -42,6 +42,8 @@ export interface FieldViewOptions {
   readonly workspaceFlag?: WorkspaceFlag | undefined;
   /** What was made of equal changes before: comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
+  /** The fields of a resource that is not of a plan. */
+  readonly fieldsOf?: (resource: PlannedResource) => readonly FieldView[];
 }
 
 /** Gives each distinct fingerprint of a secret its number, from 1, in the order in which they are asked for. */

@@ -19,6 +19,7 @@ export interface DiffOptions extends PlatformFlags {
   /** Workspaces, in addition to those of --workspace. */
   readonly named: readonly string[];
   readonly output: DiffFormat;
+  readonly full?: boolean;
   readonly detailedExitcode?: boolean;
 }
 
@@ -39,7 +40,7 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
     return ExitCode.error;
   }
   const document = await diffWorkspaces(first, second);
-  terminal.out(rendered(document, options.output, context));
+  terminal.out(rendered(document, options, context));
   return options.detailedExitcode && document.summary.undeclared > 0 ? ExitCode.changes : ExitCode.ok;
 }
 
@@ -57,15 +58,19 @@ async function look(context: Context, opened: OpenWorkspace, options: DiffOption
   }
 }
 
-function rendered(document: DiffDocument, format: DiffFormat, { terminal, verbose }: Context): string {
-  switch (format) {
+function rendered(
+  document: DiffDocument,
+  { output, full }: DiffOptions,
+  { terminal, verbose }: Context,
+): string {
+  switch (output) {
     case 'text':
-      return renderDiffText(document, terminal.style, { verbose });
+      return renderDiffText(document, terminal.style, { verbose, full });
     case 'json':
       return jsonText(document);
     case 'markdown':
-      return diffMarkdown(document);
+      return diffMarkdown(document, { full });
     default:
-      return format satisfies never;
+      return output satisfies never;
   }
 }

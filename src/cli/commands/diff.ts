@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { DiffOptions } from '../actions/diff.ts';
 import type { Start } from '../context.ts';
-import { outputOption, withPlatform } from '../flags.ts';
+import { outputOption, withFull, withPlatform } from '../flags.ts';
 
 export function defineDiff(program: Command, start: Start): void {
-  withPlatform(program.command('diff'))
+  withFull(withPlatform(program.command('diff')))
     .summary('Compare two workspaces')
     .description(
       'Compare the managed fields of two workspaces. Marks the differences that the manifests declare. Changes nothing.',

@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { diffMarkdown } from '../../src/output/diff-markdown.ts';
+import { renderDiffText } from '../../src/output/diff-text.ts';
+import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
+import { plainStyle, widest } from './sample-styles.ts';
+
+const field = (path: string, first: string | number, second: string | number): FieldDifference => ({
+  path,
+  verdict: 'different',
+  declared: false,
+  sensitive: false,
+  first: { value: first, verified: true, standing: 'pending' },
+  second: { value: second, verified: true, standing: 'declared' },
+});
+
+const place = (name: string) => ({ name, workspace_id: 'W', base_url: `https://${name}.example` });
+
+/** The prompts of 300 agents differ in one line, and the temperature of all but one in the same way. */
+const document: DiffDocument = {
+  format_version: 1,
+  voxform_version: '0.1.0',
+  first: place('staging'),
+  second: place('production'),
+  summary: {
+    same: 0,
+    different: 300,
+    only_first: 0,
+    only_second: 0,
+    neither: 0,
+    undeclared: 300,
+    unknown: 0,
+  },
+  resources: Array.from({ length: 300 }, (_, index) => ({
+    address: `Agent/branch-${index}`,
+    kind: 'Agent',
+    verdict: 'different',
+    declared: false,
+    source: { file: `branch-${index}.yaml`, line: 1 },
+    first: `A${index}`,
+    second: `B${index}`,
+    fields: [
+      field('prompt_config.prompt', '# Hours\nMonday to Friday.\n', '# Hours\nMonday to Saturday.\n'),
+      field('llm_config.temperature', 0.3, index === 7 ? 0.9 : 0.4),
+    ],
+  })),
+};
+
+it('shows once what differs alike in many resources of two workspaces, and each with --full', () => {
+  const times = (shown: string, part: string | RegExp) => shown.split(part).length - 1;
+  const text = renderDiffText(document, plainStyle());
+  expect(text.trimEnd().split('\n').length).toBeLessThan(35);
+  expect(widest(text)).toBeLessThanOrEqual(80);
+  const markdown = diffMarkdown(document);
+  for (const shown of [text, markdown]) {
+    expect(times(shown, 'Monday to Saturday')).toBe(1);
+    expect(times(shown, /0\.4\b/)).toBe(1);
+    expect(times(shown, /0\.9\b/)).toBe(1);
+    expect(shown).toContain('staging: not applied yet');
+  }
+  expect(markdown).not.toContain('left out');
+  for (const { address } of document.resources) expect(markdown).toContain(address);
+  const full = renderDiffText(document, plainStyle(), { full: true });
+  expect(times(full, 'Monday to Saturday')).toBe(300);
+});
