@@ -119,6 +119,22 @@ describe('an update of a user', () => {
     expect(stored(w, id)?.agent_ids).toEqual([kept]);
   });
 
+  it('keeps in a plan without them in scope those that are there again', async () => {
+    const { w, agents } = await withAgents();
+    const [, gone = ''] = agents;
+    const hidden = w.emulator.world.agents.get(gone);
+    if (hidden === undefined) throw new Error('no agent');
+    w.emulator.world.agents.delete(gone);
+    const all = [agent('a'), agent('b')];
+    await w.apply(all);
+    expect((await w.state()).resources.get('Agent/b')?.missing_since).toBeDefined();
+    w.emulator.world.agents.set(gone, hidden);
+    const selection = { targets: ['WorkspaceUser/ann'], labels: {} };
+    const plan = await w.plan([...all, user('ann', { modules: ['analytics'] })], { selection });
+    expect(at(plan, 'WorkspaceUser/ann')).not.toHaveProperty('left_out');
+    expect(plan.warnings).toEqual([]);
+  });
+
   it('sends back what others may move, without what is missing', async () => {
     const { w, id, agents } = await withAgents();
     const [kept = '', gone = ''] = agents;

@@ -56,7 +56,7 @@ export function knownRecords(input: RecordSources): KnownRecords {
   };
 }
 
-/** Those that the state or this run knows to be missing. */
+/** Those that this run knows to be missing; the state's word alone counts where the run does without a look. */
 function knownMissing(
   { bindings, state, observed }: RecordSources,
   owners: KnownRecords['owners'],
@@ -66,14 +66,12 @@ function knownMissing(
     if (reason === 'gone') missing.set(idKey(kind, id), address);
   }
   for (const { kind, id } of observed.returned) missing.delete(idKey(kind, id));
-  for (const [address, { id, missing_since }] of state.resources) {
-    if (missing_since !== undefined) missing.set(idKey(kindOf(address), id), address);
-  }
   for (const [address, seen] of observed.records) {
     const entry = bindings.get(address)?.entry;
     if (entry === undefined) continue;
     const key = idKey(kindOf(address), entry.id);
-    if (seen.status === 'missing') missing.set(key, address);
+    const isRemembered = seen.status === 'remembered' && entry.missing_since !== undefined;
+    if (seen.status === 'missing' || isRemembered) missing.set(key, address);
     else if (seen.status === 'shown' && seen.record.id === entry.id) missing.delete(key);
   }
   for (const key of observed.missing ?? []) missing.set(key, owners.get(key));
