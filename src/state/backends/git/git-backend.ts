@@ -8,7 +8,7 @@ import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { createGitPlace } from './git-place.ts';
 import { type GitPlace, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 
-interface GitSettings {
+export interface GitSettings {
   readonly remote?: Secret | string | undefined;
   readonly ref?: string | undefined;
 }

@@ -6,7 +6,7 @@ import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts'
 import type { HttpPlace } from './http-address.ts';
 import { httpPlace } from './http-place.ts';
 
-interface HttpSettings {
+export interface HttpSettings {
   readonly address: string;
   readonly update_method?: string | undefined;
   readonly lock_address?: string | undefined;

@@ -5,7 +5,7 @@ import type { StateBackend } from '../backend.ts';
 import { withWorkspace } from '../settings.ts';
 import { createLocalStore } from './local-store.ts';
 
-interface LocalPlace {
+export interface LocalPlace {
   /** Absolute. */
   readonly path: string;
 }

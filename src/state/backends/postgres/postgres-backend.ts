@@ -8,7 +8,7 @@ import { addressOf, hasPassword, parse } from './address.ts';
 import { type PostgresPlace, PostgresRemotePlace } from './postgres-place.ts';
 import { setUpScript } from './schema.ts';
 
-interface PostgresSettings {
+export interface PostgresSettings {
   readonly url: Secret | string;
   readonly name?: string | undefined;
   readonly schema?: string | undefined;
