@@ -7,7 +7,7 @@ import { agents } from './many-resources.ts';
 import { plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
-const note = 'edited since it was published: publish it in the dashboard';
+const note = 'edited since it was published: voxform status tells what publishing would change';
 const unpublished = plan(agents(20, () => ({ action: 'noop', notices: [note] })));
 const nothingApplied: ApplyReport = {
   plan: unpublished,
