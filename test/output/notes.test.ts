@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
+import { applyHtml, planHtml } from '../../src/output/html/reports.ts';
 import { applyGithub, planGithub } from '../../src/output/plan-github.ts';
 import { applyMarkdown, planMarkdown } from '../../src/output/plan-markdown.ts';
 import { renderPlanText } from '../../src/output/plan-text.ts';
@@ -30,5 +31,18 @@ describe('a note on many unchanged resources', () => {
     expect(text.split(note)).toHaveLength(2);
     expect(text).toContain('Agent/branch-000');
     expect(text).toContain('Agent/branch-011');
+  });
+
+  it.each([
+    { form: 'a plan', shown: (full: boolean) => planHtml(unpublished, { full }) },
+    { form: 'an apply', shown: (full: boolean) => applyHtml(nothingApplied, { full }) },
+  ])('is in a row of a folded table on the page of $form, and with --full in a box', ({ shown }) => {
+    const times = (page: string, part: string) => page.split(part).length - 1;
+    const page = shown(false);
+    expect(times(page, '<tr data-item="noop">')).toBe(20);
+    expect(times(page, '<details class="resource"')).toBe(0);
+    expect(page).toContain('<details class="more" data-group><summary>20 resources</summary>');
+    expect(times(page, `<p>${note}</p>`)).toBe(20);
+    expect(times(shown(true), '<details class="resource"')).toBe(20);
   });
 });

@@ -8,9 +8,9 @@ import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { adoptionsHtml, listedAdoptions } from './adoptions-html.ts';
 import { htmlPage, timeHtml } from './page.ts';
 import { addressesHtml, type HtmlOutcome, resourceHtml, type Tone } from './resource-html.ts';
+import { listedInTable, tableHtml } from './resources-table.ts';
 
 /** A plan, a drift or an apply, as a page has it. */
 export interface Report {
@@ -209,8 +209,8 @@ function groupsHtml(report: Report): string[] {
     const resources = group.resources.flatMap((each) => without(each) ?? []);
     if (resources.length === 0) return [];
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
-    const adopted = full ? [] : listedAdoptions(resources.filter((each) => isPlain(each, outcome)));
-    const rows = new Set(adopted);
+    const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each, outcome);
+    const rows = new Set(full ? [] : listedInTable(resources.filter(isRow)));
     const boxed = resources.filter((each) => !rows.has(each));
     const said = saidIn(boxed, { views, full, outcome });
     const listed = said.slice(0, mostListed);
@@ -221,7 +221,7 @@ function groupsHtml(report: Report): string[] {
         resourceHtml(each, { group, outcome: each.resources.flatMap((one) => outcome?.(one) ?? [])[0] }),
       ),
       ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
-      ...(adopted.length === 0 ? [] : [adoptionsHtml(adopted, { key: group.key, views })]),
+      ...(rows.size === 0 ? [] : [tableHtml([...rows], { key: group.key, views })]),
       '</section>',
     ].join('\n');
   });

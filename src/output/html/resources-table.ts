@@ -2,20 +2,23 @@ import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import { type Statement, statementOf } from '../compact.ts';
 import type { FieldViewOptions } from '../field-view.ts';
 import { escapeMarkup } from '../markup.ts';
+import { plural } from '../plural.ts';
 import { addressHtml } from './address-html.ts';
 import { contentHtml, rowMarks } from './resource-html.ts';
 
 /** From so many on they are a table. */
 const FEWEST_LISTED = 12;
 
-/** Those that are taken under management, if they are so many that a row of a table is enough for each. */
-export function listedAdoptions(resources: readonly PlannedResource[]): readonly PlannedResource[] {
-  const adopted = resources.filter((each) => each.action === 'adopt' || each.adopted === true);
-  return adopted.length < FEWEST_LISTED ? [] : adopted;
+/** Those that are adopted or unchanged, if they are so many that a row of a table is enough for each. */
+export function listedInTable(resources: readonly PlannedResource[]): readonly PlannedResource[] {
+  const listed = resources.filter(
+    ({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop',
+  );
+  return listed.length < FEWEST_LISTED ? [] : listed;
 }
 
-/** A row for each record; where one differs from its manifest, the fields fold out. */
-export function adoptionsHtml(
+/** A row for each record; where there is more to say of one, it folds out. The table of those that are unchanged does too. */
+export function tableHtml(
   resources: readonly PlannedResource[],
   { key, views }: { readonly key: string; readonly views: FieldViewOptions },
 ): string {
@@ -35,15 +38,20 @@ export function adoptionsHtml(
       .filter((_, column) => isFilled[column])
       .map((cell) => `<${tag}>${cell}</${tag}>`)
       .join('');
-  return [
-    `<div class="listed"><table class="records"><thead><tr>${row('th', ['Address', 'Id', 'Differs', 'Source'])}</tr></thead><tbody>`,
+  const isUnchanged = resources.every(({ action }) => action === 'noop');
+  const table = [
+    `<div class="listed"><table class="records"><thead><tr>${row('th', ['Address', 'Id', isUnchanged ? 'Notes' : 'Differs', 'Source'])}</tr></thead><tbody>`,
     ...rows.map((cells) => `<tr data-item="${escapeMarkup(key)}">${row('td', cells)}</tr>`),
     '</tbody></table></div>',
   ].join('\n');
+  if (!isUnchanged) return table;
+  return `<details class="more" data-group><summary>${resources.length} resources</summary>${table}</details>`;
 }
 
 function differences(said: Statement): string {
-  const summary = rowMarks(said);
+  const [{ unverified = [] } = {}] = said.resources;
+  const summary =
+    rowMarks(said) || (unverified.length === 0 ? '' : `${plural(unverified.length, 'field')} unverified`);
   return summary === ''
     ? ''
     : `<details class="more"><summary>${escapeMarkup(summary)}</summary>${contentHtml(said)}</details>`;
