@@ -43,6 +43,7 @@ describe('a note on many unchanged resources', () => {
     expect(times(page, '<details class="resource"')).toBe(0);
     expect(page).toContain('<details class="more" data-group><summary>20 resources</summary>');
     expect(times(page, `<p>${note}</p>`)).toBe(20);
+    expect(page).toContain(`<div class="remark">${note}<details`);
     expect(times(shown(true), '<details class="resource"')).toBe(20);
   });
 });

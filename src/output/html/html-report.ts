@@ -8,6 +8,7 @@ import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
 import { escapeMarkup } from '../markup.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
+import { noopNotes } from '../remarks-text.ts';
 import { htmlPage, timeHtml } from './page.ts';
 import { addressesHtml, type HtmlOutcome, resourceHtml, type Tone } from './resource-html.ts';
 import { listedInTable, tableHtml } from './resources-table.ts';
@@ -125,7 +126,7 @@ function remarks({
   workspaceFlag = '',
 }: Report): string[] {
   const { guards, refreshed } = document;
-  const warnings = wordedWarnings(document.warnings, workspaceFlag);
+  const said = [...wordedWarnings(document.warnings, workspaceFlag), ...noopNotes(document)];
   const { shared, without } = sharedSteps(pending, { full, workspaceFlag });
   return [
     ...urgent.map((text) => remark(text, 'bad')),
@@ -135,7 +136,7 @@ function remarks({
     ...(refreshed
       ? []
       : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
-    ...[...Map.groupBy(warnings, ({ message }) => message)].map(([message, sharing]) => {
+    ...[...Map.groupBy(said, ({ message }) => message)].map(([message, sharing]) => {
       const addresses = sharing.flatMap(({ address }) => address ?? []);
       if (addresses.length === 0) return remark(message, '');
       if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`, '');
