@@ -33,9 +33,9 @@ const attacks: readonly Attack[] = [
     name: 'kills and lost answers at once',
     needsProxy: true,
     short: true,
-    run: (...given) => storms(given, { rounds: 2, kills: true, cuts: true, most: 3 }),
+    run: (...given) => storms(given, { rounds: 1, kills: true, cuts: true, most: 3 }),
   },
-  { name: 'a holder freezes, and is taken over', short: true, run: freezes },
+  { name: 'a holder freezes, and is taken over', run: freezes },
   { name: 'a store that is down for a while', needsProxy: true, run: isDownForAWhile },
   { name: 'a store that stays away until the run ends', needsProxy: true, run: staysAway },
 ];

@@ -107,8 +107,8 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
   async function readTheChecklist(): Promise<void> {
     const ahead = await guided('migrate --from old --to new --dry-run');
     expect(ahead, ahead.stderr).toMatchObject({ code: 0 });
-    expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 19"');
-    expect(ahead.stdout).toContain('[ ] In the dashboard, add the knowledge base "Base 20"');
+    expect(ahead.stdout).toContain('[ ] 25 agents: In the dashboard, add the knowledge base "Base 19"');
+    expect(ahead.stdout).toContain('[ ] 25 agents: In the dashboard, add the knowledge base "Base 20"');
     expect(ahead.stdout).toContain(`[ ] In the dashboard, invite ${people.at(-1)?.email} to the workspace.`);
     expect(flat(ahead.stdout)).toContain('until you delete the old webhook');
     expect(empty.requests.every(({ method }) => method === 'GET')).toBe(true);
@@ -159,9 +159,15 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
       const { address } = resource;
       const steps = stepTexts(resource) ?? [];
       expect(address).toMatch(/^PhoneNumber\//);
-      const link = /^In the dashboard, set the \w+ agent of number \+/;
+      const link = /^In the dashboard, set the \w+ agent of number (\+\d+) to (\S+)/;
       expect(steps).toContainEqual(expect.stringMatching(link));
-      for (const step of steps) expect(checklist).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
+      for (const step of steps) {
+        const [, number, agent] = link.exec(step) ?? [];
+        // One row of a table that the links of all numbers share.
+        if (number !== undefined)
+          expect(checklist).toMatch(new RegExp(`\\${number} [^+]* ${agent} ${address}`));
+        else expect(checklist).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
+      }
     }
     for (const id of webhookIds) expect(checklist).toContain(`delete or disable webhook ${id}`);
   }

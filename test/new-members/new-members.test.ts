@@ -126,7 +126,7 @@ describe('a new member is one file and one line', () => {
       expect.stringContaining('Semitones above the recording.'),
       expect.stringMatching(/^Voice\t/),
       expect.stringMatching(/^voices\t/),
-      expect.stringMatching(/Types: [\s\S]*voices,/),
+      expect.stringMatching(/One of [\s\S]*voices,/),
       expect.stringMatching(/The\s+API\s+lists[^;]*voices,/),
       expect.stringMatching(/^2 [\s\S]*Voice\/deep/),
     ]);

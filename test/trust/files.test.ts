@@ -54,6 +54,7 @@ describe('what a run writes', () => {
       expect(leakIn(await killedApply(workspace))).toBeUndefined();
       const afterKill = ownFiles(workspace);
       expect([...afterKill.keys()].sort()).toEqual([
+        '.voxform/test.history.jsonl',
         '.voxform/test.state.json',
         '.voxform/test.state.json.backup-0',
         '.voxform/test.state.json.journal',
