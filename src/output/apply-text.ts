@@ -2,10 +2,17 @@ import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { actionWords, pendingActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
-import { type AppliedWrite, appliedIn, applySummary, earlyEnd, leftIn } from './apply-words.ts';
+import {
+  type AppliedWrite,
+  appliedIn,
+  applySummary,
+  earlyEnd,
+  leftIn,
+  unrecordedStep,
+} from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { sharedSteps } from './grouped-steps.ts';
-import { helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
+import { commandOf, helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
 import { type Style, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
@@ -33,6 +40,9 @@ export function renderApply(
       'Failed',
       applied.flatMap((entry) => renderFailed(entry, { style, workspaceFlag })),
       (text) => style.bold(style.error(text)),
+    ),
+    list('Not recorded', renderUnrecorded(applied, { style, workspaceFlag }), (text) =>
+      style.bold(style.error(text)),
     ),
     list('Left to do', renderLeft(leftIn(report), { style, full, workspaceFlag }), style.bold),
     renderWarnings(report.warnings, style, { full, workspaceFlag, applied: true }),
@@ -113,8 +123,20 @@ interface Wording {
   readonly workspaceFlag: WorkspaceFlag;
 }
 
-function renderFailed({ resource, result }: AppliedWrite, { style, workspaceFlag }: Wording): string[] {
-  if (result.status !== 'failed') return [];
+/** A command each, after what is true of all of them. */
+function renderUnrecorded(applied: readonly AppliedWrite[], { style, workspaceFlag }: Wording): string[] {
+  const commands = applied.flatMap((entry) => {
+    const step = unrecordedStep(entry);
+    return step === undefined ? [] : [`    ${escapeControls(commandOf(step, workspaceFlag))}`];
+  });
+  if (commands.length === 0) return [];
+  const lead = 'The records exist. Once the state can be written again, for each that no rescue file holds:';
+  return [style.prose(lead, { indent: 2 }), ...commands];
+}
+
+function renderFailed(entry: AppliedWrite, { style, workspaceFlag }: Wording): string[] {
+  const { resource, result } = entry;
+  if (result.status !== 'failed' || unrecordedStep(entry) !== undefined) return [];
   const { address, source } = resource;
   const help = helpText(result, workspaceFlag);
   const place = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;

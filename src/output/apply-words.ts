@@ -1,5 +1,6 @@
 import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import { isNotApplied, type PlannedResource } from '../engine/plan/plan-document.ts';
+import type { NextStep } from '../problems/next-step.ts';
 import { actionWords, appliedActions, byAction, counts, pendingActions } from './action-words.ts';
 
 /** A resource that the apply was to write, with what became of it. */
@@ -42,11 +43,18 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   return `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
-/** Why something was left out, as a clause. What halted a run that had nothing left to start changed nothing. */
-export function haltOf({ halted, results }: ApplyReport): string | undefined {
+/** Why something was left out or not recorded, as a clause. What halted a run that had nothing left to start changed nothing. */
+export function haltOf({ halted, results, stateError }: ApplyReport): string | undefined {
+  if (halted !== undefined && stateError !== undefined) return `${halted}: ${stateError}`;
   return [...results.values()].some((result) => result.status === 'skipped' && result.because === halted)
     ? halted
     : undefined;
+}
+
+/** How to record what the platform has and the state does not; undefined for any other result. */
+export function unrecordedStep({ result }: AppliedWrite): NextStep | undefined {
+  if (result.status !== 'failed') return undefined;
+  return result.next?.find((step) => step.action === 'import' && step.reason === 'unsaved');
 }
 
 /** The resources of which the platform keeps its own value of something. */
@@ -68,9 +76,18 @@ export function applySummary(report: ApplyReport): string[] {
         actionWords[action].done,
       ] as const,
   );
+  const isUnrecorded = (entry: AppliedWrite) => unrecordedStep(entry) !== undefined;
+  const unrecorded = appliedActions.map(
+    (action) =>
+      [
+        number((entry) => entry.resource.action === action && isUnrecorded(entry)),
+        `${actionWords[action].done} but not recorded`,
+      ] as const,
+  );
   const said = [
     ...done,
-    [number(({ result }) => result.status === 'failed'), 'failed'] as const,
+    ...unrecorded,
+    [number((entry) => entry.result.status === 'failed' && !isUnrecorded(entry)), 'failed'] as const,
     [number(({ result }) => result.status === 'skipped'), 'skipped'] as const,
   ]
     .filter(([count]) => count > 0)

@@ -54,7 +54,8 @@ export async function applyPlan(
     [...report.results].map(([address, result]) => [address, withoutSecrets(result, redactor)]),
   );
   session.note(endingOf({ ...report, results }, planned.plan.document));
-  return { ...report, results };
+  const { stateError } = report;
+  return { ...report, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };
 }
 
 /** What the history says of it. Guards that stopped the plan were lifted, or it would not have been applied. */

@@ -9,11 +9,14 @@ const post = (path: string) => ({ method: 'POST', path });
 describe('a run whose lock is taken away', () => {
   it('sends nothing more, and says why', async () => {
     const w = await Bench.open();
-    const { halted } = await w.apply([agent('a'), agent('b')], {
+    const report = await w.apply([agent('a'), agent('b')], {
       concurrency: 1,
       verifyWorkspace: async () => void (await w.store.unlock((await w.store.holder())?.id ?? '')),
     });
-    expect(halted).toBe('another run or `voxform state unlock` took the state lock');
+    const because = 'another run or `voxform state unlock` took the state lock';
+    expect(report.halted).toBe(because);
+    expect(report.stateError).toContain('this run lost the lock of');
+    expect(outcomes(report)).toEqual({ 'Agent/a': `skipped: ${because}`, 'Agent/b': `skipped: ${because}` });
     expect(w.writes).toEqual([]);
   });
 });

@@ -248,6 +248,33 @@ describe('an apply that was stopped early', () => {
     expect(applyDocument.parse(applyJson(stopped)).halted).toBe(because);
   });
 
+  it('says once what the state failed with, and counts what exists apart from what was not sent', () => {
+    const because = 'the state could not be written';
+    const resources = agents(30, () => ({ action: 'create', id: null }));
+    const ended = resources.map(({ address }, index): [string, ResourceResult] => {
+      if (index < 10) return [address, { status: 'done', id: `ID${index}` }];
+      if (index >= 20) return [address, { status: 'skipped', because }];
+      const next = [{ action: 'import', address, id: `ID${index}`, reason: 'unsaved' }] as const;
+      return [address, { status: 'failed', error: `${address} exists as ID${index}`, next }];
+    });
+    const given: ApplyReport = {
+      plan: plan(resources),
+      results: new Map(ended),
+      warnings: [],
+      interrupted: undefined,
+      halted: because,
+      stateError: 'cannot reach the state S',
+    };
+    const text = renderApply(given, plainStyle());
+    expect(text).toContain('Applied: 10 created, 10 created but not recorded, 10 skipped.');
+    expect(text.split('cannot reach')).toHaveLength(2);
+    expect(text).not.toContain('Failed');
+    for (const { address } of resources.slice(10, 20))
+      expect(text).toContain(`    voxform import ${address} ID`);
+    expect(text.split('\n').length).toBeLessThan(40);
+    expect(applyDocument.parse(applyJson(given)).halted).toBe(`${because}: cannot reach the state S`);
+  });
+
   it('says nothing of it where nothing was left out', () => {
     expect(renderApply({ ...stopped, results }, plainStyle())).not.toContain('Stopped early');
     expect(applyJson({ ...stopped, results }).halted).toBeUndefined();

@@ -30,6 +30,8 @@ export interface ApplyReport {
   readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
   /** Why nothing new was started before the end, as a clause; absent after an interruption, which says so itself. */
   readonly halted?: string;
+  /** What the state failed with, where that halted it. */
+  readonly stateError?: string;
 }
 
 /** Told while applying, for progress on the terminal. */

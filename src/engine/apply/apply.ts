@@ -18,7 +18,7 @@ import type { ApplyEvent, ApplyReport, Failure, ResourceResult } from './apply-r
 import { refreshedEntry } from './refreshed-entry.ts';
 import { runGraph } from './schedule.ts';
 import { write } from './write.ts';
-import { MissingReference, UnsavedRecord } from './write-errors.ts';
+import { MissingReference, UnrecordedIntent, UnsavedRecord } from './write-errors.ts';
 
 export interface ApplyInput {
   readonly plan: Plan;
@@ -79,6 +79,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   );
   const { lostCreates = new LostCreates() } = input;
   let halted: string | undefined;
+  let stateError: string | undefined;
   const ended = new AbortController();
   const halt = (because: string | undefined): void => {
     if (because === undefined) return;
@@ -148,9 +149,15 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
         return { status: 'skipped', because: halting() ?? error.message };
       }
       if (creates.has(resource.action)) count(lostCreates, error, session.state.pending.has(address));
+      if (error instanceof UnrecordedIntent || error instanceof UnsavedRecord) {
+        stateError ??= error.cause instanceof Error ? error.cause.message : String(error.cause);
+      }
       const { inARow } = lostCreates;
       const outage = inARow < MOST_LOST_CREATES ? undefined : `${inARow} creates in a row are unknown`;
       halt(haltReason(error, input) ?? outage);
+      if (error instanceof UnrecordedIntent) {
+        return { status: 'skipped', because: halting() ?? 'the state could not be written' };
+      }
       return { status: 'failed', ...failureOf(error, resource) };
     }
   };
@@ -180,6 +187,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     ),
     interrupted,
     ...(halted !== undefined && interrupted === undefined && { halted }),
+    ...(stateError !== undefined && { stateError }),
   };
 }
 
@@ -227,9 +235,10 @@ function missingReason(address: Address, planned: PlannedResource | undefined): 
 }
 
 function haltReason(error: unknown, { onError, session }: ApplyInput): string | undefined {
-  const cause = error instanceof UnsavedRecord ? error.cause : error;
+  const isUnstored = error instanceof UnrecordedIntent || error instanceof UnsavedRecord;
+  const cause = isUnstored ? error.cause : error;
   if (cause instanceof LostLock) return 'another run or `voxform state unlock` took the state lock';
-  if (error instanceof UnsavedRecord || session.broken) return 'the state could not be written';
+  if (isUnstored || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
   if (error instanceof PlatformError && (error.status === 401 || error.status === 403)) {
     return 'the platform refuses the API key';

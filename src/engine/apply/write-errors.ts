@@ -19,12 +19,16 @@ export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
   constructor(address: Address, id: string, { cause }: { readonly cause: unknown }) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    super(`${address} exists as ${id}, but the state could not be written: ${why}`, {
+    super(`${address} exists as ${id}, but the state could not be written`, {
       next: [{ action: 'import', address, id, reason: 'unsaved' }],
       cause,
     });
   }
+}
+
+/** The state did not take what is to be in it before a request is sent, so that none was sent. */
+export class UnrecordedIntent extends Error {
+  override readonly name = 'UnrecordedIntent';
 }
 
 /** The answer to a write names a record that it cannot be about, so that nothing in it is believed. */

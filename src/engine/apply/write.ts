@@ -3,6 +3,7 @@ import { type Address, idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { mask } from '../../state/fingerprint.ts';
+import type { JournalEvent } from '../../state/journal.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type Leaves, rootOf } from '../../values/path.ts';
@@ -14,7 +15,7 @@ import type { Observation } from '../decide/observation.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import { readAfterUpdate } from './after-update.ts';
 import { displacedBy, orphaned, saveRecord } from './save-record.ts';
-import { MissingReference, UnexpectedAnswer } from './write-errors.ts';
+import { MissingReference, UnexpectedAnswer, UnrecordedIntent } from './write-errors.ts';
 import type { ResourceWrite } from './writing.ts';
 
 /**
@@ -24,9 +25,9 @@ import type { ResourceWrite } from './writing.ts';
  * @throws UnsavedRecord where the platform has a record that could not be saved in the state.
  */
 export async function write(facts: ResourceWrite): Promise<string | null> {
-  const { planned, session } = facts;
+  const { planned } = facts;
   if (planned.previous_address !== undefined) {
-    await session.record({ type: 'renamed', from: planned.previous_address, to: planned.address });
+    await recordFirst(facts, { type: 'renamed', from: planned.previous_address, to: planned.address });
   }
   switch (planned.action) {
     case 'create':
@@ -37,7 +38,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
     case 'adopt':
       return adopt(facts);
     case 'forget':
-      await session.record({
+      await recordFirst(facts, {
         type: 'forgotten',
         address: planned.address,
         orphan: orphaned(facts, { id: planned.id ?? '', reason: 'forgotten' }),
@@ -54,7 +55,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
 }
 
 async function create(facts: ResourceWrite): Promise<string> {
-  const { kind, planned, session, client } = facts;
+  const { kind, planned, client } = facts;
   // A record that was missing when the plan looked is looked for once more: one wrong 404 must not make a second one.
   if (planned.action === 'create' && (await facts.recheck?.())?.status === 'shown') {
     throw new UserError(
@@ -81,7 +82,7 @@ async function create(facts: ResourceWrite): Promise<string> {
     ...(naturalKey !== undefined && { natural_key: naturalKey }),
     ...(replaces !== undefined && { replaces }),
   };
-  await session.record({ type: 'creating', address: planned.address, pending });
+  await recordFirst(facts, { type: 'creating', address: planned.address, pending });
   const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
     const made = isConflict(error) ? await madeBefore(facts, naturalKey, leaves) : undefined;
     if (made === undefined) throw error;
@@ -124,7 +125,7 @@ async function update(facts: ResourceWrite): Promise<string> {
   if (lacking !== undefined) throw new UserError(lacking);
   if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
 
-  await session.record({ type: 'updating', address: planned.address, paths: changed });
+  await recordFirst(facts, { type: 'updating', address: planned.address, paths: changed });
   const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
     const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
@@ -154,15 +155,22 @@ async function update(facts: ResourceWrite): Promise<string> {
 }
 
 async function adopt(facts: ResourceWrite): Promise<string> {
-  const { planned, session, settled } = facts;
+  const { planned, settled } = facts;
   if (settled === undefined) throw changedSince(planned.address);
-  await session.record({
+  await recordFirst(facts, {
     type: 'saved',
     address: planned.address,
     entry: settled,
     ...displacedBy(facts, settled.id),
   });
   return settled.id;
+}
+
+/** @throws UnrecordedIntent where the state takes nothing more. */
+async function recordFirst({ session }: ResourceWrite, event: JournalEvent): Promise<void> {
+  await session.record(event).catch((cause: unknown) => {
+    throw session.broken ? new UnrecordedIntent('not recorded', { cause }) : cause;
+  });
 }
 
 /** Sends the one request, and puts down at once when it certainly did not happen. */

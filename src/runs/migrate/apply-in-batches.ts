@@ -25,6 +25,7 @@ export async function applyInBatches(
   const warnings = [...document.warnings];
   let interrupted: ApplyReport['interrupted'];
   let halted: string | undefined;
+  let stateError: string | undefined;
   const lostCreates = new LostCreates();
   const batches = batchesOf(document, batch);
   // Without anything to write there are still books to keep.
@@ -43,6 +44,7 @@ export async function applyInBatches(
     for (const [address, result] of report.results) results.set(address, result);
     warnings.push(...report.warnings);
     interrupted ??= report.interrupted;
+    stateError ??= report.stateError;
     const failed = [...results.values()].filter(({ status }) => status === 'failed').length;
     if (interrupted !== undefined) halted = 'the run was interrupted';
     else if (report.halted !== undefined) halted = report.halted;
@@ -55,6 +57,7 @@ export async function applyInBatches(
     warnings,
     interrupted,
     ...(halted !== undefined && interrupted === undefined && { halted }),
+    ...(stateError !== undefined && { stateError }),
   };
 }
 
