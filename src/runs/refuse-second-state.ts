@@ -8,6 +8,7 @@ import { local } from '../state/backends/local/local-backend.ts';
 import { LostState, RECOVER } from '../state/lost-state.ts';
 import type { Marks, StateMark } from '../state/marks.ts';
 import { backendOf } from '../state/state-place.ts';
+import type { StateElsewhere, StateStore } from '../state/store.ts';
 import { isLoopback } from '../values/loopback.ts';
 
 interface NewState {
@@ -21,6 +22,7 @@ interface NewState {
   readonly workspaceFlag: string;
   /** What this machine has written before. */
   readonly marks: Marks | undefined;
+  readonly elsewhere?: StateStore['elsewhere'];
 }
 
 /**
@@ -55,6 +57,8 @@ export async function refuseSecondState(beginning: NewState): Promise<void> {
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   const outside = await findOtherState({ ...looking, others: files, folders: [] });
   if (outside !== undefined) throw lyingAt(outside, beginning);
+  const beside = await beginning.elsewhere?.(workspace.workspaceId);
+  if (beside !== undefined) throw lying({ ...beside, from: shellWord(beside.from) }, beginning);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
   if (lost === undefined) return;
   const wasHere = path.isAbsolute(lost.path) || lost.path === beginning.location;
@@ -62,9 +66,13 @@ export async function refuseSecondState(beginning: NewState): Promise<void> {
 }
 
 function lyingAt({ path: place, records }: OtherState, beginning: NewState): UserError {
+  const shown = placeFrom(beginning.cwd, place);
+  return lying({ location: shown, from: shown, records }, beginning);
+}
+
+function lying({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
   const { project, workspace, location, workspaceFlag } = beginning;
   const voxform = commandFor(project);
-  const shown = placeFrom(beginning.cwd, place);
   const holds =
     records === undefined
       ? 'which cannot be read,'
@@ -73,7 +81,7 @@ function lyingAt({ path: place, records }: OtherState, beginning: NewState): Use
     `no state at ${location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
       hint:
-        `Move it here: ${voxform} state move --from ${shown}${workspaceFlag}. ` +
+        `Move it here: ${voxform} state move --from ${from}${workspaceFlag}. ` +
         `To start with an empty state: ${voxform} state init${workspaceFlag}`,
     },
   );

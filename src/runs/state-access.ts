@@ -145,9 +145,10 @@ export class StateAccess {
   /** Throws where a state of this workspace lies under another name, so that none may be begun. */
   refuseSecond(): Promise<void> {
     const { project, workspace, workspaceFlag } = this;
-    const { location } = this.store;
+    const { location, elsewhere } = this.store;
     const marks = marksOf(this.#context, this.workspace.baseUrl);
-    return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd: this.#context.cwd });
+    const { cwd } = this.#context;
+    return refuseSecondState({ project, workspace, location, workspaceFlag, marks, cwd, elsewhere });
   }
 
   /** Does work that changes the state, under its lock. What an earlier run could not store is recorded before. */

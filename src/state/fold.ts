@@ -181,6 +181,15 @@ export function fold(document: StateDocument, entries: Iterable<JournalEntry>): 
   return state;
 }
 
+/** Records that a state knows of, in whatever way. */
+export function recordCount({
+  resources,
+  pending,
+  orphans,
+}: Pick<State, 'resources' | 'pending' | 'orphans'>): number {
+  return resources.size + pending.size + orphans.length;
+}
+
 /** The document of a workspace that voxform has never written to. */
 export function emptyDocument(fresh: FreshState, workspaceId: string, version: string): StateDocument {
   return {

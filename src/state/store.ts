@@ -30,8 +30,19 @@ export interface StateStore {
   holder(): Promise<LockHolder | undefined>;
   /** Ends a lock that its holder left behind. Throws `UserError` unless `id` is that of the lock in force. */
   unlock(id: string): Promise<LockInfo>;
+  /** A state of that workspace beside this one, so that no second one is begun; absent where the place cannot tell. */
+  elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
   /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
+}
+
+export interface StateElsewhere {
+  /** For messages. */
+  readonly location: string;
+  /** What `state move --from` takes. */
+  readonly from: string;
+  /** Undefined where it cannot be read. */
+  readonly records: number | undefined;
 }
 
 /** As much of a state as could still be read. */

@@ -61,6 +61,34 @@ describe('a state that Git keeps', () => {
     );
   });
 
+  it('is not begun a second time in a ref where another ref has one of the same workspace', async () => {
+    await using workspace = await testWorkspace(FILES);
+    await using remote = await temporaryFolder();
+    execFileSync('git', ['init', '-q', '--bare', remote.root]);
+    git(workspace, 'init', '-q', '-b', 'main');
+    git(workspace, 'remote', 'add', 'origin', remote.root);
+    const configure = (name: string, url = workspace.emulator.url) => {
+      const project = projectFile({ ...workspace.emulator, url }, 'state: { backend: git }\n');
+      return workspace.folder.write('voxform.yaml', project.replace('  test:', `  ${name}:`));
+    };
+    await configure('test');
+    expect(await workspace.run('apply', '--auto-approve')).toMatchObject({ code: 0 });
+    // This machine wrote nothing for that address, as a fresh clone has not.
+    await configure('prod', 'https://voice.example.com');
+    const refused = await workspace.run('plan');
+    expect(refused.code).toBe(1);
+    const said = refused.stderr.replace(/\s+/g, ' ');
+    expect(said).toContain(
+      'no state at refs/voxform/prod of origin yet, but refs/voxform/test of origin, with 1 record, belongs to the same workspace',
+    );
+    expect(said).toContain("voxform state move --from '{ backend: git, ref: refs/voxform/test }'.");
+
+    await configure('prod');
+    const moved = await workspace.run('state', 'move', '--from', '{ backend: git, ref: refs/voxform/test }');
+    expect(moved).toMatchObject({ code: 0 });
+    expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
   it.each([
     { reason: 'the same resource', names: ['night', 'night'] },
     { reason: 'resources far apart', names: ['after', 'zero'] },

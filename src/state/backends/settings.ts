@@ -35,6 +35,11 @@ export function revealed(setting: string, value: Secret | string): string {
   });
 }
 
+/** The setting as the project file has it. @param text stands for text that may hold a password. */
+export function settingText(value: Secret | string, text: string): string {
+  return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(text);
+}
+
 /** The text with the workspace's name for `{workspace}`. */
 export function withWorkspace(text: string, workspace: string): string {
   return text.replaceAll('{workspace}', () => workspace);

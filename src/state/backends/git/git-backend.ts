@@ -14,6 +14,8 @@ export interface GitSettings {
 }
 
 const REF = 'refs/voxform/{workspace}';
+/** The branches or tags of whatever else is in the repository. */
+const ALL_REFS = /^refs\/((heads|tags)\/)?\*$/;
 
 /** A state in a ref of a Git repository. */
 export const git: StateBackend<GitSettings, GitPlace> = {
@@ -37,12 +39,16 @@ export const git: StateBackend<GitSettings, GitPlace> = {
   description: 'Backend of the state: git, a ref of a Git repository that machines share.',
   placeSetting: 'ref',
   placeWord: 'ref',
-  place: ({ remote = 'origin', ref = REF }, { root, workspace, source }) => ({
-    remote,
-    ref: withWorkspace(ref, workspace),
-    root,
-    ...(source !== undefined && { source }),
-  }),
+  place({ remote = 'origin', ref = REF }, { root, workspace, source }) {
+    const siblings = withWorkspace(ref, '*');
+    return {
+      remote,
+      ref: withWorkspace(ref, workspace),
+      ...(ref !== REF && siblings !== ref && !ALL_REFS.test(siblings) && { siblings }),
+      root,
+      ...(source !== undefined && { source }),
+    };
+  },
   keyOf: (place) => `${remoteKey(place)} ${place.ref}`,
   locationOf: (place) => `${place.ref} of ${shownRemote(place)}`,
   fileOf: () => undefined,

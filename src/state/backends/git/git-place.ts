@@ -5,11 +5,13 @@ import { withLine } from '../../history.ts';
 import type { StoreUser } from '../backend.ts';
 import type {
   EarlierDocument,
+  OtherContent,
   RemoteChange,
   RemoteContent,
   RemoteLock,
   RemotePlace,
 } from '../remote/remote-place.ts';
+import { settingText } from '../settings.ts';
 import { type GitPlace, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
 import {
@@ -26,6 +28,9 @@ import {
 
 /** A push takes up to some seconds, so that signs of life are few; and a machine's clock may be wrong by two minutes. */
 const TIMING = { beat: 150_000, patience: 720_000, gather: 90, poll: 3_000 };
+
+/** The refs of all workspaces, unless `state.ref` says otherwise. */
+const DEFAULT_REFS = 'refs/voxform/*';
 
 const MOST_EARLIER = 10;
 /** Commits in which earlier documents are looked for: a run makes one for each of its writes. */
@@ -53,6 +58,11 @@ const lockSchema = z.looseObject({
   voxform_version: z.string(),
   heard: z.iso.datetime({ offset: true }),
 });
+
+/** What is no state of ours is none of the workspace. */
+function onlyOurs(error: unknown): undefined {
+  if (!(error instanceof UserError)) throw error;
+}
 
 export function createGitPlace(place: GitPlace, user: StoreUser, location: string): RemotePlace {
   const access = new RefAccess(place, user);
@@ -199,6 +209,37 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
       const text = revision === undefined ? '' : await historyAt(revision, signal);
       if (text === undefined) throw new Error('the history cannot be read');
       return text.split('\n').filter((line) => line !== '');
+    },
+    async others(workspaceId, signal) {
+      const patterns = [DEFAULT_REFS, ...(place.siblings === undefined ? [] : [place.siblings])];
+      const found = [...(await access.list(patterns, signal))].filter(
+        ([name]) => name !== ref && name !== 'HEAD',
+      );
+      const tips = found.map(([, tip]) => tip);
+      const had = await access.objects(tips, signal);
+      const missing = found.flatMap(([name], index) => (had?.[index] === undefined ? [name] : []));
+      if (missing.length > 0) await access.fetch(1, signal, missing);
+      const states =
+        (await access.objects(
+          tips.map((tip) => `${tip}:${STATE}`),
+          signal,
+        )) ?? [];
+      const contents = found.map(async ([name, tip], index): Promise<OtherContent[]> => {
+        if (!states[index]?.bytes.includes(JSON.stringify(workspaceId))) return [];
+        const content = await contentAt(tip, signal).catch(onlyOurs);
+        const { remote } = place;
+        const from = remote === 'origin' ? '' : `remote: ${settingText(remote, shownRemote(place))}, `;
+        return content === undefined
+          ? []
+          : [
+              {
+                ...content,
+                location: `${name} of ${shownRemote(place)}`,
+                from: `{ backend: git, ${from}ref: ${name} }`,
+              },
+            ];
+      });
+      return (await Promise.all(contents)).flat();
     },
     async earlier(signal) {
       const { revision, state } = await read(signal);

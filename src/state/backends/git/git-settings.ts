@@ -8,6 +8,8 @@ export interface GitPlace {
   readonly remote: Secret | string;
   /** A whole one. */
   readonly ref: string;
+  /** Pattern of the refs that other workspaces have in place of this one, besides those by default. */
+  readonly siblings?: string | undefined;
   /** Absolute path of a folder in the repository whose remotes and settings count. Paths begin there. */
   readonly root: string;
   /** Address of the repository that the project was fetched from: `origin` means that one, and there is no other. */

@@ -12,7 +12,7 @@ import { type GitObject, objectsIn } from './state-commit.ts';
 const DAMAGE =
   /pack-objects|unable to read|corrupt|bad object|missing (blob|tree|commit|object)|loose object|packfile|not a git repository:/i;
 
-/** One ref of a remote, and the objects that were fetched from it. Every method is one command of git's, or two. */
+/** One ref of a remote, those beside it, and the objects that were fetched. Every method is one command of git's, or two. */
 export class RefAccess {
   readonly #place: GitPlace;
   readonly #user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>;
@@ -27,10 +27,15 @@ export class RefAccess {
 
   /** The commit that the ref is at; undefined where there is no such ref. */
   async tip(signal: AbortSignal): Promise<string | undefined> {
-    const remote = await this.#reach(signal);
     const { ref } = this.#place;
+    return (await this.list([ref], signal)).get(ref);
+  }
+
+  /** Commits by the refs that the patterns match. */
+  async list(patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
+    const remote = await this.#reach(signal);
     const { code, out, complaint } = await installed(
-      runGit(['ls-remote', '--', remote.name, ref, 'HEAD'], {
+      runGit(['ls-remote', '--', remote.name, ...patterns, 'HEAD'], {
         // Not in the repository of the user, whose settings would count twice.
         env: { ...remote.env, GIT_DIR: '/nonexistent' },
         cwd: remote.cwd,
@@ -45,14 +50,18 @@ export class RefAccess {
       .map((line) => line.split('\t'));
     const format = refs[0]?.[0]?.length === 64 ? 'sha256' : 'sha1';
     this.#cache ??= new ObjectCache(remote, format, this.#user.cacheFolder);
-    return refs.find(([, name]) => name === ref)?.[0];
+    return new Map(refs.flatMap(([commit = '', name]) => (name === undefined ? [] : [[name, commit]])));
   }
 
-  async fetch(depth: number, signal: AbortSignal): Promise<void> {
+  async fetch(
+    depth: number,
+    signal: AbortSignal,
+    refs: readonly string[] = [this.#place.ref],
+  ): Promise<void> {
     const { name } = await this.#reach(signal);
     const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-progress'];
     const { code, complaint } = await this.git(
-      ['fetch', `--depth=${depth}`, ...options, '--', name, this.#place.ref],
+      ['fetch', `--depth=${depth}`, ...options, '--', name, ...refs],
       signal,
     );
     if (code === 0) return;

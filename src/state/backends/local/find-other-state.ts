@@ -1,9 +1,8 @@
 import { basename, join } from 'node:path';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
-import { fold } from '../../fold.ts';
+import { fold, recordCount } from '../../fold.ts';
 import { MovedState } from '../../moved-state.ts';
-import type { StateDocument } from '../../state-document.ts';
 import type { StateBackup } from '../../store.ts';
 import { readBackups } from './backups.ts';
 import { targetOf } from './document-file.ts';
@@ -70,18 +69,13 @@ async function recordsIn(
     if (((await files.stat(path).catch(() => undefined))?.size ?? 0) > LARGEST) return 0;
     const { stored } = await readStored(files, path);
     const { document, journal } = stored;
-    return document?.workspace_id === workspaceId ? knownIn(document, journal) : 0;
+    return document?.workspace_id === workspaceId ? recordCount(fold(document, journal)) : 0;
   } catch (error) {
     if (error instanceof MovedState) return 0;
     const backups = await readBackups(files, path).catch((): StateBackup[] => []);
     const ours = backups.find((each) => each.workspaceId === workspaceId);
-    if (ours !== undefined) return ours.resources.size + ours.pending.size + ours.orphans.length;
+    if (ours !== undefined) return recordCount(ours);
     const isAnothers = backups.some((each) => each.workspaceId !== undefined);
     return basename(path) === name && !isAnothers ? undefined : 0;
   }
-}
-
-function knownIn(document: StateDocument, journal: Parameters<typeof fold>[1]): number {
-  const { resources, pending, orphans } = fold(document, journal);
-  return resources.size + pending.size + orphans.length;
 }

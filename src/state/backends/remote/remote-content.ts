@@ -1,21 +1,24 @@
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
-import { fold } from '../../fold.ts';
+import { fold, recordCount } from '../../fold.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { parseJournal } from '../../journal-lines.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
 import type { Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
-import type { StateBackup, StoredState } from '../../store.ts';
-import type { EarlierDocument, RemoteContent, RemotePlace } from './remote-place.ts';
+import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
+import type { EarlierDocument, OtherContent, RemoteContent, RemotePlace } from './remote-place.ts';
 
 /* What a place holds is the document and the journal as the local files have them. */
 
 const EARLIER = `Push an earlier copy: voxform state push FILE. ${RECOVER}`;
 
 /** The document and the journal that goes with it. Throws as `parseState` and `parseJournal` do. */
-export function storedIn(held: RemoteContent, { location }: Pick<RemotePlace, 'location'>): StoredState {
+export function storedIn(
+  held: Pick<RemoteContent, 'state' | 'journal'>,
+  { location }: Pick<RemotePlace, 'location'>,
+): StoredState {
   const document = held.state && parseState(held.state, location, EARLIER);
   const journal = journalIn(held.journal, location);
   const isWhole = journal.every(
@@ -70,6 +73,19 @@ export function textOfDocument(document: StateDocument): Uint8Array {
 
 export function textOfMark(mark: MovedMark): Uint8Array {
   return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
+}
+
+/** The state as another one of the workspace; undefined where it is none, moved away, or knows no record. */
+export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
+  const { location, from } = other;
+  try {
+    const { document, journal } = storedIn(other, other);
+    if (document?.workspace_id !== workspaceId) return undefined;
+    const records = recordCount(fold(document, journal));
+    return records === 0 ? undefined : { location, from, records };
+  } catch (error) {
+    return error instanceof MovedState ? undefined : { location, from, records: undefined };
+  }
 }
 
 /** What a document tells; nothing where it cannot be read. */

@@ -26,6 +26,8 @@ export interface RemotePlace {
   readonly gate?: Gate | undefined;
   /** Lines of the history, the oldest first. */
   history(signal: AbortSignal): Promise<readonly string[]>;
+  /** What lies beside this state and may be of that workspace; absent where the place cannot tell. */
+  others?(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]>;
   /** Earlier documents, the newest first, as far as the place keeps any. */
   earlier(signal: AbortSignal): Promise<readonly EarlierDocument[]>;
 }
@@ -55,6 +57,13 @@ export interface RemoteContent {
   readonly lock: RemoteLock | undefined;
   /** Since the holder was heard from, by the clock that the place judges by. */
   readonly silentSeconds: number | undefined;
+}
+
+export interface OtherContent extends Pick<RemoteContent, 'state' | 'journal'> {
+  /** For messages. */
+  readonly location: string;
+  /** What `state move --from` takes. */
+  readonly from: string;
 }
 
 export interface RemoteLock extends LockInfo {

@@ -1,6 +1,6 @@
 import { runsIn } from '../../history.ts';
 import type { StateBackup, StateStore } from '../../store.ts';
-import { backupOf, storedIn, withNewer } from './remote-content.ts';
+import { backupOf, otherStateIn, storedIn, withNewer } from './remote-content.ts';
 import { problemWith, RemoteLease } from './remote-lease.ts';
 import { breakLock, type Locking, livingHolder, takeLock } from './remote-lock.ts';
 import { persistently } from './write-surely.ts';
@@ -9,6 +9,7 @@ import { persistently } from './write-surely.ts';
 export function createRemoteStore(locking: Locking): StateStore {
   const { place, user } = locking;
   const { location, setting } = place;
+  const others = place.others?.bind(place);
   const at = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -32,6 +33,13 @@ export function createRemoteStore(locking: Locking): StateStore {
     holder: () => at(async () => livingHolder(await look(), place)),
     history: () =>
       at(async () => runsIn(await persistently({ stop: undefined }, (signal) => place.history(signal)))),
+    ...(others && {
+      elsewhere: (workspaceId: string) =>
+        at(async () => {
+          const found = await persistently({ stop: undefined }, (signal) => others(workspaceId, signal));
+          return found.map((each) => otherStateIn(each, workspaceId)).find((each) => each !== undefined);
+        }),
+    }),
     backups: () =>
       at(async () => {
         const found: StateBackup[] = [];

@@ -69,6 +69,32 @@ describe('a state in a ref of Git', () => {
     expect((await there.store().history()).map(({ result }) => result)).toEqual(['done']);
   });
 
+  it('tells of a state of the same workspace in the refs beside it', async () => {
+    const { bare, machine } = await served();
+    const here = machine();
+    const tree = git(bare, 'hash-object', '-t', 'tree', '-w', '/dev/null');
+    git(bare, 'update-ref', 'refs/voxform/foreign', git(bare, 'commit-tree', '-m', 'x', tree));
+    const elsewhere = (ref: string) => machine().store({ ref }).elsewhere?.('W1');
+    const [branch, template] = ['refs/heads/state/old', 'refs/heads/state/{workspace}'];
+    await run(here.store({ ref: branch }), ['a', 'b']);
+    expect(await elsewhere(REF)).toBeUndefined();
+    expect(await elsewhere(template)).toEqual({
+      location: `${branch} of origin`,
+      from: `{ backend: git, ref: ${branch} }`,
+      records: 2,
+    });
+    await run(here.store(), ['c']);
+    expect(await elsewhere('refs/voxform/{workspace}')).toBeUndefined();
+    expect(await elsewhere('refs/voxform/new')).toMatchObject({ location: `${REF} of origin`, records: 1 });
+    expect(await machine().store({ ref: 'refs/voxform/new' }).elsewhere?.('W2')).toBeUndefined();
+    const lease = await here.store().lock(lockRequest());
+    const { document } = await lease.read();
+    const { lineage = '', serial = 0 } = document ?? {};
+    await lease.leaveMark({ moved_to: 'x', moved_at: '2030', lineage, serial, workspace_id: 'W1' });
+    await lease.release();
+    expect(await elsewhere('refs/voxform/new')).toBeUndefined();
+  });
+
   it.each<{ push: number; fault: Fault }>([
     ...[0, 2].map((push) => ({ push, fault: 'cut' as const })),
     ...[0, 1, 2, 3, 4].map((push) => ({ push, fault: 'swallowed' as const })),
