@@ -35,9 +35,9 @@ export function revealed(setting: string, value: Secret | string): string {
   });
 }
 
-/** The setting as the project file has it. @param text stands for text that may hold a password. */
-export function settingText(value: Secret | string, text: string): string {
-  return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(text);
+/** The setting as the project file has it. Text must not hold a password. */
+export function settingText(value: Secret | string): string {
+  return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }
 
 /** The text with the workspace's name for `{workspace}`. */

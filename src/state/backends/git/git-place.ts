@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lastWords } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { Secret } from '../../../values/value.ts';
 import { withLine } from '../../history.ts';
 import type { StoreUser } from '../backend.ts';
 import type {
@@ -228,7 +229,10 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
         if (!states[index]?.bytes.includes(JSON.stringify(workspaceId))) return [];
         const content = await contentAt(tip, signal).catch(onlyOurs);
         const { remote } = place;
-        const from = remote === 'origin' ? '' : `remote: ${settingText(remote, shownRemote(place))}, `;
+        const from =
+          remote === 'origin'
+            ? ''
+            : `remote: ${settingText(remote instanceof Secret ? remote : shownRemote(place))}, `;
         return content === undefined
           ? []
           : [

@@ -1,6 +1,7 @@
 import type { Secret } from '../../../values/value.ts';
 import {
   type EarlierDocument,
+  type OtherContent,
   Overtaken,
   type RemoteChange,
   type RemoteContent,
@@ -8,11 +9,18 @@ import {
   type RemotePlace,
   type RemoteTiming,
 } from '../remote/remote-place.ts';
+import { settingText } from '../settings.ts';
 import { addressOf, type DatabaseAddress } from './address.ts';
 import { type Database, type DatabaseRow, databaseAt } from './database.ts';
 import { isAlready, problemOf } from './problems.ts';
 import { quoted, setUpStatements } from './schema.ts';
-import { type LastRead, readStatement, writeStatement } from './statements.ts';
+import {
+  type LastRead,
+  othersStatement,
+  readStatement,
+  type SqlStatement,
+  writeStatement,
+} from './statements.ts';
 import { type Absent, Tables } from './tables.ts';
 
 export interface PostgresPlace {
@@ -76,24 +84,36 @@ export class PostgresRemotePlace implements RemotePlace {
   }
 
   history(signal: AbortSignal): Promise<readonly string[]> {
-    return this.#rows(
-      `SELECT line FROM ${this.#schema}.history WHERE name = $1 ORDER BY revision`,
-      signal,
-      (row) => String(row.line),
-    );
+    const text = `SELECT line FROM ${this.#schema}.history WHERE name = $1 ORDER BY revision`;
+    return this.#rows({ text, values: [this.#place.name] }, signal, (row) => String(row.line));
   }
 
   earlier(signal: AbortSignal): Promise<readonly EarlierDocument[]> {
     const text = `SELECT revision, state FROM ${this.#schema}.earlier WHERE name = $1 ORDER BY revision DESC`;
-    return this.#rows(text, signal, ({ revision, state }) => ({
+    return this.#rows({ text, values: [this.#place.name] }, signal, ({ revision, state }) => ({
       source: `${this.location}, revision ${revision}`,
       bytes: Buffer.from(String(state)),
     }));
   }
 
-  async #rows<T>(text: string, signal: AbortSignal, made: (row: DatabaseRow) => T): Promise<readonly T[]> {
+  others(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]> {
+    const { url, schema, name: own } = this.#place;
+    const statement = othersStatement(this.#schema, own, workspaceId);
+    return this.#rows(statement, signal, ({ name, state, journal }) => ({
+      location: `${addressOf(url).location} ${name}`,
+      from: `{ backend: postgres, url: ${settingText(url)}, schema: ${schema}, name: ${settingText(String(name))} }`,
+      state: Buffer.from(String(state)),
+      journal: Buffer.from(String(journal ?? '')),
+    }));
+  }
+
+  async #rows<T>(
+    statement: SqlStatement,
+    signal: AbortSignal,
+    made: (row: DatabaseRow) => T,
+  ): Promise<readonly T[]> {
     return this.#at(async (database) => {
-      const found = await this.#tables.query(database, { text, values: [this.#place.name] }, signal);
+      const found = await this.#tables.query(database, statement, signal);
       return 'hasSchema' in found ? [] : found.map(made);
     });
   }

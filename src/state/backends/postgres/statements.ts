@@ -39,6 +39,16 @@ WHERE v.part = 'state'`,
   };
 }
 
+/** The other states whose document names the workspace. @param schema quoted. */
+export function othersStatement(schema: string, name: string, workspaceId: string): SqlStatement {
+  return {
+    text: `SELECT s.name, s.state, (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth)
+  FROM ${schema}.journal j WHERE j.name = s.name) AS journal
+FROM ${schema}.states s WHERE s.name <> $1 AND position($2::text in s.state) > 0 ORDER BY s.name`,
+    values: [name, JSON.stringify(workspaceId)],
+  };
+}
+
 /**
  * One statement for all of a change. Every part of it stands on the row that \`written\` gives, and that one only exists where nobody wrote since.
  * @param schema quoted.

@@ -45,6 +45,24 @@ describe('the schema', () => {
     expect((await store.backups()).length).toBe(2);
   });
 
+  it('tells of a state of the same workspace under another name', async () => {
+    const { url, sql } = await freshDatabase();
+    const fresh = await storeIn(url, { name: 'new' });
+    expect(await fresh.elsewhere?.('W1')).toBeUndefined();
+    const session = await openSession(await storeIn(url, { name: 'old' }), sessionOptions());
+    await session.record(creating('a'));
+    const found = {
+      location: expect.stringMatching(/ old$/),
+      from: '{ backend: postgres, url: { $secret: STATE_URL }, schema: voxform, name: "old" }',
+    };
+    expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: 1 });
+    await session.close();
+    expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: 1 });
+    expect(await fresh.elsewhere?.('W2')).toBeUndefined();
+    await sql("UPDATE voxform.states SET state = state || 'x'");
+    expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: undefined });
+  });
+
   it('may be there and empty', async () => {
     const { url, sql } = await freshDatabase();
     await sql('CREATE SCHEMA voxform; CREATE TABLE voxform.mine (a integer)');
