@@ -6,7 +6,7 @@ export class LostLock extends UserError {
 
   constructor(location: string) {
     super(`this run lost the lock of ${location}`, {
-      hint: 'Another run took it after a minute of silence, or someone ran voxform state unlock. Wait until no voxform is using this state, then plan again.',
+      hint: 'Another run took it because this one fell silent, or someone ran voxform state unlock. Wait until no voxform is using this state, then plan again.',
     });
   }
 }

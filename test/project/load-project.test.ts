@@ -151,6 +151,13 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    reason: 'a password in the address of the state',
+    text: `${PLAIN_PROJECT}state: { backend: git, remote: "https://bob:hunter2@host/x.git" }\n`,
+    expected: [
+      ':7:32 state.remote bad-format remote: the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+    ],
+  },
+  {
     reason: 'a base URL from a variable with a wrong value',
     text: PLAIN_PROJECT.replace('https://platform.example.com', '{ $env: URL }'),
     env: { URL: 'nowhere' },

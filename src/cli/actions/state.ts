@@ -1,6 +1,6 @@
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
@@ -48,6 +48,11 @@ export async function showState(context: Context, address: string): Promise<numb
 
 export async function unlockState(context: Context, id: string): Promise<number> {
   const { store } = await openWorkspace(context, { requireKey: false });
+  const runs = await store.history().catch(() => []);
+  const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
+  // Ids of locks that were taken within a minute may begin alike.
+  if (named.length > 1)
+    throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
   const lock = await store.unlock(id);
   context.terminal.out(`Released lock ${lock.id} of ${lock.who} (${lock.operation}, since ${lock.since}).\n`);
   return ExitCode.ok;

@@ -133,7 +133,7 @@ export function defineState(program: Command, start: Start): void {
     .command('unlock')
     .summary('Release a lock left behind')
     .description('Release a lock that its holder left behind. The run that was refused printed its id.')
-    .argument('<id>', 'Id of the lock')
+    .argument('<id>', 'Id of the lock, or at least its first 8 characters')
     .action((id: string) =>
       start(async (context) => (await import('../actions/state.ts')).unlockState(context, id)),
     );

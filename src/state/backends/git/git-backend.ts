@@ -6,7 +6,7 @@ import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { createGitPlace } from './git-place.ts';
-import { type GitPlace, remoteKey, remotePath, shownRemote } from './git-settings.ts';
+import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 
 export interface GitSettings {
   readonly remote?: Secret | string | undefined;
@@ -20,11 +20,19 @@ const ALL_REFS = /^refs\/((heads|tags)\/)?\*$/;
 /** A state in a ref of a Git repository. */
 export const git: StateBackend<GitSettings, GitPlace> = {
   settings: z.strictObject({
-    remote: secretTextSetting(z.string().min(1), {
-      description:
-        'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
-      examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
-    }).optional(),
+    remote: secretTextSetting(
+      z
+        .string()
+        .min(1)
+        .refine((text) => !hasPassword(text), {
+          error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+        }),
+      {
+        description:
+          'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
+        examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
+      },
+    ).optional(),
     ref: z
       .string()
       .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {

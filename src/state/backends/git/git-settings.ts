@@ -21,6 +21,11 @@ export function isRemoteName(text: string): boolean {
   return /^\w[\w.-]*$/.test(text);
 }
 
+/** True for an address that has its password in it. */
+export function hasPassword(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/]*:[^/]*@/i.test(text);
+}
+
 /** How messages call the remote; without any password. */
 export function shownRemote({ remote }: Pick<GitPlace, 'remote'>): string {
   if (remote instanceof Secret) return `the repository in ${remote.name}`;

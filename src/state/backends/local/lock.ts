@@ -4,6 +4,7 @@ import { type Files, unlinkIfThere } from '../../../files/files.ts';
 import { processFacts } from '../../../files/process-facts.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { isLockId } from '../../lock-id.ts';
 import type { CiJob, LockHolder, LockInfo, LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
 import { type Judging, judge, secondsOf, silenceWords } from './lock-heartbeat.ts';
@@ -106,7 +107,7 @@ export async function releaseLock(settings: LockSettings, id: string): Promise<v
 export async function breakLock(settings: LockSettings, id: string): Promise<LockInfo> {
   const holder = await readLock(settings.files, settings.path);
   if (holder === undefined) throw new UserError(`the state ${settings.location} is not locked`);
-  if (holder.id !== id) {
+  if (!isLockId(holder, id)) {
     throw new UserError(`the lock of ${settings.location} has the id ${holder.id}, not ${id}`, {
       hint: `It is held by ${described(holder)}.`,
     });
@@ -114,8 +115,8 @@ export async function breakLock(settings: LockSettings, id: string): Promise<Loc
   const own = lockFor(settings, 'state unlock');
   const claims = await claim(settings, { file: settings.path, dead: holder, own });
   if (claims === undefined) {
-    throw new UserError(`another process is removing the lock ${id}`, {
-      hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(settings, id))}`,
+    throw new UserError(`another process is removing the lock ${holder.id}`, {
+      hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(settings, holder.id))}`,
     });
   }
   try {
@@ -174,7 +175,7 @@ function heldBy(holder: LockHolder, settings: LockSettings): UserError {
   return new UserError(
     `the state ${settings.location} is locked by ${described(holder)}${silenceWords(holder.silentSeconds)}`,
     {
-      hint: 'Wait with --lock-timeout.',
+      hint: 'Wait for it with --lock-timeout 5m.',
       next: [{ action: 'unlock', id: holder.id }],
     },
   );

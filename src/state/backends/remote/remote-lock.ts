@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
 import { beginningLine } from '../../history.ts';
+import { isLockId } from '../../lock-id.ts';
 import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { Overtaken, type RemoteContent, type RemoteLock, type RemotePlace } from './remote-place.ts';
@@ -96,7 +97,7 @@ export async function breakLock({ place, user }: Locking, id: string): Promise<L
     const held = await persistently({ stop: undefined }, (signal) => place.read(signal));
     const holder = held.lock ?? (await gateHolder({ place, user }));
     if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
-    if (holder.id !== id) {
+    if (!isLockId(holder, id)) {
       throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
         hint: `It is held by ${described({ ...holder, silentSeconds: held.silentSeconds })}.`,
       });
@@ -104,7 +105,7 @@ export async function breakLock({ place, user }: Locking, id: string): Promise<L
     try {
       const change = { write: randomUUID(), summary: 'state unlock', lock: null };
       if (held.lock !== undefined) await writeSurely(place, change, held, { stop: undefined });
-      await persistently({ stop: undefined }, async (signal) => gate?.leave(id, signal));
+      await persistently({ stop: undefined }, async (signal) => gate?.leave(holder.id, signal));
       return infoOf(holder);
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
@@ -186,14 +187,14 @@ function heldBy(holder: LockHolder, { place }: Locking): UserError {
       ? ''
       : ` It is taken over by itself once its holder is silent for ${Math.ceil(place.timing.patience / 60_000)} min, in ${left} s at the earliest.`;
   return new UserError(`the state ${place.location} is locked by ${described(holder)}`, {
-    hint: `Wait for it with --lock-timeout SECONDS.${wait}`,
+    hint: `Wait for it with --lock-timeout 5m.${wait}`,
     next: [{ action: 'unlock', id: holder.id }],
   });
 }
 
 function changingHands({ place }: Locking, misses: number): UserError {
   return new UserError(`the lock of ${place.location} went to other runs ${misses} times`, {
-    hint: 'Wait for it with --lock-timeout SECONDS.',
+    hint: 'Wait for it with --lock-timeout 5m.',
   });
 }
 
