@@ -6,8 +6,10 @@ import type { Immutable } from '../values/json.ts';
 
 const pastRun = runRecord.extend({
   result: z
-    .enum([...runResults, 'running', 'died'])
-    .describe('running: its lock is held; died: it ended without saying how.'),
+    .enum([...runResults, 'running'])
+    .describe(
+      'running: its lock is held; died: it ended without saying how; its resources are those of its journal.',
+    ),
 });
 
 const historyDocument = z

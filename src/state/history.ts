@@ -7,7 +7,7 @@ import type { Immutable } from '../values/json.ts';
 
 const job = z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.');
 
-export const runResults = ['done', 'failed', 'refused', 'interrupted'] as const;
+export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
 const beginning = z.object({
   run: z.string().min(1),
@@ -65,6 +65,14 @@ const ending = outcome.extend({ run: z.string().min(1), ended: z.string().descri
 export type RunEnding = Immutable<z.infer<typeof outcome>>;
 export type RunResources = NonNullable<RunEnding['resources']>;
 export type RunRecord = Immutable<z.infer<typeof runRecord>>;
+
+/** A run that ended without saying how, as its journal tells it. */
+export interface DeadRun {
+  readonly id: string;
+  /** Its last entry. */
+  readonly ended: Date;
+  readonly outcome: RunEnding;
+}
 
 /** As much of a lock as a run is told by. */
 interface RunLock {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
+import { deadRunOf } from './dead-run.ts';
 import { fold } from './fold.ts';
 import { droppedBy } from './held-ids.ts';
 import { withLease } from './in-session.ts';
@@ -36,7 +37,8 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
       // Where a move was interrupted, it is the copy that is newer.
       if ((current?.serial ?? 0) < (stored.newer?.serial ?? 0))
         admitOlder(stored, from.location, session.allowOlder);
-      if (stored.journal.length > 0) await source.commit(document, stored.document?.serial);
+      if (stored.journal.length > 0)
+        await source.commit(document, stored.document?.serial, await deadRunOf(from, source, stored));
       const copy = current ?? (await copied(document, target, { to, version: session.version }));
       await source.leaveMark({
         moved_to: to.location,

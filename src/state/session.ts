@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
+import { deadRunOf } from './dead-run.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { RunEnding, RunResources } from './history.ts';
 import type { JournalEvent } from './journal.ts';
@@ -88,7 +89,8 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     const next = Math.max(state.serial, stored.newer?.serial ?? 0) + 1;
     const isNew = stored.document === undefined;
     if (stored.journal.length === 0) return new Session(lease, state, { ...options, isNew, next });
-    await lease.commit(documentOf(state, next, options.version), state.serial);
+    const died = await deadRunOf(store, lease, stored);
+    await lease.commit(documentOf(state, next, options.version), state.serial, died);
     state.committed(next);
     return new Session(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {

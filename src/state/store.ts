@@ -1,4 +1,4 @@
-import type { RunEnding, RunRecord } from './history.ts';
+import type { DeadRun, RunEnding, RunRecord } from './history.ts';
 import type { JournalEntry } from './journal.ts';
 import type { MovedMark } from './moved-state.ts';
 import type { NewerState } from './older-state.ts';
@@ -75,8 +75,9 @@ export interface StateLease {
   /**
    * Replaces the document, and empties the journal, if the stored serial is still `expectedSerial` (undefined: no document
    * yet). The earlier document is kept as a backup. A mark of the same lineage counts as no document.
+   * @param died the run whose journal the document takes in, for the history.
    */
-  commit(document: StateDocument, expectedSerial: number | undefined): Promise<void>;
+  commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void>;
   /**
    * Puts a state for which `read` throws `LostState` out of the way, with all that belongs to it, so that a new one can begin.
    * @returns where it is kept, or undefined where there was nothing.

@@ -7,7 +7,8 @@ import { Interrupts } from '../../src/cli/interrupts.ts';
 import type { HistoryDocument, PastRun } from '../../src/runs/past-runs.ts';
 import { createLocalStore } from '../../src/state/backends/local/local-store.ts';
 import { beginningLine } from '../../src/state/history.ts';
-import { lockRequest } from '../state/temporary-state.ts';
+import type { JournalEvent } from '../../src/state/journal.ts';
+import { creating, lockRequest, saved } from '../state/temporary-state.ts';
 import { command } from '../trust/in-process.ts';
 import { API_KEY, agentManifest, type TestWorkspace, testWorkspace } from './workspace.ts';
 
@@ -169,6 +170,50 @@ it('names the job that holds the lock, and tells running from dead runs', async 
     await lease.release();
   }
   expect((await runsIn(w)).map(({ result }) => result)).toEqual(['done', 'died', 'done']);
+});
+
+it('tells of a killed run what its journal has, once the next run found it', async () => {
+  await using w = await testWorkspace(FILES);
+  await w.run('apply', '--auto-approve');
+  const store = createLocalStore({
+    host: 'runner',
+    user: 'ci',
+    pid: process.pid,
+    version: '0.0.0',
+    now: () => new Date(),
+    path: path.join(w.folder.root, '.voxform/test.state.json'),
+  });
+  const lease = await store.lock(lockRequest({ isStep: false }));
+  const { document } = await lease.read();
+  const { lineage = '', serial = 0 } = document ?? {};
+  const paths = ['prompt_config.prompt'];
+  const events: JournalEvent[] = [
+    creating('new'),
+    creating('lost'),
+    creating('refused'),
+    saved('new'),
+    { type: 'not-done', address: 'Agent/refused' },
+    { type: 'updating', address: 'Agent/day', paths },
+  ];
+  for (const [index, event] of events.entries())
+    await lease.append({ lineage, serial, sequence: index + 1, at: new Date().toISOString(), event });
+  // Its lock goes; its end is in no history.
+  await store.unlock(lease.info.id);
+  await lease.release().catch(() => undefined);
+  expect((await runsIn(w))[0]).toMatchObject({ run: lease.info.id, result: 'died' });
+
+  await w.run('state', 'rm', 'Agent/night');
+  const [, died] = await runsIn(w);
+  const told = died?.resources?.map((each) => [each.action, each.address, each.id, each.result, each.error]);
+  const day = document?.resources['Agent/day']?.id;
+  expect(died).toMatchObject({ run: lease.info.id, result: 'died', ended: expect.any(String) });
+  expect(told).toEqual([
+    ['create', 'Agent/new', 'id-new', 'done', undefined],
+    ['create', 'Agent/refused', null, 'failed', 'not done'],
+    ['create', 'Agent/lost', null, 'failed', 'the outcome is unknown'],
+    ['update', 'Agent/day', day, 'failed', 'the outcome is unknown'],
+  ]);
+  expect((await runsIn(w, 'Agent/new')).map(({ run }) => run)).toEqual([lease.info.id]);
 });
 
 it('prints a table for 80 columns, and one run with everything', async () => {

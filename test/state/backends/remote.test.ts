@@ -111,8 +111,8 @@ describe('a remote store', () => {
     expect((await store().holder())?.who).toBe('ann@here');
     await second.close();
     const [died, done] = await store().history();
-    expect(died).toMatchObject({ who: 'bob@here' });
-    expect(died?.result).toBeUndefined();
+    const left = [{ address: 'Agent/a', action: 'create', error: 'the outcome is unknown' }];
+    expect(died).toMatchObject({ who: 'bob@here', result: 'died', resources: left });
     expect(done?.result).toBe('done');
   });
 

@@ -1,6 +1,6 @@
 import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { endingLine } from '../../history.ts';
+import { type DeadRun, endingLine } from '../../history.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { LostLock } from '../../lost-lock.ts';
 import type { Marks } from '../../marks.ts';
@@ -65,11 +65,13 @@ export class LocalLease implements StateLease {
     await this.#writer.append(entry);
   }
 
-  async commit(document: StateDocument, expectedSerial: number | undefined): Promise<void> {
+  async commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void> {
     this.#assertOpen();
     const done = this.#whenReady().then(() => this.#commit(document, expectedSerial));
     this.#ready = done.catch(() => undefined);
-    await onFiles('write', this.#parts.location, () => done);
+    const { files, path, location, redact } = this.#parts;
+    await onFiles('write', location, () => done);
+    if (died) await addToHistory(files, path, endingLine(died, died.ended, { ...died, redact }));
   }
 
   async quarantine(): Promise<string | undefined> {

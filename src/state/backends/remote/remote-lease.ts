@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
-import { endingLine } from '../../history.ts';
+import { type DeadRun, endingLine } from '../../history.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { journalLine } from '../../journal-lines.ts';
 import { LostLock } from '../../lost-lock.ts';
@@ -77,9 +77,12 @@ export class RemoteLease implements StateLease {
     return promise;
   }
 
-  async commit(document: StateDocument, expectedSerial: number | undefined): Promise<void> {
+  async commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void> {
     this.#assertOpen();
-    await this.#write('state', () => this.#contentOf(document, expectedSerial));
+    await this.#write('state', () => ({
+      ...this.#contentOf(document, expectedSerial),
+      ...(died && { history: endingLine(died, died.ended, { ...died, redact: this.#user.redact }) }),
+    }));
     await this.#user.marks?.raise(document, this.#place.location);
   }
 
