@@ -3,6 +3,7 @@ import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 import { type Column, renderTable } from './table.ts';
+import { truncate } from './text-width.ts';
 
 const columns: readonly Column[] = [
   { title: 'RUN', whole: true },
@@ -12,6 +13,9 @@ const columns: readonly Column[] = [
   { title: 'RESULT', whole: true },
   { title: 'CHANGES' },
 ];
+
+/** In columns; the whole error is in the one run. */
+const WIDEST_ERROR = 40;
 
 /** Runs as a table. Their ids are cut to what tells them apart from all that the history has. */
 export function historyText(runs: readonly PastRun[], all: readonly PastRun[], style: Style): string {
@@ -78,7 +82,7 @@ const resourceColumns: readonly Column[] = [
 function changesOf({ resources = [], more = 0, error }: PastRun): string {
   const done = Map.groupBy(resources, ({ action, result }) => (result === 'done' ? action : result));
   const counts = countsOf([...done].map(([name, { length }]) => [name, length]));
-  if (counts === '') return error === undefined ? '-' : escapeControls(error);
+  if (counts === '') return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);
   return more === 0 ? counts : `${counts}, ${more} more`;
 }
 

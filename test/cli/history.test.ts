@@ -220,7 +220,7 @@ it('prints a table for 80 columns, and one run with everything', async () => {
   await using w = await testWorkspace(FILES);
   expect((await w.run('history')).stderr).toContain('No runs yet.');
   await w.runWith(CI, 'apply', '--auto-approve');
-  await w.run('state', 'rm', 'Agent/none');
+  await w.run('state', 'rm', 'Agent/not-there-at-all-nowhere');
   const env = { VOXFORM_API_KEY: API_KEY, NO_COLOR: '1', USER: 'ann' };
   const { stdout } = await command(['history'], { cwd: w.folder.root, env, columns: 80 });
   const lines = stdout.trimEnd().split('\n');
@@ -231,6 +231,7 @@ it('prints a table for 80 columns, and one run with everything', async () => {
     /^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}voxform \/ apply +apply +done +2 create$/,
   );
   const [refused, applied] = await runsIn(w);
+  expect((await w.run('history')).stdout.split('\n')[1]).toMatch(/refused +the state.{25,30}…$/);
   const shown = await w.run('history', 'show', applied?.run.slice(0, 8) ?? '');
   expect(shown.stdout).toMatch(/^Job +voxform \/ apply\s+https:\S+\/7$/m);
   expect(shown.stdout).toMatch(/^Agent\/day +create +done +\w+$/m);

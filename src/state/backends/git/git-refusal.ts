@@ -42,8 +42,11 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Asked)
       hint: 'Correct state.remote, or give git credentials that may see the repository.',
     });
   }
-  if (UNUSABLE.test(complaint) || (isFirst && UNKNOWN_HOST.test(complaint))) {
-    return new UserError(`cannot use the remote ${remote}: ${words}`);
+  const isUnknownHost = isFirst && UNKNOWN_HOST.test(complaint);
+  if (UNUSABLE.test(complaint) || isUnknownHost) {
+    return new UserError(`cannot use the remote ${remote}: ${words}`, {
+      ...(isUnknownHost && { hint: 'Correct the host in the address of the remote, or in state.remote.' }),
+    });
   }
   return new Error(words);
 }

@@ -32,6 +32,11 @@ export function shownRemote({ remote }: Pick<GitPlace, 'remote'>): string {
   return remote.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }
 
+/** The same after the words "the remote". */
+export function namedRemote({ remote }: Pick<GitPlace, 'remote'>): string {
+  return remote instanceof Secret ? `in ${remote.name}` : shownRemote({ remote });
+}
+
 /** The same for each way to write one remote, as far as that can be told without asking git. */
 export function remoteKey({ remote, root }: GitPlace): string {
   const text = textOf(remote);

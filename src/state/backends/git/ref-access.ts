@@ -4,7 +4,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { type Asked, pushRefusalOf, refusalOf } from './git-refusal.ts';
 import { findRemote, type GitRemote } from './git-remote.ts';
-import { type GitPlace, shownRemote } from './git-settings.ts';
+import { type GitPlace, namedRemote } from './git-settings.ts';
 import { ObjectCache } from './object-cache.ts';
 import { type GitObject, objectsIn } from './state-commit.ts';
 
@@ -119,7 +119,7 @@ export class RefAccess {
   get #asked(): Asked {
     const { ref } = this.#place;
     const { redact = (text) => text } = this.#user;
-    return { ref, remote: shownRemote(this.#place), isFirst: !this.#isReached, redact };
+    return { ref, remote: namedRemote(this.#place), isFirst: !this.#isReached, redact };
   }
 
   async #reach(signal: AbortSignal): Promise<GitRemote> {

@@ -206,7 +206,9 @@ export class StateServer {
     const isHopeless =
       isLasting(error) || (!this.#hasAnswered && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
     return isHopeless
-      ? new UserError(`cannot reach the state ${this.#options.location}: ${why}`)
+      ? new UserError(`cannot reach the state ${this.#options.location}: ${why}`, {
+          ...(code === 'ENOTFOUND' && { hint: 'Correct the host in state.address.' }),
+        })
       : new Error(why);
   }
 }

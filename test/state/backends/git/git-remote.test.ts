@@ -42,7 +42,9 @@ describe('the remote of a state', () => {
       const store = new Machine({ settings: { remote: given } }).store();
       const { message, hint } = await failureOf(store.read());
       expect(`${message} ${hint} ${store.location}`).not.toMatch(/horse/);
-      expect(message).toMatch(/^the remote .* refused access: Authentication failed for 'http:\/\/127/);
+      expect(message).toMatch(
+        /^the remote (in STATE_REPOSITORY|http\S+) refused access: Authentication failed for 'http:\/\/127/,
+      );
     }
     const without = await failureOf(new Machine({ origin }).store().read());
     expect(without).toBeInstanceOf(UserError);
@@ -99,7 +101,7 @@ describe('the remote of a state', () => {
     expect(git(bare, 'rev-list', '--count', 'refs/voxform/test')).toBe('6');
   });
 
-  it.each<{ reason: string; options: MachineOptions; says: RegExp }>([
+  it.each<{ reason: string; options: MachineOptions; says: RegExp; hint?: string }>([
     {
       reason: 'a name that is no remote',
       options: { settings: { remote: 'upstream' } },
@@ -125,6 +127,7 @@ describe('the remote of a state', () => {
       reason: 'an unknown host',
       options: { origin: 'http://nowhere.invalid/x.git' },
       says: /^cannot use the remote origin: .*Could not resolve host/,
+      hint: 'Correct the host in the address of the remote',
     },
     {
       reason: 'no repository',
@@ -146,10 +149,11 @@ describe('the remote of a state', () => {
       options: { settings: { remote: 'upstream' }, source: '/nowhere' },
       says: /a project from --git has only the remote origin/,
     },
-  ])('is refused at once, for good: $reason', async ({ options, says }) => {
+  ])('is refused at once, for good: $reason', async ({ options, says, hint = '' }) => {
     const failure = await failureOf(new Machine(options).store().lock(lockRequest()));
     expect(failure).toBeInstanceOf(UserError);
     expect(failure.message).toMatch(says);
+    expect(failure.hint ?? '').toContain(hint);
   });
 
   it('is the repository that a fetched project comes from', async () => {

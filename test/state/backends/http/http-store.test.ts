@@ -349,3 +349,9 @@ describe('a state server', () => {
 function statusOf(step: Step, status: number): TerraformServer['answer'] {
   return (asked) => (asked === step ? { status, body: '<h1>no</h1>' } : undefined);
 }
+
+it('says which setting has a host that does not exist', async () => {
+  const { store } = await scene();
+  const { hint } = await failureOf(store({}, { address: 'http://nowhere.invalid/state' }).read());
+  expect(hint).toBe('Correct the host in state.address.');
+});
