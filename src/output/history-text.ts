@@ -47,6 +47,8 @@ export function runText(run: PastRun, style: Style): string {
     ['voxform', run.voxform_version],
     ['Plan', plan && (countsOf(Object.entries(plan.summary)) || 'no changes')],
     ['Digest', plan?.digest],
+    ['Moved from', run.moved_from && `${run.moved_from}, which keeps the earlier runs`],
+    ['Moved to', run.moved_to],
     ['Guards lifted', lifted.join(', ') || undefined],
     ['Waived', waived.map(({ rule, because }) => `${rule} (${because})`).join(', ') || undefined],
   ];
@@ -79,7 +81,10 @@ const resourceColumns: readonly Column[] = [
   { title: 'CHANGED' },
 ];
 
-function changesOf({ resources = [], more = 0, error }: PastRun): string {
+function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
+  if (moved_from !== undefined)
+    return escapeControls(`moved from ${moved_from}, which keeps the earlier runs`);
+  if (moved_to !== undefined) return escapeControls(`moved to ${moved_to}`);
   const done = Map.groupBy(resources, ({ action, result }) => (result === 'done' ? action : result));
   const counts = countsOf([...done].map(([name, { length }]) => [name, length]));
   if (counts === '') return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);

@@ -46,6 +46,11 @@ const outcome = z.object({
       }),
     )
     .optional(),
+  moved_from: z
+    .string()
+    .optional()
+    .describe('Place that the state was moved from; it keeps the earlier runs.'),
+  moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
   more: z.int().optional().describe('Resources that are not listed.'),
   lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
   waived: z

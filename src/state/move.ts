@@ -31,7 +31,7 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
   return withLease(from, session.lock, async (source) => {
     const stored = await source.read();
     const document = documentIn(stored, from, session);
-    return withLease(to, session.lock, async (target) => {
+    const moved = await withLease(to, session.lock, async (target) => {
       const current = await currentOf(target, document);
       if (current !== undefined && !isCopy(current, document)) throw taken(to, current);
       // Where a move was interrupted, it is the copy that is newer.
@@ -47,8 +47,11 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
         serial: document.serial,
         workspace_id: document.workspace_id,
       });
+      await target.release({ outcome: { result: 'done', moved_from: from.location } });
       return { records: Object.keys(copy.resources).length, serial: copy.serial };
     });
+    await source.release({ outcome: { result: 'done', moved_to: to.location } });
+    return moved;
   });
 }
 

@@ -41,12 +41,19 @@ describe('a workspace under a new name', () => {
     const moved = await workspace.run('state', 'move', '--from', OLD);
     expect([moved.code, moved.stdout]).toEqual([
       0,
-      `Moved the state from ${OLD} to ${NEW}: 2 resources, serial 2.\n`,
+      `Moved the state from ${OLD} to ${NEW}: 2 resources, serial 2.\nThe history of the earlier runs stays at ${OLD}.\n`,
     ]);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
+    const here = await workspace.run('history');
+    expect(here.stdout).toContain(`moved from ${OLD}, which keeps the earlier runs`);
+    const none = await workspace.run('history', 'Agent/day');
+    expect(none.stderr).toContain(`No run matches. ${OLD} keeps the earlier runs.`);
     expect((await workspace.run('state', 'move', '--from', OLD)).stdout).toContain('already');
 
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
+    const there = await workspace.run('history');
+    expect(there.stdout).toContain(`moved to ${NEW}`);
+    expect(there.stdout).toContain('2 create');
     const refused = await workspace.run('apply', '--auto-approve');
     expect(refused.code).toBe(1);
     expect(refused.stderr.replace(/\s+/g, ' ')).toContain(`was moved to ${NEW}`);
@@ -185,7 +192,7 @@ describe('a state that machines share', () => {
     const moved = await workspace.run('state', 'move', '--from', 'local');
     expect([moved.code, moved.stdout]).toEqual([
       0,
-      `Moved the state from ${OLD} to refs/voxform/test of origin: 2 resources, serial 2.\n`,
+      `Moved the state from ${OLD} to refs/voxform/test of origin: 2 resources, serial 2.\nThe history of the earlier runs stays at ${OLD}.\n`,
     ]);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
     expect((await workspace.run('state', 'move', '--from', 'local')).stdout).toContain('already moved');

@@ -31,8 +31,11 @@ export async function history(
     };
     terminal.out(jsonText(document));
   } else if (output === 'jsonl') for (const run of runs) terminal.out(`${JSON.stringify(run)}\n`);
-  else if (runs.length === 0) context.log.info(all.length === 0 ? 'No runs yet.' : 'No run matches.');
-  else terminal.out(historyText(runs, all, terminal.tableStyle));
+  else if (runs.length === 0) {
+    const from = all.findLast((run) => run.moved_from !== undefined)?.moved_from;
+    const elsewhere = from === undefined ? '' : ` ${from} keeps the earlier runs.`;
+    context.log.info(all.length === 0 ? 'No runs yet.' : `No run matches.${elsewhere}`);
+  } else terminal.out(historyText(runs, all, terminal.tableStyle));
   return ExitCode.ok;
 }
 

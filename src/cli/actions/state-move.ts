@@ -40,7 +40,8 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
   try {
     const { records, serial } = await moveState({ from: source, to: store, session });
     context.terminal.out(
-      `Moved the state from ${source.location} to ${store.location}: ${plural(records, 'resource')}, serial ${serial}.\n`,
+      `Moved the state from ${source.location} to ${store.location}: ${plural(records, 'resource')}, serial ${serial}.\n` +
+        `The history of the earlier runs stays at ${source.location}.\n`,
     );
   } catch (error) {
     if (!(error instanceof MovedState) || !(await isHere(opened, error))) throw error;
