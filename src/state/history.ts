@@ -59,9 +59,15 @@ const outcome = z.object({
     .describe('Policies that options waived.'),
 });
 
+const unlocking = z.object({
+  run: z.string().min(1),
+  unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
+});
+
 /** As the history tells a run; without a result, it is under way or died. */
 export const runRecord = beginning.extend({
   ...outcome.partial().shape,
+  unlocked_by: unlocking.shape.unlocked_by.optional(),
   ended: z.string().optional().describe('ISO 8601.'),
 });
 
@@ -102,6 +108,10 @@ export function beginningLine(lock: RunLock, commit: string | undefined): string
     voxform_version,
     began: since,
   } satisfies z.infer<typeof beginning>);
+}
+
+export function unlockLine({ id }: Pick<RunLock, 'id'>, who: string): string {
+  return JSON.stringify({ run: id, unlocked_by: who } satisfies z.infer<typeof unlocking>);
 }
 
 interface HowEnded {
@@ -152,9 +162,9 @@ export function runsIn(lines: Iterable<string>): RunRecord[] {
     const value = parsed(line);
     const begun = beginning.safeParse(value);
     if (begun.success) runs.set(begun.data.run, begun.data);
-    const ended = ending.safeParse(value);
-    const run = ended.success ? runs.get(ended.data.run) : undefined;
-    if (ended.success && run !== undefined) runs.set(run.run, { ...run, ...ended.data });
+    const more = z.union([ending, unlocking]).safeParse(value);
+    const run = more.success ? runs.get(more.data.run) : undefined;
+    if (more.success && run !== undefined) runs.set(run.run, { ...run, ...more.data });
   }
   return [...runs.values()];
 }

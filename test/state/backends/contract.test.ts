@@ -112,6 +112,13 @@ describe.each(all)('the backend %s', (name, backend) => {
     ]);
   });
 
+  it('tells who ended the lock of a run', async () => {
+    const lease = await store().lock(lockRequest({ isStep: false }));
+    await store().unlock(lease.info.id);
+    expect(await store().history()).toMatchObject([{ run: lease.info.id, unlocked_by: 'ann@here' }]);
+    await lease.release().catch(() => undefined);
+  });
+
   it('takes nothing from a holder whose lock was ended', async () => {
     const lost = await begun();
     await expect(store().unlock('another')).rejects.toThrow(UserError);

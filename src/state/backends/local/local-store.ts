@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { makeFolders } from '../../../files/make-folders.ts';
-import { beginningLine, runsIn } from '../../history.ts';
+import { beginningLine, runsIn, unlockLine } from '../../history.ts';
 import type { StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { readBackups } from './backups.ts';
@@ -70,6 +70,11 @@ export function createLocalStore(options: LocalStoreOptions): StateStore {
 
     history: () => at('read', async (path) => runsIn(await readHistory(files, path))),
     holder: () => at('read', (_, lock) => lockHolder(lock)),
-    unlock: (id) => at('lock', (_, lock) => breakLock(lock, id)),
+    unlock: (id) =>
+      at('lock', async (path, lock) => {
+        const ended = await breakLock(lock, id);
+        await addToHistory(files, path, unlockLine(ended, `${lock.user}@${lock.host}`));
+        return ended;
+      }),
   };
 }

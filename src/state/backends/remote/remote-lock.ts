@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
-import { beginningLine } from '../../history.ts';
+import { beginningLine, unlockLine } from '../../history.ts';
 import { isLockId } from '../../lock-id.ts';
 import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
@@ -103,7 +103,8 @@ export async function breakLock({ place, user }: Locking, id: string): Promise<L
       });
     }
     try {
-      const change = { write: randomUUID(), summary: 'state unlock', lock: null };
+      const history = unlockLine(holder, `${user.user}@${user.host}`);
+      const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
       if (held.lock !== undefined) await writeSurely(place, change, held, { stop: undefined });
       await persistently({ stop: undefined }, async (signal) => gate?.leave(holder.id, signal));
       return infoOf(holder);
