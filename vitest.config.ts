@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './test/long-files-first.ts';
 
@@ -8,8 +9,8 @@ export default defineConfig({
     globalSetup: ['test/build-command.ts'],
     // Files leave nothing behind in their process: they can share what it has loaded, which takes longer than most of them do.
     isolate: false,
-    // The default leaves a core idle on machines with two.
-    maxWorkers: '100%',
+    // One more than there are cores: much of what is tested waits for a process or a pause.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFilesFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,

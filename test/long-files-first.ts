@@ -3,10 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Short to read, long to run. */
 const LONG = [
   'torture/campaign',
+  'state/backends/git/git-store',
   'cli/moving-a-workspace',
   'package',
   'new-members/new-members',
   'demo',
+  'ci-kit/github',
   'cli/completion/shells',
   'ci-kit/hooks',
   'ci-kit/init-workflow',
