@@ -17,6 +17,14 @@ const mark = z.object({
 /** The last write of a state that this machine has seen, kept apart from the state: it stays when Git puts an older one back. */
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
+/** True where another write came after the document, or beside it under the same serial. */
+export function isPassed(
+  { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
+  last: Pick<StateMark, 'serial' | 'write'>,
+): boolean {
+  return last.serial > serial || (last.serial === serial && last.write !== write);
+}
+
 /** None of these ever rejects: a machine that keeps no marks works as well, and only notices less. */
 export interface Marks {
   read(document: StateDocument): Promise<StateMark | undefined>;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { StateBackend } from '../../../src/state/backends/backend.ts';
 import {
+  NO_CONTENT,
   Overtaken,
   type RemoteContent,
   type RemotePlace,
@@ -12,22 +13,13 @@ import { changed } from '../../../src/state/backends/remote/write-surely.ts';
 
 /** What a place in memory holds, and what goes wrong with it next. */
 export class Shelf {
-  held: RemoteContent = nothing;
+  held: RemoteContent = NO_CONTENT;
   history: string[] = [];
   writes = 0;
   reads = 0;
   /** Asked at each write: `before` fails it, `after` does it and loses the answer, `never` answers nothing. */
   fault: (() => 'before' | 'after' | 'never' | undefined) | undefined;
 }
-
-export const nothing: RemoteContent = {
-  revision: undefined,
-  write: undefined,
-  state: undefined,
-  journal: new Uint8Array(),
-  lock: undefined,
-  silentSeconds: undefined,
-};
 
 const shelves = new Map<string, Shelf>();
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { StoreUser } from '../../../src/state/backends/backend.ts';
-import type { RemoteContent } from '../../../src/state/backends/remote/remote-place.ts';
+import { NO_CONTENT, type RemoteContent } from '../../../src/state/backends/remote/remote-place.ts';
 import { createRemoteStore } from '../../../src/state/backends/remote/remote-store.ts';
 import { changed } from '../../../src/state/backends/remote/write-surely.ts';
 import { LostLock } from '../../../src/state/lost-lock.ts';
@@ -13,7 +13,7 @@ import { rescuesOf, takeIn } from '../../../src/state/rescue.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
-import { memoryPlace, nothing, type Shelf, shelfNamed } from './memory-backend.ts';
+import { memoryPlace, type Shelf, shelfNamed } from './memory-backend.ts';
 
 interface Scene {
   readonly root: string;
@@ -212,7 +212,7 @@ describe('a remote store', () => {
   });
 
   it('adds to a journal without touching what was added to the same one before', () => {
-    const held = { ...nothing, journal: new Uint8Array() };
+    const held = { ...NO_CONTENT, journal: new Uint8Array() };
     const added = (to: RemoteContent, text: string) =>
       changed(to, { write: text, summary: '', journal: Buffer.from(text) }, text);
     const first = added(held, 'a');

@@ -1,17 +1,18 @@
-import { z } from 'zod';
 import { lastWords } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
 import { withLine } from '../../history.ts';
 import type { StoreUser } from '../backend.ts';
-import type {
-  EarlierDocument,
-  OtherContent,
-  RemoteChange,
-  RemoteContent,
-  RemoteLock,
-  RemotePlace,
+import {
+  type EarlierDocument,
+  NO_CONTENT,
+  type OtherContent,
+  type RemoteChange,
+  type RemoteContent,
+  type RemoteLock,
+  type RemotePlace,
 } from '../remote/remote-place.ts';
+import { silenceOf, storedLock } from '../remote/stored-lock.ts';
 import { settingText } from '../settings.ts';
 import { type GitPlace, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
@@ -40,26 +41,6 @@ const EARLIER_COMMITS = 1_000;
 /** How often the ref may move while it is read. */
 const ROUNDS = 4;
 
-const NOTHING: RemoteContent = {
-  revision: undefined,
-  write: undefined,
-  state: undefined,
-  journal: new Uint8Array(),
-  lock: undefined,
-  silentSeconds: undefined,
-};
-
-const lockSchema = z.looseObject({
-  id: z.string(),
-  operation: z.string(),
-  who: z.string(),
-  host: z.string(),
-  pid: z.int(),
-  since: z.string(),
-  voxform_version: z.string(),
-  heard: z.iso.datetime({ offset: true }),
-});
-
 /** What is no state of ours is none of the workspace. */
 function onlyOurs(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
@@ -68,13 +49,12 @@ function onlyOurs(error: unknown): undefined {
 export function createGitPlace(place: GitPlace, user: StoreUser, location: string): RemotePlace {
   const access = new RefAccess(place, user);
   const { ref } = place;
-  let last = NOTHING;
+  let last = NO_CONTENT;
 
-  const withSilence = (content: RemoteContent): RemoteContent => {
-    const { lock } = content;
-    const silent = lock && Math.round((user.now().getTime() - Date.parse(lock.heard)) / 1000);
-    return { ...content, silentSeconds: silent && Math.max(0, silent) };
-  };
+  const withSilence = (content: RemoteContent): RemoteContent => ({
+    ...content,
+    silentSeconds: silenceOf(content.lock, user.now()),
+  });
 
   const foreign = (what: string): UserError =>
     new UserError(`${ref} of ${shownRemote(place)} holds something else than a state: ${what}`, {
@@ -83,7 +63,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
 
   const lockIn = (bytes: Buffer): RemoteLock => {
     try {
-      return lockSchema.parse(JSON.parse(bytes.toString()));
+      return storedLock.parse(JSON.parse(bytes.toString()));
     } catch {
       throw new UserError(`the ${LOCK} of the state ${location} cannot be read`, {
         hint: 'If no run is under way, remove the file in a commit on top of the ref.',
@@ -128,7 +108,7 @@ export function createGitPlace(place: GitPlace, user: StoreUser, location: strin
   const read = async (signal: AbortSignal): Promise<RemoteContent> => {
     for (let round = 1; round <= ROUNDS; round++) {
       const tip = await access.tip(signal);
-      if (tip === undefined) return NOTHING;
+      if (tip === undefined) return NO_CONTENT;
       if (tip === last.revision) return withSilence(last);
       const content = await contentAt(tip, signal);
       if (content !== undefined) {

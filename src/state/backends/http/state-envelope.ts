@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject } from '../../../values/json.ts';
-import type { RemoteChange, RemoteContent, RemoteLock } from '../remote/remote-place.ts';
+import { NO_CONTENT, type RemoteChange, type RemoteContent } from '../remote/remote-place.ts';
+import { silenceOf, storedLock } from '../remote/stored-lock.ts';
 import { changed } from '../remote/write-surely.ts';
 
 /*
@@ -20,7 +21,7 @@ const content = z.strictObject({
   // Text in a text: the digest of a state holds for its bytes.
   state: z.string().nullable(),
   journal: z.string(),
-  lock: z.looseObject({ id: z.string().min(1), heard: z.string() }).nullable(),
+  lock: storedLock.nullable(),
   history: z.array(z.string()),
 });
 
@@ -40,15 +41,7 @@ export interface StateVersion {
 }
 
 export function noVersion(): StateVersion {
-  const held = {
-    revision: undefined,
-    write: undefined,
-    state: undefined,
-    journal: new Uint8Array(),
-    lock: undefined,
-    silentSeconds: undefined,
-  };
-  return { serial: 0, lineage: randomUUID(), history: [], held };
+  return { serial: 0, lineage: randomUUID(), history: [], held: NO_CONTENT };
 }
 
 /** @throws UserError where it is nothing of ours, or a newer voxform's. */
@@ -77,15 +70,15 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
       },
     );
   }
-  const { write, state, journal, lock, history } = data.voxform;
-  const silent = lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
+  const { write, state, journal, history } = data.voxform;
+  const lock = data.voxform.lock ?? undefined;
   const held = {
     revision: revisionOf(data.serial, write),
     write,
     state: state === null ? undefined : Buffer.from(state),
     journal: Buffer.from(journal),
-    lock: (lock ?? undefined) as RemoteLock | undefined,
-    silentSeconds: silent ?? undefined,
+    lock,
+    silentSeconds: silenceOf(lock, now),
   };
   return { serial: data.serial, lineage: data.lineage, history, held };
 }

@@ -2,7 +2,7 @@ import type { Files } from '../../../files/files.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { parseState } from '../../document-text.ts';
 import { missingFrom } from '../../held-ids.ts';
-import type { Marks, StateMark } from '../../marks.ts';
+import { isPassed, type Marks } from '../../marks.ts';
 import type { NewerState } from '../../older-state.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { StoredState } from '../../store.ts';
@@ -49,13 +49,9 @@ async function newerThan(
   };
 }
 
-function isPassed({ serial, write }: StateDocument, mark: StateMark): boolean {
-  return mark.serial > serial || (mark.serial === serial && mark.write !== write);
-}
-
 function isLater(copy: StateDocument, document: StateDocument): boolean {
   const isSame = copy.lineage === document.lineage && copy.workspace_id === document.workspace_id;
-  return isSame && isPassed(document, { ...copy, path: '' });
+  return isSame && isPassed(document, copy);
 }
 
 /** The document in a file; undefined where it cannot be read: then it is no copy that anybody could push. */

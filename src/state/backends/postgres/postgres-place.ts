@@ -1,6 +1,7 @@
 import type { Secret } from '../../../values/value.ts';
 import {
   type EarlierDocument,
+  NO_CONTENT,
   type OtherContent,
   Overtaken,
   type RemoteChange,
@@ -62,7 +63,7 @@ export class PostgresRemotePlace implements RemotePlace {
       );
       if ('hasSchema' in found) {
         this.#absent = found;
-        return NOTHING;
+        return NO_CONTENT;
       }
       this.#absent = undefined;
       this.#tables.check(found[0]);
@@ -138,7 +139,7 @@ export class PostgresRemotePlace implements RemotePlace {
   #contentOf(row: ReadRow): RemoteContent {
     if (row.revision === null) {
       this.#known = undefined;
-      return NOTHING;
+      return NO_CONTENT;
     }
     const before = row.fresh ? this.#known : undefined;
     const journal = Buffer.from(row.journal ?? '');
@@ -182,12 +183,3 @@ interface ReadRow {
   readonly state: string | null;
   readonly journal: string | null;
 }
-
-const NOTHING: RemoteContent = {
-  revision: undefined,
-  write: undefined,
-  state: undefined,
-  journal: new Uint8Array(),
-  lock: undefined,
-  silentSeconds: undefined,
-};

@@ -4,7 +4,7 @@ import { fold, recordCount } from '../../fold.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { parseJournal } from '../../journal-lines.ts';
 import { LostState, RECOVER } from '../../lost-state.ts';
-import type { Marks } from '../../marks.ts';
+import { isPassed, type Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
@@ -62,9 +62,9 @@ export async function withNewer(stored: StoredState, marks: Marks | undefined): 
   const { document } = stored;
   const mark = document && (await marks?.read(document));
   if (document === undefined || mark === undefined) return stored;
-  const isPassed =
-    mark.serial > document.serial || (mark.serial === document.serial && mark.write !== document.write);
-  return isPassed ? { ...stored, newer: { serial: mark.serial, copy: undefined, missing: [] } } : stored;
+  return isPassed(document, mark)
+    ? { ...stored, newer: { serial: mark.serial, copy: undefined, missing: [] } }
+    : stored;
 }
 
 export function textOfDocument(document: StateDocument): Uint8Array {

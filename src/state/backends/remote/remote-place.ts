@@ -59,6 +59,16 @@ export interface RemoteContent {
   readonly silentSeconds: number | undefined;
 }
 
+/** Of a place that nothing was ever written to. */
+export const NO_CONTENT: RemoteContent = {
+  revision: undefined,
+  write: undefined,
+  state: undefined,
+  journal: new Uint8Array(),
+  lock: undefined,
+  silentSeconds: undefined,
+};
+
 export interface OtherContent extends Pick<RemoteContent, 'state' | 'journal'> {
   /** For messages. */
   readonly location: string;
