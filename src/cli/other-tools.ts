@@ -88,7 +88,7 @@ function selects(): string {
 }
 
 /**
- * A sentence that helps whoever typed this command or flag; undefined where none is known.
+ * The hint for a command or flag of another tool; undefined if there is none.
  * @param group the command before it, such as `state`; empty where it is the first word.
  */
 export function knownElsewhere(word: string, group = ''): string | undefined {

@@ -51,7 +51,7 @@ function flagsOf(command: Command): string[] {
   return [...command.options.flatMap(({ long }) => long ?? []), ...around];
 }
 
-/** What is known of a word of other tools, unless it names a flag that the command lacks. */
+/** The hint for a word of another tool, unless it names a flag that the command does not have. */
 function knownHere(word: string, command: Command): string | undefined {
   const known = knownElsewhere(word, pathOf(command));
   if (known === undefined || !word.startsWith('-')) return known;

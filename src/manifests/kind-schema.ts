@@ -29,7 +29,7 @@ export interface FieldRule {
   readonly opaque?: true;
   /** Sent, never shown by any read, and not to be trusted if something is shown (a mask, say). */
   readonly writeOnly?: true;
-  /** Another field, and its value with which nobody has any use for this one. */
+  /** A field, and the value of it with which this one has no use. */
   readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
   /** Hard to restore: named first, after secrets, of what an update may erase. */
   readonly costly?: true;

@@ -1,7 +1,7 @@
 import { type Address, kindOf } from '../manifests/resource.ts';
 import type { Orphan } from './state-document.ts';
 
-/** What a record becomes as its address lets go of it. */
+/** The orphan that a record becomes when its address is no longer its own. */
 export function orphanOf(
   address: Address,
   { id, reason, since, natural_key, closed }: Omit<Orphan, 'kind' | 'address'>,

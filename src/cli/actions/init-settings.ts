@@ -85,7 +85,7 @@ jobs:
     concurrency: { group: voxform-apply, cancel-in-progress: false }
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
-        # The branch, not the pushed commit: a job that starts late must not undo what was merged since.
+        # Check out the branch, not the pushed commit: a late job must not revert later merges.
         with: { ref: main }
       - uses: actions/setup-node@820762786026740c76f36085b0efc47a31fe5020 # v7.0.0
         with: { node-version: 24 }

@@ -84,7 +84,7 @@ export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan
   return { orphan: orphaned(facts, { id: before.id, reason: 'replaced' }) };
 }
 
-/** The orphan that the planned resource lets go of. */
+/** The orphan that the planned resource leaves behind. */
 export function orphaned(
   { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,

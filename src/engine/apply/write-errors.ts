@@ -26,7 +26,7 @@ export class UnsavedRecord extends UserError {
   }
 }
 
-/** The state did not take what is to be in it before a request is sent, so that none was sent. */
+/** The intent of a write could not be stored, so no request was sent. */
 export class UnrecordedIntent extends Error {
   override readonly name = 'UnrecordedIntent';
 }
