@@ -105,8 +105,8 @@ export function withLock(command: Command): Command {
   );
 }
 
-export function outputOption(formats: readonly string[]): Option {
-  return new Option('--output <format>', 'Output format').choices(formats).default('text');
+export function outputOption(formats: readonly string[], standard = 'text'): Option {
+  return new Option('--output <format>', 'Output format').choices(formats).default(standard);
 }
 
 export function positiveInteger(text: string): number {

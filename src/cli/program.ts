@@ -1,33 +1,15 @@
 import { Command, Option } from 'commander';
 import { VERSION } from '../version.ts';
-import { defineAccept } from './commands/accept.ts';
-import { defineApply } from './commands/apply.ts';
-import { defineCompletion } from './commands/completion.ts';
-import { defineDiff } from './commands/diff.ts';
-import { defineDrift } from './commands/drift.ts';
-import { defineEmulator } from './commands/emulator.ts';
-import { defineExplain } from './commands/explain.ts';
-import { defineExport } from './commands/export.ts';
-import { defineFmt } from './commands/fmt.ts';
-import { defineGet } from './commands/get.ts';
-import { defineGraph } from './commands/graph.ts';
-import { defineHistory } from './commands/history.ts';
-import { defineImport } from './commands/import.ts';
-import { defineInit } from './commands/init.ts';
-import { defineMigrate } from './commands/migrate.ts';
-import { defineOrphans } from './commands/orphans.ts';
-import { definePlan } from './commands/plan.ts';
-import { defineRecover } from './commands/recover.ts';
-import { defineSchema } from './commands/schema.ts';
-import { defineState } from './commands/state.ts';
-import { defineStatus } from './commands/status.ts';
-import { defineValidate } from './commands/validate.ts';
-import { defineRollback, defineVersions } from './commands/versions.ts';
-import { defineWatch } from './commands/watch.ts';
-import { defineWorkspace } from './commands/workspace.ts';
+import { defineAdopt } from './commands/adopt.ts';
+import { defineInspect } from './commands/inspect.ts';
+import { defineMain } from './commands/main.ts';
+import { defineRestore } from './commands/restore.ts';
+import { defineStateCommands } from './commands/state.ts';
+import { defineTools } from './commands/tools.ts';
 import type { Start } from './context.ts';
 import { collectItems } from './flags.ts';
 import { helpLayout } from './help.ts';
+import { performing } from './perform.ts';
 import { suggestChoices } from './usage-errors.ts';
 
 /** The flags that every command takes, before its name or after it. */
@@ -46,20 +28,12 @@ export interface GlobalFlags {
 
 /** As help lists them: the way of a manifest, then what is needed now and then. */
 const groups = {
-  'Main commands:': [
-    defineInit,
-    defineValidate,
-    definePlan,
-    defineApply,
-    defineDrift,
-    defineStatus,
-    defineWatch,
-  ],
-  'Compare and restore:': [defineDiff, defineAccept, defineVersions, defineRollback],
-  'Adopt and move:': [defineImport, defineExport, defineMigrate],
-  'State:': [defineState, defineHistory, defineOrphans, defineRecover],
-  'Inspect:': [defineWorkspace, defineGet, defineGraph, defineExplain, defineSchema],
-  'Tools:': [defineFmt, defineEmulator, defineCompletion],
+  'Main commands:': defineMain,
+  'Compare and restore:': defineRestore,
+  'Adopt and move:': defineAdopt,
+  'State:': defineStateCommands,
+  'Inspect:': defineInspect,
+  'Tools:': defineTools,
 };
 
 export function createProgram(start: Start): Command {
@@ -85,9 +59,10 @@ export function createProgram(start: Start): Command {
     )
     .configureHelp(helpLayout)
     .exitOverride();
-  for (const [heading, commands] of Object.entries(groups)) {
+  const perform = performing(start);
+  for (const [heading, define] of Object.entries(groups)) {
     program.commandsGroup(heading);
-    for (const define of commands) define(program, start);
+    define(program, perform);
   }
   program.helpCommand('help [command...]', 'Print help for a command');
   suggestChoices(program);

@@ -10,30 +10,25 @@ import type { PlatformFlags } from '../flags.ts';
 import { planAll, progressFor } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
-export interface AcceptOptions extends PlatformFlags, WriteBackOptions {}
-
-/** Writes what somebody changed on the platform into the manifests. Writes nothing to the platform, nor to the state. */
-export async function accept(
-  context: Context,
-  addresses: readonly string[],
-  options: AcceptOptions,
-): Promise<number> {
-  const opened = await openWorkspace(context, { requireKey: true });
-  const acceptance = await acceptanceFor(context, opened, { addresses, options });
-  const words = { verb: 'Accept', nothing: 'No drift to accept.' };
-  return writeBack(context, opened, { acceptance, options, command: 'voxform accept', words });
+export interface AcceptOptions extends PlatformFlags, WriteBackOptions {
+  /** None for all that drifted. */
+  readonly address: readonly string[];
 }
 
-interface AcceptRequest {
-  readonly addresses: readonly string[];
-  readonly options: AcceptOptions;
+/** Writes what somebody changed on the platform into the manifests. Writes nothing to the platform, nor to the state. */
+export async function accept(context: Context, options: AcceptOptions): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: true });
+  const acceptance = await acceptanceFor(context, opened, options);
+  const words = { verb: 'Accept', nothing: 'No drift to accept.' };
+  return writeBack(context, opened, { acceptance, options, command: 'voxform accept', words });
 }
 
 async function acceptanceFor(
   context: Context,
   opened: OpenWorkspace,
-  { addresses, options }: AcceptRequest,
+  options: AcceptOptions,
 ): Promise<Acceptance> {
+  const { address: addresses } = options;
   const { project, workspace } = opened;
   const { resources } = await opened.desired();
   const state = await opened.state();

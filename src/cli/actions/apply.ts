@@ -30,15 +30,13 @@ import { progressFor, type ReportFlags, refuseLooseEvenIfAll, report, strictCode
 import { refuseSeveral } from './several.ts';
 
 export interface ApplyFlags extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags, ReportFlags {
+  readonly 'plan-file'?: string;
   readonly autoApprove?: boolean;
   readonly onError: 'continue' | 'stop';
 }
 
-export async function applyChanges(
-  context: Context,
-  file: string | undefined,
-  options: ApplyFlags,
-): Promise<number> {
+export async function applyChanges(context: Context, options: ApplyFlags): Promise<number> {
+  const file = options['plan-file'];
   refuseSeveral(context, options);
   refuseLooseEvenIfAll(options);
   if (file !== undefined) refuseScopeOf(options);

@@ -10,39 +10,31 @@ import type { Context } from '../context.ts';
 import { inProject } from '../project-context.ts';
 
 export interface CompletionOptions {
+  readonly shell: Shell;
   /** The words of a command line, each with an = before it; the last one is being typed. */
   readonly complete?: readonly string[];
 }
 
-interface CompletionRequest {
-  readonly shell: Shell;
-  /** The whole command line. */
-  readonly program: Command;
-}
-
-/** Prints the script of a shell; or with `--complete` what can follow, and nothing at all where something is wrong. */
-export async function completion(
-  context: Context,
-  { shell, program }: CompletionRequest,
-  { complete: given }: CompletionOptions,
-): Promise<number> {
-  if (given === undefined) {
-    context.terminal.out(scripts[shell]);
+/**
+ * Prints the script of a shell; or with `--complete` what can follow, and nothing at all where something is wrong.
+ * @param program the whole command line.
+ */
+export function completionOf(program: Command) {
+  return async (context: Context, { shell, complete: given }: CompletionOptions): Promise<number> => {
+    const answer = given && (await answerTo(context, program, { shell, given }).catch(() => ''));
+    context.terminal.out(answer ?? scripts[shell]);
     return ExitCode.ok;
-  }
-  const answer = await answerTo(context, { shell, program }, wordsFrom(shell, given)).catch(() => '');
-  context.terminal.out(answer);
-  return ExitCode.ok;
+  };
 }
 
 async function answerTo(
   context: Context,
-  { shell, program }: CompletionRequest,
-  words: readonly string[],
+  program: Command,
+  { shell, given }: { readonly shell: Shell; readonly given: readonly string[] },
 ): Promise<string> {
   const cwdOf = ({ flags }: CompletionCursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
   const silent = { warn() {}, info() {}, debug() {} };
-  const completed = await complete(program, words, (cursor) => {
+  const completed = await complete(program, wordsFrom(shell, given), (cursor) => {
     const here = { ...context, cwd: cwdOf(cursor) };
     const around = { isNamed: cursor.flags.has('--chdir'), usesEnvFile: false, isSilent: true };
     return projectSources({

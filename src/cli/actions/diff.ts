@@ -17,7 +17,7 @@ type DiffFormat = 'text' | 'json' | 'markdown';
 
 export interface DiffOptions extends PlatformFlags {
   /** Workspaces, in addition to those of --workspace. */
-  readonly named: readonly string[];
+  readonly workspaces: readonly string[];
   readonly output: DiffFormat;
   readonly full?: boolean;
   readonly detailedExitcode?: boolean;
@@ -25,7 +25,7 @@ export interface DiffOptions extends PlatformFlags {
 
 export async function diff(context: Context, options: DiffOptions): Promise<number> {
   const { terminal, log } = context;
-  const workspaces = [...new Set([...context.workspaces, ...options.named])];
+  const workspaces = [...new Set([...context.workspaces, ...options.workspaces])];
   if (workspaces.length !== 2) {
     throw new UserError(`diff needs two workspaces, got ${workspaces.length}`, {
       hint: 'Name both: voxform diff staging production',

@@ -8,14 +8,14 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
 export interface ExplainOptions {
+  readonly topic?: string;
   readonly output: 'text' | 'json';
 }
 
 /** Says what a field takes and how it is treated; or without one, what there is to ask. */
 export async function explainTopic(
   { terminal }: Context,
-  asked: string | undefined,
-  { output }: ExplainOptions,
+  { topic: asked, output }: ExplainOptions,
 ): Promise<number> {
   const topics = topicsOf(kinds.values(), lookups.values());
   if (asked === undefined) {

@@ -15,12 +15,14 @@ import { diagnosticsText } from '../diagnostics-text.ts';
 import { withPathsFromCwd } from '../project-context.ts';
 
 export interface FmtOptions {
+  readonly files: readonly string[];
   readonly check?: boolean;
   readonly diff?: boolean;
 }
 
 /** Puts files into canonical form. With `check` or `diff` nothing is written. */
-export async function fmt(context: Context, names: readonly string[], options: FmtOptions): Promise<number> {
+export async function fmt(context: Context, options: FmtOptions): Promise<number> {
+  const { files: names } = options;
   const { terminal, log, env, cwd, projectFolder = cwd } = context;
   const { root, files } =
     names.length > 0 ? named(projectFolder, cwd, names) : await ofProject(projectFolder, env);

@@ -11,20 +11,17 @@ import type { Context } from '../context.ts';
 import { foundInCalls } from '../discovery-flags.ts';
 import { conditions, type GetOptions, holdsIds, type RecordsFound, recordsOf, usage } from './get-records.ts';
 
-export type { GetOptions } from './get-records.ts';
-
-interface GetRequest {
-  readonly what: string;
-  readonly id: string | undefined;
-  readonly version?: string | undefined;
+interface GetFlags extends GetOptions {
+  readonly type: string;
+  readonly id?: string;
+  readonly version?: string;
+  readonly output: RecordFormat;
+  readonly utc?: boolean;
 }
 
-export async function get(
-  context: Context,
-  { what, id, version }: GetRequest,
-  options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean },
-): Promise<number> {
-  const recordType = recordTypeNamed(what);
+export async function get(context: Context, options: GetFlags): Promise<number> {
+  const { id, version } = options;
+  const recordType = recordTypeNamed(options.type);
   const filters = checkFilters(recordType, options);
   checkVersion(recordType, version);
   const opened = await openWorkspace(context, { requireKey: true });
@@ -81,7 +78,7 @@ function checkVersion({ name }: RecordType, version: string | undefined): void {
 
 interface Printing {
   readonly recordType: RecordType;
-  readonly options: GetOptions & { readonly output: RecordFormat; readonly utc?: boolean };
+  readonly options: GetFlags;
   readonly state: State | undefined;
 }
 

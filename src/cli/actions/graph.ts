@@ -18,14 +18,14 @@ const formats = {
 >;
 
 export interface GraphOptions {
+  readonly address: readonly string[];
   readonly output: keyof typeof formats;
   readonly groupBy?: GroupBy;
 }
 
 export async function graph(
   context: Context,
-  addresses: readonly string[],
-  { output, groupBy }: GraphOptions,
+  { address: addresses, output, groupBy }: GraphOptions,
 ): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { resources, diagnostics } = await opened.declared('offline');

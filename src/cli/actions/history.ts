@@ -7,6 +7,7 @@ import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 
 export interface HistoryOptions {
+  readonly address?: string;
   readonly number: number;
   /** A date or a moment. */
   readonly since?: string;
@@ -15,8 +16,7 @@ export interface HistoryOptions {
 
 export async function history(
   context: Context,
-  address: string | undefined,
-  { number: most, since, output }: HistoryOptions,
+  { address, number: most, since, output }: HistoryOptions,
 ): Promise<number> {
   const { store, workspace } = await openWorkspace(context, { requireKey: false });
   const all = await pastRuns(store);
@@ -40,10 +40,11 @@ export async function history(
 }
 
 export interface RunOptions {
+  readonly run: string;
   readonly output: 'text' | 'json';
 }
 
-export async function showRun(context: Context, id: string, { output }: RunOptions): Promise<number> {
+export async function showRun(context: Context, { run: id, output }: RunOptions): Promise<number> {
   const { store } = await openWorkspace(context, { requireKey: false });
   const run = runNamed(await pastRuns(store), id);
   const { terminal } = context;

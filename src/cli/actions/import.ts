@@ -12,10 +12,23 @@ import type { LockFlags, PlatformFlags } from '../flags.ts';
 import { readTextOf } from '../given-ids.ts';
 
 export interface ImportOptions extends LockFlags, PlatformFlags {
+  readonly address?: string;
+  readonly id?: string;
   readonly from?: string;
 }
 
-export async function importRecord(
+export async function importRecords(context: Context, options: ImportOptions): Promise<number> {
+  const { address, id, from } = options;
+  if (from !== undefined && address === undefined) return importFile(context, from, options);
+  if (from === undefined && address !== undefined && id !== undefined)
+    return importRecord(context, { address, id }, options);
+  throw new UserError('import needs ADDRESS and ID, or --from FILE', {
+    hint: 'Run voxform import ADDRESS ID, or voxform import --from FILE.',
+    exitCode: ExitCode.usage,
+  });
+}
+
+async function importRecord(
   context: Context,
   { address, id }: { readonly address: string; readonly id: string },
   options: ImportOptions,
@@ -47,7 +60,7 @@ export async function importRecord(
 }
 
 /** Takes in the rows of a file, all or none. */
-export async function importFile(context: Context, file: string, options: ImportOptions): Promise<number> {
+async function importFile(context: Context, file: string, options: ImportOptions): Promise<number> {
   const { rows, problems } = readRows(await readTextOf(context.cwd, file), [...kinds.keys()]);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;

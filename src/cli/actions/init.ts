@@ -13,7 +13,7 @@ import { packagePath } from '../package-files.ts';
 import { ciWorkflow, editorSettings, gitIgnore, withSharedState } from './init-settings.ts';
 
 /** Writes a new project into a folder. Files that are there already are left as they are. */
-export async function init(context: Context, folder: string): Promise<number> {
+export async function init(context: Context, { dir: folder }: { readonly dir: string }): Promise<number> {
   const target = path.resolve(context.cwd, folder);
   const known = projectFileIn(target);
   if (known !== undefined) {

@@ -83,17 +83,14 @@ async function check(
 }
 
 export interface CloseOptions extends LockFlags {
+  readonly ids: readonly string[];
   readonly because: ClosingReason;
 }
 
-export async function closeOrphans(
-  context: Context,
-  ids: readonly string[],
-  options: CloseOptions,
-): Promise<number> {
+export async function closeOrphans(context: Context, options: CloseOptions): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { orphans: listed } = await opened.state();
-  const { because } = options;
+  const { ids, because } = options;
   const closed = { because, since: context.now().toISOString() };
   const before = new Set(ids.flatMap((given) => namedBy(given, listed)));
   const closing = [...before].map((orphan) => ({ ...orphan, closed }));

@@ -7,7 +7,7 @@ import { packagePath } from '../package-files.ts';
 const SUFFIX = '.schema.json';
 
 /** Prints a JSON Schema. Kinds are found by their own name as well as by that of their file. */
-export async function schema({ terminal }: Context, name: string): Promise<number> {
+export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<number> {
   const files = await readdir(packagePath('schemas'));
   const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
   const wanted = names.find((each) => plain(each) === plain(name));

@@ -20,15 +20,15 @@ import type { LockFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
 export interface PushFlags extends LockFlags {
+  readonly file: string;
   readonly force?: boolean;
 }
 
 export async function moveInState(
   context: Context,
-  { from, to }: { readonly from: string; readonly to: string },
-  flags: LockFlags,
+  { from, to, ...options }: LockFlags & { readonly from: string; readonly to: string },
 ): Promise<number> {
-  await editing(context, { operation: 'state mv', flags }, async (session) => {
+  await editing(context, { operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
     if (kindOf(from) !== kindOf(to)) {
       throw new UserError(`cannot rename ${from} to ${to}: the kinds differ`, {
@@ -50,10 +50,9 @@ export async function moveInState(
 
 export async function removeFromState(
   context: Context,
-  addresses: readonly string[],
-  flags: LockFlags,
+  { address: addresses, ...options }: LockFlags & { readonly address: readonly string[] },
 ): Promise<number> {
-  await editing(context, { operation: 'state rm', flags }, async (session) => {
+  await editing(context, { operation: 'state rm', options }, async (session) => {
     for (const address of addresses) {
       requireKnown(address, session.state);
       if (session.state.pending.has(address)) {
@@ -95,7 +94,7 @@ export async function pullState(context: Context): Promise<number> {
   return ExitCode.ok;
 }
 
-export async function pushStateFile(context: Context, file: string, flags: PushFlags): Promise<number> {
+export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
@@ -127,7 +126,10 @@ export async function pushStateFile(context: Context, file: string, flags: PushF
   return ExitCode.ok;
 }
 
-export async function rescueState(context: Context, file: string, flags: LockFlags): Promise<number> {
+export async function rescueState(
+  context: Context,
+  { file, ...flags }: LockFlags & { readonly file: string },
+): Promise<number> {
   const opened = await openWorkspace(context, { requireKey: false });
   const session = opened.sessionOptions('state rescue', flags);
   const records = await takeInFile(path.resolve(context.cwd, file), opened.store, session);
@@ -137,18 +139,13 @@ export async function rescueState(context: Context, file: string, flags: LockFla
   return ExitCode.ok;
 }
 
-interface Operation {
-  readonly operation: string;
-  readonly flags: LockFlags;
-}
-
 async function editing(
   context: Context,
-  { operation, flags }: Operation,
+  change: { readonly operation: string; readonly options: LockFlags },
   edit: (session: StateSession) => Promise<void>,
 ): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
-  await opened.inSession({ operation, options: flags }, edit);
+  await opened.inSession(change, edit);
 }
 
 function requireKnown(address: string, state: State): void {

@@ -10,6 +10,7 @@ import type { LockFlags } from '../flags.ts';
 import { type Approval, approve } from './confirm.ts';
 
 export interface ResolveOptions extends LockFlags {
+  readonly address: readonly string[];
   readonly all?: boolean;
   /** A date or a moment. */
   readonly since?: string;
@@ -17,31 +18,18 @@ export interface ResolveOptions extends LockFlags {
 }
 
 /** Resolves unknown creates as not created: those that are named, or all of them after they were shown and approved. */
-export async function resolvePending(
-  context: Context,
-  addresses: readonly string[],
-  options: ResolveOptions,
-): Promise<number> {
-  refuseUnclear(addresses, options);
+export async function resolvePending(context: Context, options: ResolveOptions): Promise<number> {
+  refuseUnclear(options);
   const opened = await openWorkspace(context, { requireKey: false });
   return opened.inSession({ operation: 'state resolve', options }, (session) =>
-    resolveIn(session, context, { addresses, options }),
+    resolveIn(session, context, options),
   );
 }
 
-interface Resolving {
-  readonly addresses: readonly string[];
-  readonly options: ResolveOptions;
-}
-
-async function resolveIn(
-  session: StateSession,
-  context: Context,
-  { addresses, options }: Resolving,
-): Promise<number> {
+async function resolveIn(session: StateSession, context: Context, options: ResolveOptions): Promise<number> {
   const { terminal } = context;
   const { pending } = session.state;
-  const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(addresses)];
+  const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(options.address)];
   for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
   if (chosen.length === 0) {
     context.log.info('No unknown creates.');
@@ -65,7 +53,7 @@ async function resolveIn(
   return ExitCode.ok;
 }
 
-function refuseUnclear(addresses: readonly string[], { all, since }: ResolveOptions): void {
+function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void {
   const problem =
     all && addresses.length > 0
       ? '--all takes no addresses'

@@ -35,7 +35,10 @@ export async function listState(context: Context, { output }: StateOutput): Prom
   return ExitCode.ok;
 }
 
-export async function showState(context: Context, address: string): Promise<number> {
+export async function showState(
+  context: Context,
+  { address }: { readonly address: string },
+): Promise<number> {
   const state = await open(context);
   const entry = state.resources.get(address);
   const pending = state.pending.get(address);
@@ -46,7 +49,7 @@ export async function showState(context: Context, address: string): Promise<numb
   return ExitCode.ok;
 }
 
-export async function unlockState(context: Context, id: string): Promise<number> {
+export async function unlockState(context: Context, { id }: { readonly id: string }): Promise<number> {
   const { store } = await openWorkspace(context, { requireKey: false });
   const runs = await store.history().catch(() => []);
   const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);

@@ -25,16 +25,15 @@ import { unknownInState } from '../unknown-in-state.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 export interface VersionsOptions extends PlatformFlags {
+  readonly address: string;
+  readonly version?: number;
   readonly output: 'text' | 'json';
   readonly diff?: number;
 }
 
 /** Lists the published versions of a resource; shows one; or what is between two. */
-export async function versions(
-  context: Context,
-  { address, version }: { readonly address: string; readonly version: number | undefined },
-  options: VersionsOptions,
-): Promise<number> {
+export async function versions(context: Context, options: VersionsOptions): Promise<number> {
+  const { address, version } = options;
   const opened = await openWorkspace(context, { requireKey: true });
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
@@ -94,11 +93,13 @@ function betweenText(
 }
 
 export interface RollbackOptions extends PlatformFlags, WriteBackOptions {
+  readonly address: string;
   readonly to: number;
 }
 
 /** Writes a published version's values into the manifests, so that the next apply brings them back. */
-export async function rollback(context: Context, address: string, options: RollbackOptions): Promise<number> {
+export async function rollback(context: Context, options: RollbackOptions): Promise<number> {
+  const { address } = options;
   const opened = await openWorkspace(context, { requireKey: true });
   const { resources } = await opened.desired();
   const state = await stateToRead(context, opened);

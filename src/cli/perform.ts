@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import type { Context, Start, Takes } from './context.ts';
+
+type LoadedAction<Given> = (context: Context, given: Given) => Promise<number>;
+
+/** Makes the action of a command from a function that is loaded when it runs: that gets the flags, and the arguments by their names. */
+export type Perform = <Given>(
+  load: () => Promise<LoadedAction<Given>>,
+  takes?: Takes | ((given: Given) => Takes),
+) => (...parsed: unknown[]) => Promise<void>;
+
+export function performing(start: Start): Perform {
+  return <Given>(load: () => Promise<LoadedAction<Given>>, takes: Takes | ((given: Given) => Takes) = {}) =>
+    (...parsed: unknown[]) => {
+      const given = givenTo(parsed.at(-1) as Command) as Given;
+      const unusual = typeof takes === 'function' ? takes(given) : takes;
+      return start(async (context) => (await load())(context, given), unusual);
+    };
+}
+
+/** The flags of a group of commands are taken by it wherever they stand. */
+function givenTo(command: Command): object {
+  const { registeredArguments, processedArgs } = command;
+  const named = registeredArguments.map((each, index) => [each.name(), processedArgs[index]]);
+  return { ...command.optsWithGlobals(), ...Object.fromEntries(named) };
+}
