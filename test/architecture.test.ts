@@ -25,6 +25,7 @@ const layers = [
   'runs',
   'output',
   'operator',
+  'fleet',
   'library',
   'library.ts',
   'cli',
