@@ -8,60 +8,57 @@ import {
   applySummary,
   earlyEnd,
   leftIn,
+  skippedIn,
   unrecordedStep,
 } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { sharedSteps } from './grouped-steps.ts';
 import { commandOf, helpText, stepText, type WorkspaceFlag } from './next-steps.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
-import { type Style, sentences } from './style.ts';
+import { paragraphs, type Style, section, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 
 /** In columns: a longer address does not push the words after the others to the right. */
 const widestAddress = 36;
 
-interface ApplyTextOptions {
-  readonly full?: boolean | undefined;
-  readonly workspaceFlag?: WorkspaceFlag;
+/** What is said, and how. */
+interface Wording {
+  readonly style: Style;
+  readonly full: boolean;
+  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** What an apply did and what it left: done, skipped, failed, what is up to a person, warnings, and a closing count. */
-export function renderApply(
+export function applyText(
   report: ApplyReport,
   style: Style,
-  { full = false, workspaceFlag = '' }: ApplyTextOptions = {},
+  {
+    full = false,
+    workspaceFlag = '',
+  }: { readonly full?: boolean | undefined; readonly workspaceFlag?: WorkspaceFlag },
 ): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
-  const parts = [
-    renderDone(applied, { style, full }),
-    list('Skipped', renderSkipped(applied, { style, full, workspaceFlag }), style.bold),
-    list(
-      'Failed',
-      applied.flatMap((entry) => renderFailed(entry, { style, workspaceFlag })),
-      (text) => style.bold(style.error(text)),
-    ),
-    list('Not recorded', renderUnrecorded(applied, { style, workspaceFlag }), (text) =>
-      style.bold(style.error(text)),
-    ),
-    list('Left to do', renderLeft(leftIn(report), { style, full, workspaceFlag }), style.bold),
+  const wording = { style, full, workspaceFlag };
+  const alarming = (heading: string) => style.bold(style.error(heading));
+  const failed = applied.flatMap((entry) => renderFailed(entry, wording));
+  return paragraphs([
+    renderDone(applied, wording),
+    section(style.bold('Skipped'), renderSkipped(applied, wording)),
+    section(alarming('Failed'), failed),
+    section(alarming('Not recorded'), renderUnrecorded(applied, wording)),
+    section(style.bold('Left to do'), renderLeft(leftIn(report), wording)),
     renderWarnings(report.warnings, style, { full, workspaceFlag, applied: true }),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     closing(report, style),
-  ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
-}
-
-interface ApplyLayout {
-  readonly style: Style;
-  readonly full: boolean;
+  ]);
 }
 
 /** Of many updates and adoptions it is enough to know which; of everything else the id is told. */
 const fewestTogether = 12;
 
 /** A line each, in columns; of many that changed nothing but fields, a paragraph. */
-function renderDone(applied: readonly AppliedWrite[], { style, full }: ApplyLayout): string {
+function renderDone(applied: readonly AppliedWrite[], { style, full }: Wording): string {
   const done = applied.filter(({ result }) => result.status === 'done');
   const together = (['adopt', 'update'] as const).flatMap((action) => {
     const members = done.filter(({ resource }) => resource.action === action);
@@ -104,23 +101,12 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
 }
 
 /** A paragraph for each reason. */
-function renderSkipped(
-  applied: readonly AppliedWrite[],
-  { style, full, workspaceFlag }: ApplyLayout & Wording,
-): string[] {
-  const skipped = applied.flatMap(({ resource: { address }, result }) =>
-    result.status === 'skipped' ? [{ address, because: result.because }] : [],
-  );
-  return [...Map.groupBy(skipped, ({ because }) => because)].flatMap(([because, members]) => {
-    const names = members.map(({ address }) => address);
-    const said = full ? names : [addressList(names, false, { lists: `voxform plan${workspaceFlag}` })];
+function renderSkipped(applied: readonly AppliedWrite[], { style, full, workspaceFlag }: Wording): string[] {
+  return skippedIn(applied).flatMap(({ because, addresses }) => {
+    const lists = `voxform plan${workspaceFlag}`;
+    const said = full ? addresses : [addressList(addresses, false, { lists })];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });
-}
-
-interface Wording {
-  readonly style: Style;
-  readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** A command each, after what is true of all of them. */
@@ -148,17 +134,15 @@ function renderFailed(entry: AppliedWrite, { style, workspaceFlag }: Wording): s
 }
 
 /** What many need once, then the rest of each. */
-function renderLeft(
-  left: readonly PlannedResource[],
-  { style, full, workspaceFlag }: ApplyLayout & Wording,
-): string[] {
+function renderLeft(left: readonly PlannedResource[], wording: Wording): string[] {
+  const { style, full, workspaceFlag } = wording;
   const { shared, resources } = sharedSteps(left, { full, workspaceFlag });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
     // Their tables stand in the plan above.
     ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: workspaceFlag })),
-    ...resources.filter(isOpen).map((resource) => renderPending(resource, { style, workspaceFlag })),
+    ...resources.filter(isOpen).map((resource) => renderPending(resource, wording)),
   ];
 }
 
@@ -180,8 +164,4 @@ function closing(report: ApplyReport, style: Style): string {
   return sentences(applySummary(report), style, {
     format: (line) => style.bold(color(line)),
   });
-}
-
-function list(heading: string, lines: readonly string[], format: (heading: string) => string): string {
-  return lines.length === 0 ? '' : [format(heading), ...lines].join('\n');
 }

@@ -17,6 +17,19 @@ export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
   });
 }
 
+/** What was not reached, by the reason for it. */
+export function skippedIn(
+  writes: readonly AppliedWrite[],
+): { readonly because: string; readonly addresses: readonly string[] }[] {
+  const skipped = writes.flatMap(({ resource: { address }, result }) =>
+    result.status === 'skipped' ? [{ address, because: result.because }] : [],
+  );
+  return [...Map.groupBy(skipped, ({ because }) => because)].map(([because, members]) => ({
+    because,
+    addresses: members.map(({ address }) => address),
+  }));
+}
+
 /** What is still to be done by a person, also of what was written. */
 export function leftIn(report: ApplyReport): PlannedResource[] {
   const halfDone = appliedIn(report).filter(isHalfDone);
@@ -31,13 +44,10 @@ function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean
   return result.status === 'done' && steps.length > 0;
 }
 
-function interruption(signal: string): string {
-  return `Interrupted by ${signal}. Requests in flight were finished; run apply again for the rest.`;
-}
-
 /** Why an apply ended before its end, as a sentence or two; undefined where it did not. */
 export function earlyEnd(report: ApplyReport): string | undefined {
-  if (report.interrupted !== undefined) return interruption(report.interrupted);
+  if (report.interrupted !== undefined)
+    return `Interrupted by ${report.interrupted}. Requests in flight were finished; run apply again for the rest.`;
   const halted = haltOf(report);
   if (halted === undefined) return undefined;
   return `Stopped early: ${halted}. Run plan before you apply again.`;

@@ -31,7 +31,7 @@ export function renderDiffText(
     ...diffGroups(diff).map((group) => {
       const { resources, views } = plannedLike(group, { names, verbose });
       const heading = escapeControls(group.heading);
-      const marked = { ...group, heading, colorOf: COLORS[group.symbol], isPlain: () => false };
+      const marked = { ...group, key: heading, heading, colorOf: COLORS[group.symbol], isPlain: () => false };
       return renderGroup({ ...marked, resources }, { style, views, full });
     }),
     renderUnknown(diff, style),

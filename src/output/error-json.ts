@@ -18,7 +18,7 @@ export function errorJson(
   { exitCode, workspaceFlag = '', redact }: ErrorContext,
 ): ErrorDocument {
   const diagnostics = diagnosticsOf(error) ?? [];
-  const hint = hintOf(error, workspaceFlag);
+  const hint = hintOf(error, workspaceFlag, undefined);
   return {
     error: {
       message: redact(diagnostics.length > 0 ? countOf(diagnostics) : messageOf(error)),
@@ -47,8 +47,9 @@ function messageOf(error: unknown): string {
   return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : error}`;
 }
 
-function hintOf(error: unknown, flag: WorkspaceFlag): string | undefined {
-  if (error instanceof PlatformError) return platformHint(error, undefined);
+/** What may help, for people; `baseUrl` is where the platform was looked for. */
+export function hintOf(error: unknown, flag: WorkspaceFlag, baseUrl: string | undefined): string | undefined {
+  if (error instanceof PlatformError) return platformHint(error, baseUrl);
   return error instanceof UserError ? helpText(error, flag) : undefined;
 }
 

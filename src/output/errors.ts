@@ -1,9 +1,9 @@
 import { PlatformError } from '../platform/platform-error.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
+import { hintOf } from './error-json.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';
-import { helpText, type WorkspaceFlag } from './next-steps.ts';
-import { platformHint } from './platform-hints.ts';
+import type { WorkspaceFlag } from './next-steps.ts';
 import type { Style } from './style.ts';
 
 interface ErrorOptions {
@@ -22,18 +22,13 @@ interface ErrorOptions {
 
 /** An error for a person: what is wrong and what may help; for a mistake of ours the stack, and what to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
-  if (error instanceof UserError) {
-    return expected(error, helpText(error, options.workspaceFlag ?? ''), style, options);
-  }
-  if (error instanceof PlatformError) {
-    const hint = platformHint(error, options.baseUrl);
-    const requestId = error.facts.requestId;
-    const text = expected(error, hint, style, options);
-    return requestId === undefined || error.message.includes(requestId)
-      ? text
-      : `${text}${labelled('       ', `request id: ${requestId}`, style)}\n`;
-  }
-  return unexpected(error, style, options);
+  if (!(error instanceof UserError || error instanceof PlatformError))
+    return unexpected(error, style, options);
+  const text = expected(error, hintOf(error, options.workspaceFlag ?? '', options.baseUrl), style, options);
+  const requestId = error instanceof PlatformError ? error.facts.requestId : undefined;
+  return requestId === undefined || error.message.includes(requestId)
+    ? text
+    : `${text}${labelled('       ', `request id: ${requestId}`, style)}\n`;
 }
 
 function expected(
@@ -86,29 +81,29 @@ function indentOf(line: string): number {
   return Math.min(8, line.length - line.trimStart().length);
 }
 
-/** What lies behind an error that a person can mend: messages, for whose stacks only we have a use. */
-function causesOf(error: Error): string[] {
-  const causes: string[] = [];
-  const seen = new Set<unknown>([error]);
-  for (let next = error.cause; next !== undefined && !seen.has(next); ) {
-    seen.add(next);
-    const text = next instanceof Error ? next.message : String(next);
-    if (text !== '' && !error.message.includes(text)) causes.push(text);
+/** What lies behind an error, the nearest first; a cycle ends it. */
+function behind(error: Error): unknown[] {
+  const chain = new Set<unknown>();
+  for (let next = error.cause; next !== undefined && next !== error && !chain.has(next); ) {
+    chain.add(next);
     next = next instanceof Error ? next.cause : undefined;
   }
-  return causes;
+  return [...chain];
+}
+
+/** Messages, for whose stacks only we have a use. */
+function causesOf(error: Error): string[] {
+  return behind(error)
+    .map((cause) => (cause instanceof Error ? cause.message : String(cause)))
+    .filter((text) => text !== '' && !error.message.includes(text));
 }
 
 /** The stack and those of its causes, a line each frame. */
 function stackOf(error: Error, redact: (text: string) => string): string {
-  const stacks: string[] = [];
-  const seen = new Set<unknown>();
-  for (let next: unknown = error; next !== undefined && !seen.has(next); ) {
-    seen.add(next);
-    const text = next instanceof Error ? (next.stack ?? String(next)) : String(next);
-    stacks.push((stacks.length === 0 ? '' : 'caused by: ') + text);
-    next = next instanceof Error ? next.cause : undefined;
-  }
+  const stacks = [error, ...behind(error)].map((each, place) => {
+    const text = each instanceof Error ? (each.stack ?? String(each)) : String(each);
+    return (place === 0 ? '' : 'caused by: ') + text;
+  });
   return stacks
     .map(redact)
     .flatMap(escapedLines)

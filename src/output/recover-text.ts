@@ -4,9 +4,10 @@ import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
 import type { Match, MatchCandidate } from '../runs/recover/matches.ts';
 import { addressList, listed } from './address-list.ts';
+import { missedLines } from './export-text.ts';
 import { commandOf, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import { plural } from './plural.ts';
-import type { Style } from './style.ts';
+import { bullets, paragraphs, type Style, section } from './style.ts';
 import { renderTable } from './table.ts';
 
 /** From so many on they are a table. */
@@ -18,22 +19,20 @@ const CERTAIN = 'Certain: all shown fields match, and no other record or manifes
 export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
-  const sections = [
+  return paragraphs([
     certain.length < FEWEST_LISTED ? group(CERTAIN, certain, style) : table(CERTAIN, certain, style),
     group('Likely or ambiguous', likely, style),
-  ];
-  return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
+  ]);
 }
 
 function group(title: string, matches: readonly Match[], style: Style): string {
-  if (matches.length === 0) return '';
   const lines = matches.flatMap(({ resource, candidates, certain }) => [
     style.prose(`${resource.address}  ${sourceOf(resource)}`, { indent: 2 }),
     ...(certain === undefined ? candidates : [certain]).map((candidate) =>
       style.prose(`${candidate.id}: ${evidenceText(candidate)}`, { indent: 4, lead: '- ' }),
     ),
   ]);
-  return [style.bold(`${title} (${matches.length}):`), ...lines].join('\n');
+  return section(style.bold(`${title} (${matches.length}):`), lines);
 }
 
 /** A row for each certain match, for each evidence what it is. */
@@ -49,7 +48,7 @@ function table(title: string, matches: readonly Match[], style: Style): string {
       '\n',
     );
   });
-  return [style.bold(`${title} (${matches.length}):`), ...tables].join('\n');
+  return section(style.bold(`${title} (${matches.length}):`), tables);
 }
 
 function sourceOf({ source }: Resource): string {
@@ -120,17 +119,13 @@ export function recoveredText(
       return `${countedNames(some.map(({ resource }) => resource.address))}: the next plan looks for ${it} by ${field}.`;
     }),
   ];
-  const hints =
-    lost.length === 0
-      ? []
-      : missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
-  const sections = [
+  const hints = lost.length === 0 ? [] : missedLines(missed);
+  return paragraphs([
     `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
     offeredText(offered, flag, style),
-    section('Unresolved', notes, style),
-    section('Not found or not readable', hints.slice(0, MOST_HINTS), style),
-  ];
-  return `${sections.filter((each) => each !== '').join('\n\n')}\n`;
+    bullets('Unresolved', notes, style),
+    bullets('Not found or not readable', hints.slice(0, MOST_HINTS), style),
+  ]);
 }
 
 /** Those whose candidates nobody imported or declined. */
@@ -167,13 +162,6 @@ function countedNames(addresses: readonly string[]): string {
 }
 
 const MOST_HINTS = 20;
-
-function section(title: string, lines: readonly string[], style: Style): string {
-  if (lines.length === 0) return '';
-  return [style.bold(`${title}:`), ...lines.map((line) => style.prose(line, { indent: 2, lead: '- ' }))].join(
-    '\n',
-  );
-}
 
 /** For programs. */
 export function recoverJson({ taken, matches, unanswered, missed }: Recovered): object {

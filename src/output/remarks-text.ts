@@ -8,7 +8,7 @@ import {
   sharedStepText,
 } from './grouped-steps.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
-import type { Style } from './style.ts';
+import { paragraphs, type Style, section } from './style.ts';
 import { renderTable } from './table.ts';
 
 interface RemarkOptions {
@@ -21,13 +21,11 @@ interface RemarkOptions {
 
 /** What a plan says besides its changes: notes on unchanged resources, guards that would stop an apply, and warnings. */
 export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
-  return [
-    section('Notes', renderAll(noopNotes(plan), style, { ...options, lead: '- ' }), style.bold),
+  return paragraphs([
+    section(style.bold('Notes'), renderAll(noopNotes(plan), style, { ...options, lead: '- ' })),
     renderGuards(plan, style),
     renderWarnings(plan.warnings, style, options),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  ]).trimEnd();
 }
 
 /** Warnings under a heading; empty where there are none. */
@@ -38,13 +36,13 @@ export function renderWarnings(
 ): string {
   const said = wordedWarnings(warnings, options.workspaceFlag, options.full || options.applied === true);
   const lines = renderAll(said, style, { ...options, lead: `${style.warn('!')} ` });
-  return section('Warnings', lines, (heading) => style.bold(style.warn(heading)));
+  return section(style.bold(style.warn('Warnings')), lines);
 }
 
 /** Manual steps of many resources, once each. */
 export function renderSteps(shared: readonly SharedStep[], style: Style): string {
   const lines = shared.map((each) => renderShared(each, style));
-  return section('Manual steps', lines, style.bold);
+  return section(style.bold('Manual steps'), lines);
 }
 
 export function renderShared(
@@ -71,7 +69,7 @@ function renderGuards({ guards }: PlanDocument, style: Style): string {
   const lines = guards.map((guard) =>
     style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }),
   );
-  return section('Guards: apply refuses this plan', lines, (heading) => style.bold(style.error(heading)));
+  return section(style.bold(style.error('Guards: apply refuses this plan')), lines);
 }
 
 /** What is to be known of resources that stay as they are. */
@@ -107,8 +105,4 @@ function renderAll(
   return groupedRemarks(remarks, full, applied ? { lists: '' } : {}).map((said) =>
     style.prose(said, { indent: 2, lead }),
   );
-}
-
-function section(heading: string, lines: readonly string[], format: (heading: string) => string): string {
-  return lines.length === 0 ? '' : [format(heading), ...lines].join('\n');
 }

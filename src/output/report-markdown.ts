@@ -1,11 +1,24 @@
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { WorkspaceFailure } from '../runs/plans-document.ts';
+import { actionWords } from './action-words.ts';
+import { addressList } from './address-list.ts';
+import { appliedIn, earlyEnd, skippedIn } from './apply-words.ts';
 import { compacted, type Statement } from './compact.ts';
 import { createSecretNumbers } from './field-view.ts';
 import { sharedSteps, sharedStepText } from './grouped-steps.ts';
-import { MarkdownPage } from './markdown-page.ts';
+import { MARKDOWN_LIMIT, MarkdownPage } from './markdown-page.ts';
 import { markdownCode, markdownText } from './markdown-text.ts';
-import { guardFlags, stepText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
+import { guardFlags, helpText, stepText, type WorkspaceFlag, wordedWarnings } from './next-steps.ts';
+import { plural } from './plural.ts';
 import { groupedRemarks, noopNotes } from './remarks-text.ts';
+import {
+  changedGroups,
+  flagOf,
+  outcomeOf,
+  type Report,
+  type ReportGroup,
+  type SeveralReports,
+} from './report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from './resource-markdown.ts';
 
 const FORMATS = { text: markdownText, code: markdownCode };
@@ -13,25 +26,8 @@ const FORMATS = { text: markdownText, code: markdownCode };
 /** How full the page may be at most, of each part and what stands before it. */
 const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
 
-/** What a comment on a pull request says of a plan, a drift or an apply. */
-interface MarkdownReport {
-  readonly what: 'plan' | 'drift' | 'apply';
-  readonly document: PlanDocument;
-  /** Sentences. */
-  readonly summary: readonly string[];
-  /** Lines of Markdown that come before everything else. */
-  readonly urgent?: readonly string[];
-  /** What is to be done by hand. */
-  readonly pending: readonly PlannedResource[];
-  /** Each resource with the words for it, in the order in which they are shown. */
-  readonly listed: readonly ListedResource[];
-  readonly towards: 'manifest' | 'platform';
-  readonly place: MarkdownPlace;
-}
-
-/** Where the page is not all that a comment holds. */
-export interface MarkdownPlace {
-  /** Characters. */
+interface MarkdownOptions {
+  /** Characters, where the page is not all that a comment holds. */
   readonly limit?: number;
   /** Shows all of it. */
   readonly command?: string;
@@ -40,24 +36,21 @@ export interface MarkdownPlace {
   readonly workspaceFlag?: WorkspaceFlag;
 }
 
-export interface ListedResource {
-  readonly resource: PlannedResource;
-  readonly words: RowWords;
-}
-
 /**
- * A comment that fits GitHub's limit: counts, warnings, what this change leaves to be done by hand, a table, what stood to be done
- * before, notes on unchanged resources, and the fields of each resource, folded.
+ * A comment that fits GitHub's limit: counts, what failed, warnings, what this change leaves to be done by hand, a table, what stood to be
+ * done before, notes on unchanged resources, and the fields of each resource, folded.
  */
-export function reportMarkdown(report: MarkdownReport): string {
-  const { what, document, summary, urgent = [], pending, listed, towards, place } = report;
-  const page = new MarkdownPage(place.limit);
+export function reportMarkdown(
+  report: Report,
+  { limit, command, full = false, workspaceFlag = '' }: MarkdownOptions = {},
+): string {
+  const { what, document, summary, pending } = report;
+  const page = new MarkdownPage(limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
   page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
-  page.addList('', urgent, { share: bounds.urgent, rest: moreItems });
-  const { full = false, workspaceFlag = '' } = place;
   const applied = what === 'apply';
   const wording = { full, workspaceFlag };
+  page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
   const checklist = ({ address, steps = [] }: PlannedResource): string[] =>
     steps.map((step) => `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, workspaceFlag))}`);
   const isOld = ({ action }: PlannedResource) => action === 'manual';
@@ -78,13 +71,13 @@ export function reportMarkdown(report: MarkdownReport): string {
       { share: bounds.steps, rest: (count) => `| ${count} more |${' |'.repeat(titles.length - 1)}` },
     );
   }
-  const blocks = blocksOf(
-    listed.flatMap(({ resource, words }) => {
+  const listed = changedGroups(report).flatMap((group) =>
+    group.resources.flatMap((resource) => {
       const left = without(resource);
-      return left === undefined ? [] : [{ resource: left, words }];
+      return left === undefined ? [] : [{ resource: left, words: wordsOf(resource, group, report) }];
     }),
-    { towards, ...wording },
   );
+  const blocks = blocksOf(listed, { towards: what === 'drift' ? 'platform' : 'manifest', ...wording });
   page.addList(
     TABLE_HEADING,
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
@@ -101,7 +94,33 @@ export function reportMarkdown(report: MarkdownReport): string {
     if (page.isFull) page.omit();
     else page.add(...forms());
   }
-  return page.text(place.command ?? `voxform ${what}`);
+  return page.text(command ?? `voxform ${applied ? 'status' : what}`);
+}
+
+/** A resource by what became of it, else by its group. */
+function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGroup, report: Report): RowWords {
+  const outcome = outcomeOf(report, resource, '');
+  if (outcome === undefined) return { symbol, action: heading.toLowerCase() };
+  return { symbol: key === 'done' ? actionWords[resource.action].symbol : symbol, action: outcome.word };
+}
+
+/** Why an apply ended early, what failed, and a line for each reason why something was skipped. */
+function urgentIn({ applied }: Report, { full, workspaceFlag }: Wording): string[] {
+  if (applied === undefined) return [];
+  const ended = earlyEnd(applied);
+  const writes = appliedIn(applied);
+  const failed = writes.flatMap(({ resource: { address }, result }) => {
+    if (result.status !== 'failed') return [];
+    const help = helpText(result, workspaceFlag);
+    const hint = help === undefined ? '' : ` (${markdownText(help)})`;
+    return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
+  });
+  const skipped = skippedIn(writes).map(({ because, addresses }) => {
+    const lists = `voxform plan${workspaceFlag}`;
+    const names = addressList(addresses.map(markdownCode), full, { lists });
+    return `- **Skipped:** ${names}: ${markdownText(because)}`;
+  });
+  return [...(ended === undefined ? [] : [`- **${markdownText(ended)}**`]), ...failed, ...skipped];
 }
 
 interface TableBlock {
@@ -118,8 +137,8 @@ const FEWEST_ADOPTED = 12;
 
 /** What is said of resources that the same becomes of, once where several share it. */
 function blocksOf(
-  listed: readonly ListedResource[],
-  { towards, full, workspaceFlag }: Pick<MarkdownReport, 'towards'> & Wording,
+  listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
+  { towards, full, workspaceFlag }: Wording & { readonly towards: 'manifest' | 'platform' },
 ): TableBlock[] {
   const views = { secrets: createSecretNumbers(), verbose: false, towards, workspaceFlag };
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
@@ -181,4 +200,41 @@ function moreSteps(count: number): string {
 
 function tableLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
+}
+
+/** One comment for all, of at most 65,536 characters: a table, what failed, then as much of each as there is room for. */
+export function severalMarkdown(
+  { what, reports, failures }: SeveralReports,
+  { full }: Pick<MarkdownOptions, 'full'> = {},
+): string {
+  const rows = [
+    ...failures.map(({ workspace }) => [markdownCode(workspace), '**failed**']),
+    ...reports.map(({ document, summary }) => [
+      markdownCode(document.workspace),
+      markdownText(summary.join(' ')),
+    ]),
+  ].map(tableLine);
+  const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
+  let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
+  for (const [index, failure] of failures.entries()) {
+    const room = (MARKDOWN_LIMIT - page.length) / (failures.length - index + reports.length);
+    const title = `### ${markdownCode(failure.workspace)} failed`;
+    const block = `${title}\n\n${failureMarkdown(failure)}`;
+    page += `\n${block.length < room ? block : `${title}\n\n_Too long to be shown here._`}\n`;
+  }
+  for (const [index, report] of reports.entries()) {
+    const limit = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
+    const command = `voxform ${what} --workspace ${report.document.workspace}`;
+    page += `\n${reportMarkdown(report, { limit, command, full, workspaceFlag: flagOf(report) })}`;
+  }
+  return page;
+}
+
+function failureMarkdown({ message, hint, diagnostics = [] }: WorkspaceFailure): string {
+  const places = diagnostics.map(
+    ({ file, line, message: wrong }) =>
+      `- ${markdownCode(line === undefined ? file : `${file}:${line}`)} ${markdownText(wrong)}`,
+  );
+  const said = [message, hint].filter((text) => text !== undefined).map(markdownText);
+  return [...said, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');
 }

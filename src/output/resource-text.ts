@@ -4,27 +4,12 @@ import { compacted, type Statement } from './compact.ts';
 import type { FieldViewOptions } from './field-view.ts';
 import { renderFields } from './fields-text.ts';
 import { plural } from './plural.ts';
-import {
-  detailIndent,
-  headLine,
-  type ResourceMark,
-  renderRemark,
-  renderStep,
-  symbolWidth,
-} from './resource-lines.ts';
+import type { ReportGroup } from './report.ts';
+import { detailIndent, headLine, renderRemark, renderStep, symbolWidth } from './resource-lines.ts';
 import { renderList } from './resource-list.ts';
 import { routeRemarks } from './route-words.ts';
 import type { Style } from './style.ts';
 import { pad } from './text-width.ts';
-
-/** Resources under one heading. */
-export interface ResourceGroup extends ResourceMark {
-  readonly heading: string;
-  readonly explanation?: string | undefined;
-  readonly resources: readonly PlannedResource[];
-  /** True where the heading, or its lines, say of a resource already why it is there. */
-  isPlain(resource: PlannedResource): boolean;
-}
 
 interface ResourceTextOptions {
   readonly style: Style;
@@ -34,7 +19,7 @@ interface ResourceTextOptions {
 }
 
 /** A heading with its count and what all its resources have in common, then the resources; empty where there are none. */
-export function renderGroup(group: ResourceGroup, { style, views, full }: ResourceTextOptions): string {
+export function renderGroup(group: ReportGroup, { style, views, full }: ResourceTextOptions): string {
   const { heading, resources, isPlain } = group;
   if (resources.length === 0) return '';
   const shared = views.verbose || resources.every(isPlain) ? undefined : sharedReason(resources);
@@ -93,7 +78,7 @@ interface Saying {
   says(resource: PlannedResource): boolean;
 }
 
-function renderSaid(said: Statement, group: ResourceGroup, { style, views, says }: Saying): string {
+function renderSaid(said: Statement, group: ReportGroup, { style, views, says }: Saying): string {
   const { resources, fields, reason, released, notices, steps, elsewhere } = said;
   const remark = (text: string) => renderRemark(text, style);
   const [resource] = resources;
@@ -126,7 +111,7 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
 }
 
 /** Those that share what follows: each with its id where a person must decide about it, else the first of them by name. */
-function headOf({ resources, fields, steps }: Statement, group: ResourceGroup, style: Style): string[] {
+function headOf({ resources, fields, steps }: Statement, group: ReportGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
   const marks = resources[0]?.adopted ? `${style.action[colorOf]('(adopted)')} ` : '';

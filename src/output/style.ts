@@ -111,3 +111,21 @@ export function sentences(texts: readonly string[], style: Style, layout: ProseL
     return style.prose(together, layout);
   return texts.map((text) => style.prose(text, layout)).join('\n');
 }
+
+/** Lines under a heading; empty where there are none. */
+export function section(heading: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : [heading, ...lines].join('\n');
+}
+
+/** What is not empty, with blank lines between, and the final newline. */
+export function paragraphs(parts: readonly string[]): string {
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+/** The same, a dash before each. */
+export function bullets(title: string, lines: readonly string[], style: Style): string {
+  return section(
+    style.bold(`${title}:`),
+    lines.map((line) => style.prose(line, { indent: 2, lead: '- ' })),
+  );
+}

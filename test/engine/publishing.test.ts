@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { applyJson } from '../../src/output/apply-json.ts';
-import { renderApply } from '../../src/output/apply-text.ts';
-import { applyHtml } from '../../src/output/html/reports.ts';
-import { applyMarkdown } from '../../src/output/plan-markdown.ts';
+import { applyHtml, applyMarkdown, applyText } from '../output/rendered.ts';
 import { plainStyle } from '../output/sample-styles.ts';
 import { actionsIn, at, Bench } from './bench.ts';
 import { agent } from './resources.ts';
@@ -46,7 +44,7 @@ describe('publishing', () => {
 
     const report = await w.apply(desired('two'));
     const forms = [
-      renderApply(report, plainStyle()).replace(/\s+/g, ' '),
+      applyText(report, plainStyle()).replace(/\s+/g, ' '),
       applyMarkdown(report),
       applyHtml(report),
       JSON.stringify(applyJson(report)),

@@ -2,9 +2,7 @@ import type { ReportFormat } from '../../src/output/formats/format.ts';
 
 /** A sixth format: a title each. */
 export const format: ReportFormat = {
-  plan: ({ workspace, summary }) => `plan of ${workspace}: ${JSON.stringify(summary)}\n`,
-  drift: ({ workspace }) => `drift of ${workspace}\n`,
-  apply: ({ results }) => `applied ${results.size}\n`,
-  several: ({ documents }) => `${documents.length} plans\n`,
+  report: ({ what, document }) => `${what} of ${document.workspace}: ${JSON.stringify(document.summary)}\n`,
+  several: ({ reports }) => `${reports.length} plans\n`,
   error: ({ error }) => `no result: ${error.message}\n`,
 };

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyReport, ResourceResult } from '../../src/engine/apply/apply-report.ts';
 import { applyDocument, applyJson } from '../../src/output/apply-json.ts';
-import { renderApply } from '../../src/output/apply-text.ts';
-import { applyHtml } from '../../src/output/html/reports.ts';
 import { jsonText } from '../../src/output/json-text.ts';
-import { applyGithub } from '../../src/output/plan-github.ts';
-import { applyMarkdown } from '../../src/output/plan-markdown.ts';
 import { inDashboard } from '../step-texts.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { agents } from './many-resources.ts';
+import { applyGithub, applyHtml, applyMarkdown, applyText } from './rendered.ts';
 import { plan, resource, richPlan } from './sample-plan.ts';
 import { evil, forged, plainStyle, unsafe, widest } from './sample-styles.ts';
 
@@ -34,11 +31,11 @@ describe('an apply as text', () => {
       const done = resources.map(({ address, id }) => [address, { status: 'done', id }] as const);
       return { plan: plan(resources), results: new Map(done), warnings: [], interrupted: undefined };
     };
-    const updated = renderApply(many('update'), plainStyle());
+    const updated = applyText(many('update'), plainStyle());
     expect(updated).toMatch(/^ {2}~ 20 updated:\n {6}Agent\/branch-000, [^.]+ and\s+8\s+more\n\nApplied/);
     for (const text of [
-      renderApply(many('create'), plainStyle()),
-      renderApply(many('update'), plainStyle(), { full: true }),
+      applyText(many('create'), plainStyle()),
+      applyText(many('update'), plainStyle(), { full: true }),
     ])
       for (const { address, id } of many('create').plan.resources)
         expect(text).toMatch(`${address}  ${text.includes('created') ? 'created' : 'updated'}  ${id}`);
@@ -48,14 +45,14 @@ describe('an apply as text', () => {
     const resources = agents(20, () => ({ action: 'create' }));
     const skipped = resources.map(({ address }) => [address, { status: 'skipped', because: 'x' }] as const);
     const given = { plan: plan(resources), results: new Map(skipped), warnings: [], interrupted: undefined };
-    expect(renderApply(given, plainStyle())).toMatch(
+    expect(applyText(given, plainStyle())).toMatch(
       / {2}- Agent\/branch-000, [^:]+ and\s+8\s+more [^:]+: x\n/,
     );
-    expect(renderApply(given, plainStyle(), { full: true })).toContain('  - Agent/branch-019: x\n');
+    expect(applyText(given, plainStyle(), { full: true })).toContain('  - Agent/branch-019: x\n');
   });
 
   it('says what was done, what failed and why, what was not reached, and what is left', () => {
-    const text = renderApply({ ...report, warnings: [] }, plainStyle());
+    const text = applyText({ ...report, warnings: [] }, plainStyle());
     expect(text).toMatchInlineSnapshot(`
       "  = WorkspaceUser/anna  adopted    01JUSER0000000000000000001
         ~ Agent/support-line  updated    01JAGENT000000000000000002
@@ -101,7 +98,7 @@ describe('an apply as text', () => {
       steps: [inDashboard('Link it.')],
     });
     const done = new Map<string, ResourceResult>([['PhoneNumber/a', { status: 'done', id: '1' }]]);
-    const text = renderApply({ ...report, plan: plan([created]), results: done, warnings: [] }, plainStyle());
+    const text = applyText({ ...report, plan: plan([created]), results: done, warnings: [] }, plainStyle());
     expect(text).toBe(`  + PhoneNumber/a  created  1
 
 Left to do
@@ -114,8 +111,8 @@ Applied: 1 created. 1 manual.
 
   it('says that it was interrupted, and that there was nothing to do', () => {
     const nothing = { ...report, plan: plan([]), results: new Map(), warnings: [] };
-    expect(renderApply(nothing, plainStyle())).toBe('Nothing to apply.\n');
-    expect(renderApply({ ...nothing, interrupted: 'SIGTERM' }, plainStyle())).toMatch(
+    expect(applyText(nothing, plainStyle())).toBe('Nothing to apply.\n');
+    expect(applyText({ ...nothing, interrupted: 'SIGTERM' }, plainStyle())).toMatch(
       /^Interrupted by SIGTERM\./,
     );
   });
@@ -128,7 +125,7 @@ Applied: 1 created. 1 manual.
         index === 0 ? { status: 'failed', error: evil, hint: evil } : { status: 'skipped', because: evil },
       ]),
     );
-    const text = renderApply(
+    const text = applyText(
       { ...report, plan: hostilePlan(), results: all, warnings: [{ address: null, message: evil }] },
       plainStyle(),
     );
@@ -242,7 +239,7 @@ describe('an apply that was stopped early', () => {
 
   it('says why in every format', () => {
     const said = `Stopped early: ${because}. Run plan before you apply again.`;
-    expect(renderApply(stopped, plainStyle()).replace(/\s+/g, ' ')).toContain(said);
+    expect(applyText(stopped, plainStyle()).replace(/\s+/g, ' ')).toContain(said);
     for (const text of [applyMarkdown(stopped), applyHtml(stopped), applyGithub(stopped)])
       expect(text).toContain(said);
     expect(applyDocument.parse(applyJson(stopped)).halted).toBe(because);
@@ -265,7 +262,7 @@ describe('an apply that was stopped early', () => {
       halted: because,
       stateError: 'cannot reach the state S',
     };
-    const text = renderApply(given, plainStyle());
+    const text = applyText(given, plainStyle());
     expect(text).toContain('Applied: 10 created, 10 created but not recorded, 10 skipped.');
     expect(text.split('cannot reach')).toHaveLength(2);
     expect(text).not.toContain('Failed');
@@ -276,7 +273,7 @@ describe('an apply that was stopped early', () => {
   });
 
   it('says nothing of it where nothing was left out', () => {
-    expect(renderApply({ ...stopped, results }, plainStyle())).not.toContain('Stopped early');
+    expect(applyText({ ...stopped, results }, plainStyle())).not.toContain('Stopped early');
     expect(applyJson({ ...stopped, results }).halted).toBeUndefined();
   });
 });

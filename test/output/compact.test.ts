@@ -2,17 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlannedChange, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { compacted } from '../../src/output/compact.ts';
-import { renderDriftText } from '../../src/output/drift-text.ts';
 import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';
-import { planMarkdown } from '../../src/output/plan-markdown.ts';
-import { renderPlanText } from '../../src/output/plan-text.ts';
 import { inDashboard } from '../step-texts.ts';
 import { adoptions, agents, sameChange, shapedAlike, sharedHunk } from './many-resources.ts';
+import { driftText, planMarkdown, planText } from './rendered.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
 const text = (resources: readonly PlannedResource[], options = {}, rest = {}): string =>
-  renderPlanText(plan(resources, rest), plainStyle(), options);
+  planText(plan(resources, rest), plainStyle(), options);
 const lines = (shown: string): number => shown.trimEnd().split('\n').length;
 
 describe('a plan of many resources', () => {
@@ -48,7 +46,7 @@ describe('a plan of many resources', () => {
         | + Monday to Saturday.
 `);
     expect(shown.match(/Goodbye from/g)).toHaveLength(2);
-    const drift = renderDriftText(plan(sharedHunk), plainStyle());
+    const drift = driftText(plan(sharedHunk), plainStyle());
     expect(drift.match(/- Monday to Saturday/g)).toHaveLength(1);
   });
 
@@ -196,7 +194,7 @@ describe('what is said compactly', () => {
           const { changes: made = [], ...rest } = given[index] ?? {};
           return { ...rest, changes: made.map(({ path, ...each }): PlannedChange => change(path, each)) };
         });
-        const shown = (full: boolean) => lines(renderPlanText(plan(resources), plainStyle(width), { full }));
+        const shown = (full: boolean) => lines(planText(plan(resources), plainStyle(width), { full }));
         expect(shown(false)).toBeLessThanOrEqual(shown(true) + 2);
       }),
     );

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { renderDriftText } from '../../src/output/drift-text.ts';
-import { driftGithub } from '../../src/output/plan-github.ts';
-import { driftMarkdown } from '../../src/output/plan-markdown.ts';
 import { inDashboard } from '../step-texts.ts';
 import { hostilePlan } from './hostile-plan.ts';
+import { driftGithub, driftMarkdown, driftText } from './rendered.ts';
 import { change, plan, resource } from './sample-plan.ts';
 import { forged, plainStyle, unsafe } from './sample-styles.ts';
 
@@ -32,7 +30,7 @@ const drift = plan([
 
 describe('drift', () => {
   it('is told from the manifest to the platform, without a word of what to do about it', () => {
-    expect(renderDriftText(drift, plainStyle())).toMatchInlineSnapshot(`
+    expect(driftText(drift, plainStyle())).toMatchInlineSnapshot(`
       "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
 
       Drifted (2): from the manifest to the current value on the platform
@@ -56,9 +54,7 @@ describe('drift', () => {
   });
 
   it('is nothing where nothing moved', () => {
-    expect(renderDriftText(plan([resource('Agent/a')]), plainStyle())).toBe(
-      'No drift. 1 resource as applied.\n',
-    );
+    expect(driftText(plan([resource('Agent/a')]), plainStyle())).toBe('No drift. 1 resource as applied.\n');
   });
 
   it('as Markdown', () => {
@@ -123,7 +119,7 @@ describe('drift', () => {
   });
 
   it('lets no text from outside steer the terminal or begin a line', () => {
-    const text = renderDriftText(hostilePlan(), plainStyle(), { verbose: true });
+    const text = driftText(hostilePlan(), plainStyle(), { verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);
   });

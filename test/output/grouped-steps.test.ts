@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyReport, ResourceResult } from '../../src/engine/apply/apply-report.ts';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { renderApply } from '../../src/output/apply-text.ts';
-import { applyHtml, planHtml } from '../../src/output/html/reports.ts';
-import { applyMarkdown, planMarkdown } from '../../src/output/plan-markdown.ts';
-import { renderPlanText } from '../../src/output/plan-text.ts';
 import type { NextStep } from '../../src/problems/next-step.ts';
 import { inDashboard } from '../step-texts.ts';
 import { agents } from './many-resources.ts';
+import { applyHtml, applyMarkdown, applyText, planHtml, planMarkdown, planText } from './rendered.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 
@@ -36,7 +33,7 @@ const partly = agents(25, (index) => ({
 }));
 
 const text = (resources: readonly PlannedResource[], full = false): string =>
-  renderPlanText(plan(resources), plainStyle(), { full });
+  planText(plan(resources), plainStyle(), { full });
 const lines = (shown: string): number => shown.trimEnd().split('\n').length;
 const times = (shown: string, part: string): number => shown.split(part).length - 1;
 
@@ -70,7 +67,7 @@ describe('a manual step that many agents need', () => {
     const done = report((index) =>
       index < 10 ? { status: 'failed', error: 'HTTP 500' } : { status: 'done', id: null },
     );
-    const shown = renderApply(done, plainStyle());
+    const shown = applyText(done, plainStyle());
     expect(shown).toContain('Left to do\n  [ ] Publish 290 agents in the dashboard: Agent/branch-010,');
     expect(shown).not.toContain('publish it when');
     expect(shown.replace(/\s+/g, ' ')).toContain('more (voxform status --only unpublished lists them)');
@@ -78,7 +75,7 @@ describe('a manual step that many agents need', () => {
     const page = applyHtml(done);
     expect(page).toContain('<summary>290 resources</summary>');
     expect(applyMarkdown(done)).toContain('- [ ] Publish 290 agents in the dashboard: ');
-    expect(times(renderApply(done, plainStyle(), { full: true }), 'publish it when')).toBe(290);
+    expect(times(applyText(done, plainStyle(), { full: true }), 'publish it when')).toBe(290);
   });
 
   it('says what holds until then, if that is so for any of them', () => {
@@ -172,11 +169,11 @@ describe('many numbers to be changed', () => {
   });
 
   it('are counted after an apply, whose plan has the table', () => {
-    const shown = renderApply(applied, plainStyle(), { workspaceFlag: ' -w a' });
+    const shown = applyText(applied, plainStyle(), { workspaceFlag: ' -w a' });
     expect(shown).toContain('[ ] Change 100 phone numbers in the dashboard: Agent/branch-000,');
     expect(shown.replace(/\s+/g, ' ')).toContain('and 97 more (voxform plan -w a lists them)');
     expect(lines(shown)).toBeLessThan(110);
-    expect(times(renderApply(applied, plainStyle(), { full: true }), 'Set inbound of number')).toBe(100);
+    expect(times(applyText(applied, plainStyle(), { full: true }), 'Set inbound of number')).toBe(100);
     expect(applyMarkdown(applied)).toContain('| Phone number | Inbound |');
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { reportFormatNames, reportFormats } from '../../src/output/formats/index.ts';
 import { guardText, helpText, remarkText, stepText, withSteps } from '../../src/output/next-steps.ts';
+import { applyReport, planReport } from '../../src/output/report.ts';
 import { createStyle } from '../../src/output/style.ts';
 import { type NextStep, nextStep } from '../../src/problems/next-step.ts';
 import { richPlan } from './sample-plan.ts';
@@ -167,9 +168,9 @@ it.each(reportFormatNames)(
     const { format } = await reportFormats[name]();
     const style = createStyle({ color: false, width: 1000 });
     const presentation = { style, verbose: false, made: new Date(0), workspaceFlag: FLAG };
-    const plan = format.plan(richPlan, presentation).replaceAll('`', '');
-    const applied = format.apply(
-      { plan: richPlan, results: new Map(), warnings: [], interrupted: undefined },
+    const plan = format.report(planReport(richPlan), presentation).replaceAll('`', '');
+    const applied = format.report(
+      applyReport({ plan: richPlan, results: new Map(), warnings: [], interrupted: undefined }),
       presentation,
     );
     for (const text of [plan, applied.replaceAll('`', '')]) {

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
-import { applyHtml, planHtml } from '../../src/output/html/reports.ts';
-import { applyGithub, planGithub } from '../../src/output/plan-github.ts';
-import { applyMarkdown, planMarkdown } from '../../src/output/plan-markdown.ts';
-import { renderPlanText } from '../../src/output/plan-text.ts';
 import { agents } from './many-resources.ts';
+import {
+  applyGithub,
+  applyHtml,
+  applyMarkdown,
+  planGithub,
+  planHtml,
+  planMarkdown,
+  planText,
+} from './rendered.ts';
 import { plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
@@ -18,7 +23,7 @@ const nothingApplied: ApplyReport = {
 };
 
 const forms = [
-  { form: 'a plan as text', shown: () => renderPlanText(unpublished, plainStyle()) },
+  { form: 'a plan as text', shown: () => planText(unpublished, plainStyle()) },
   { form: 'a plan as Markdown', shown: () => planMarkdown(unpublished) },
   { form: 'a plan as annotations', shown: () => planGithub(unpublished) },
   { form: 'an apply as Markdown', shown: () => applyMarkdown(nothingApplied) },

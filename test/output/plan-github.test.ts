@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { githubCommand } from '../../src/output/github-command.ts';
-import { planGithub } from '../../src/output/plan-github.ts';
 import { hostilePlan } from './hostile-plan.ts';
+import { planGithub } from './rendered.ts';
 import { richPlan } from './sample-plan.ts';
 import { unsafe } from './sample-styles.ts';
 

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
 import { markdownCode, markdownText } from '../../src/output/markdown-text.ts';
-import { planMarkdown } from '../../src/output/plan-markdown.ts';
 import { inDashboard, stepTexts } from '../step-texts.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { adoptions, sameChange } from './many-resources.ts';
+import { planMarkdown } from './rendered.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
 import { unsafe } from './sample-styles.ts';
 

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { renderPlanText } from '../../src/output/plan-text.ts';
 import { hostilePlan } from './hostile-plan.ts';
+import { planText } from './rendered.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
 import { colorStyle, forged, named, plainStyle, unsafe, widest } from './sample-styles.ts';
 
 const shown = (resources: readonly PlannedResource[], options = {}) =>
-  renderPlanText(plan(resources), plainStyle(), options);
+  planText(plan(resources), plainStyle(), options);
 
 const words = ['uh-huh', 'yeah', 'right', 'I see', 'sure', 'of course', 'absolutely, go on please'];
 
 describe('a plan as text', () => {
   it('reads well at 80 columns', () => {
-    expect(renderPlanText(richPlan, plainStyle())).toMatchInlineSnapshot(`
+    expect(planText(richPlan, plainStyle())).toMatchInlineSnapshot(`
       "Workspace staging 01JWORKSPACE0000000000000A at https://staging.example.com
 
       Create (2): not in the workspace yet
@@ -149,7 +149,7 @@ describe('a plan as text', () => {
         ],
       }),
     ]);
-    expect(named(renderPlanText(update, colorStyle()))).toMatchInlineSnapshot(`
+    expect(named(planText(update, colorStyle()))).toMatchInlineSnapshot(`
       "Workspace staging ‹dim›01JWORKSPACE0000000000000A at https://staging.example.com‹/›
 
       ‹bold›Update (1)‹/›
@@ -164,14 +164,14 @@ describe('a plan as text', () => {
       ‹bold›Plan: 1 to update.‹/›
       "
     `);
-    const plainText = named(renderPlanText(richPlan, colorStyle())).replace(/‹[^›]*›/g, '');
-    expect(plainText).toBe(renderPlanText(richPlan, plainStyle()));
+    const plainText = named(planText(richPlan, colorStyle())).replace(/‹[^›]*›/g, '');
+    expect(plainText).toBe(planText(richPlan, plainStyle()));
   });
 
   it('fits whatever the width', () => {
     fc.assert(
       fc.property(fc.integer({ min: 60, max: 200 }), fc.boolean(), (width, verbose) => {
-        expect(widest(renderPlanText(richPlan, plainStyle(width), { verbose }))).toBeLessThanOrEqual(width);
+        expect(widest(planText(richPlan, plainStyle(width), { verbose }))).toBeLessThanOrEqual(width);
       }),
       { numRuns: 40 },
     );
@@ -210,7 +210,7 @@ describe('a plan as text', () => {
   });
 
   it('says that nothing was read', () => {
-    expect(renderPlanText(plan([], { refreshed: false }), plainStyle())).toMatch(/^Made with --no-refresh/);
+    expect(planText(plan([], { refreshed: false }), plainStyle())).toMatch(/^Made with --no-refresh/);
   });
 
   it('shows long texts whole where asked', () => {
@@ -262,7 +262,7 @@ describe('a plan as text', () => {
   });
 
   it('lets no text from outside steer the terminal or begin a line', () => {
-    const text = renderPlanText(hostilePlan(), plainStyle(), { verbose: true });
+    const text = planText(hostilePlan(), plainStyle(), { verbose: true });
     expect(text).not.toMatch(unsafe);
     expect(text).not.toMatch(forged);
   });

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { planHtml } from '../../src/output/html/reports.ts';
-import { planGithub } from '../../src/output/plan-github.ts';
-import { planMarkdown } from '../../src/output/plan-markdown.ts';
-import { renderPlanText } from '../../src/output/plan-text.ts';
 import { agents } from './many-resources.ts';
+import { planGithub, planHtml, planMarkdown, planText } from './rendered.ts';
 import { plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
@@ -20,7 +17,7 @@ const short =
   'This resends all of llm_config: llm_config.api_key, llm_config.region, llm_config.top_p, llm_config.endpoint and 2 more (--full lists them) may be erased if set only in the dashboard.';
 
 const forms = [
-  { form: 'text', shown: (full: boolean) => renderPlanText(resends, plainStyle(), { full }) },
+  { form: 'text', shown: (full: boolean) => planText(resends, plainStyle(), { full }) },
   { form: 'Markdown', shown: (full: boolean) => planMarkdown(resends, { full }) },
 ];
 

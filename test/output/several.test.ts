@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { diffMarkdown } from '../../src/output/diff-markdown.ts';
 import { renderDiffText } from '../../src/output/diff-text.ts';
+import { htmlReports } from '../../src/output/html/html-report.ts';
 import { MARKDOWN_LIMIT } from '../../src/output/markdown-page.ts';
-import {
-  type SeveralPlans,
-  severalPlansGithub,
-  severalPlansMarkdown,
-  severalPlansText,
-} from '../../src/output/several/plans.ts';
-import { severalPlansHtml } from '../../src/output/several/plans-html.ts';
+import { driftReport, planReport, type SeveralReports } from '../../src/output/report.ts';
+import { severalGithub } from '../../src/output/report-github.ts';
+import { severalMarkdown } from '../../src/output/report-markdown.ts';
+import { severalText } from '../../src/output/report-text.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { change, plan, resource } from './sample-plan.ts';
@@ -39,7 +37,7 @@ describe('several plans as Markdown', () => {
       failures: [failure('two', 'x '.repeat(60_000)), failure('three', 'y')],
     },
   ])('are one comment although there are $reason', ({ documents, failures }) => {
-    const page = severalPlansMarkdown({ what: 'plan', documents, failures });
+    const page = severalMarkdown({ what: 'plan', reports: documents.map(planReport), failures });
     expect(page.length).toBeLessThanOrEqual(MARKDOWN_LIMIT);
     expect(page.length).toBeGreaterThan(MARKDOWN_LIMIT / 2);
     for (const { workspace } of documents) {
@@ -52,10 +50,12 @@ describe('several plans as Markdown', () => {
 
 describe('several plans for GitHub', () => {
   it('name the workspace in every title, what failed first', () => {
-    const lines = severalPlansGithub({
+    const lines = severalGithub({
       what: 'drift',
-      documents: [
-        plan([resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] })]),
+      reports: [
+        driftReport(
+          plan([resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] })]),
+        ),
       ],
       failures: [failure('production', 'no')],
     });
@@ -108,19 +108,19 @@ const evilDiff: DiffDocument = {
 };
 
 describe('what comes from elsewhere', () => {
-  const several: SeveralPlans = {
+  const several: SeveralReports = {
     what: 'plan',
-    documents: [hostilePlan()],
+    reports: [planReport(hostilePlan())],
     failures: [
       { ...failure(evil, evil), diagnostics: [{ severity: 'error', code: evil, message: evil, file: evil }] },
     ],
   };
 
   it.each([
-    { reason: 'several plans as text', text: severalPlansText(several, plain, { verbose: true }) },
-    { reason: 'several plans as Markdown', text: severalPlansMarkdown(several) },
-    { reason: 'several plans for GitHub', text: severalPlansGithub(several) },
-    { reason: 'several plans as a page', text: severalPlansHtml(several) },
+    { reason: 'several plans as text', text: severalText(several, plain, { verbose: true }) },
+    { reason: 'several plans as Markdown', text: severalMarkdown(several) },
+    { reason: 'several plans for GitHub', text: severalGithub(several) },
+    { reason: 'several plans as a page', text: htmlReports(several) },
     { reason: 'a diff as text', text: renderDiffText(evilDiff, plain, { verbose: true }) },
     { reason: 'a diff as Markdown', text: diffMarkdown(evilDiff) },
   ])('neither steers a terminal nor forges a command in $reason', ({ text }) => {

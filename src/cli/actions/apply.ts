@@ -6,7 +6,8 @@ import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../../engine/revalidate-plan.ts';
 import { notAppliedAfter } from '../../output/apply-words.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
-import { renderPlanText } from '../../output/plan-text.ts';
+import { applyReport, planReport } from '../../output/report.ts';
+import { reportText } from '../../output/report-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { applyPlan, refuseTrippedGuards } from '../../runs/apply-plan.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -113,9 +114,7 @@ async function approveAndApply(
   progress.clear();
   if (options.output !== 'text' || applied.results.size > 0) {
     const { full = context.verbose } = options;
-    await report(context, { ...options, full, workspaceFlag }, (format, presentation) =>
-      format.apply(applied, presentation),
-    );
+    await report(context, { ...options, full, workspaceFlag }, applyReport(applied));
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   const isWhole = [...applied.results.values()].every(({ status }) => status === 'done');
@@ -132,9 +131,9 @@ async function show(
   const { terminal, verbose } = context;
   const { output, full, autoApprove, workspaceFlag } = options;
   if (output === 'text') {
-    await report(context, options, (format, presentation) => format.plan(document, presentation));
+    await report(context, options, planReport(document));
   } else if (!autoApprove && terminal.canAsk) {
-    terminal.err(renderPlanText(document, terminal.errorStyle, { verbose, full, workspaceFlag }));
+    terminal.err(reportText(planReport(document), terminal.errorStyle, { verbose, full, workspaceFlag }));
   }
 }
 

@@ -1,7 +1,7 @@
 import { diffMarkdown } from '../../output/diff-markdown.ts';
 import { renderDiffText } from '../../output/diff-text.ts';
+import { failureText } from '../../output/failures.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { failureText } from '../../output/several/failures.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { DiffDocument } from '../../runs/diff/document.ts';

@@ -1,5 +1,6 @@
 import { driftOf, hasDrift } from '../../engine/decide/drift.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { driftReport } from '../../output/report.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
@@ -15,16 +16,13 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
   if (several !== undefined) {
     const found = await inEach(context, several, (opened) => driftIn(context, opened, options));
     const { done: documents, failures } = found;
-    const plans = { what: 'drift', documents, failures } as const;
-    await report(context, options, (format, presentation) => format.several(plans, presentation));
+    await report(context, options, { what: 'drift', reports: documents.map(driftReport), failures });
     return severalCode(context, found, codeFor(documents));
   }
   const opened = await openWorkspace(context, { requireKey: true });
   const document = await driftIn(context, opened, options);
   const { workspaceFlag } = opened;
-  await report(context, { ...options, workspaceFlag }, (format, presentation) =>
-    format.drift(document, presentation),
-  );
+  await report(context, { ...options, workspaceFlag }, driftReport(document));
   return codeFor([document]);
 }
 

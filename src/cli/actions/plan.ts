@@ -1,6 +1,7 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { sealed } from '../../engine/plan/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
+import { planReport } from '../../output/report.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
@@ -30,9 +31,7 @@ export async function plan(context: Context, options: PlanCommandFlags): Promise
   const document = await planOf(context, opened, options);
   if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(sealed(document)));
   const { workspaceFlag } = opened;
-  await report(context, { ...options, workspaceFlag }, (format, presentation) =>
-    format.plan(document, presentation),
-  );
+  await report(context, { ...options, workspaceFlag }, planReport(document));
   if (options.out !== undefined) context.log.info(`Plan saved. To apply it: voxform apply ${options.out}`);
   return codeFor([document], options);
 }
@@ -50,8 +49,7 @@ async function planSeveral(
   }
   const planned = await inEach(context, names, (opened) => planOf(context, opened, options));
   const { done: documents, failures } = planned;
-  const plans = { what: 'plan', documents, failures } as const;
-  await report(context, options, (format, presentation) => format.several(plans, presentation));
+  await report(context, options, { what: 'plan', reports: documents.map(planReport), failures });
   return severalCode(context, planned, codeFor(documents, options));
 }
 

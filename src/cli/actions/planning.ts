@@ -1,9 +1,9 @@
 import type { PlanResult } from '../../engine/engine.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
-import type { Presentation, ReportFormat } from '../../output/formats/format.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
 import type { WorkspaceFlag } from '../../output/next-steps.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
+import type { Report, SeveralReports } from '../../output/report.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, planWorkspace } from '../../runs/planning.ts';
@@ -43,14 +43,16 @@ export interface ReportFlags extends FullFlag {
   readonly output: ReportFormatName;
 }
 
-/** Prints a report in the format that was asked for. */
+/** Prints a report, or those of several workspaces, in the format that was asked for. */
 export async function report(
   { terminal, verbose, now }: Context,
   { output, full, workspaceFlag = '' }: ReportFlags & { readonly workspaceFlag?: WorkspaceFlag },
-  render: (format: ReportFormat, presentation: Presentation) => string,
+  subject: Report | SeveralReports,
 ): Promise<void> {
   const { format } = await reportFormats[output]();
-  terminal.out(render(format, { style: terminal.style, verbose, full, workspaceFlag, made: now() }));
+  const presentation = { style: terminal.style, verbose, full, workspaceFlag, made: now() };
+  const isSeveral = 'reports' in subject;
+  terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }
 
 /** @throws UserError where `--even-if-all` has nothing that it goes with. */

@@ -1,5 +1,5 @@
 import { renderError } from '../../output/errors.ts';
-import { failureOf, isOwnMistake } from '../../output/several/failures.ts';
+import { failureOf, isOwnMistake } from '../../output/failures.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';

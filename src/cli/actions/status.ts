@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { unknownKind } from '../../manifests/envelope.ts';
+import { failureText } from '../../output/failures.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { failureText } from '../../output/several/failures.ts';
 import { type Column, renderTable } from '../../output/table.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';

@@ -1,8 +1,6 @@
-import type { ApplyReport } from '../../engine/apply/apply-report.ts';
-import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { ErrorDocument } from '../error-json-schema.ts';
 import type { WorkspaceFlag } from '../next-steps.ts';
-import type { SeveralPlans } from '../several/plans.ts';
+import type { Report, SeveralReports } from '../report.ts';
 import type { Style } from '../style.ts';
 
 /** What a format may need to know beside its subject. */
@@ -18,10 +16,8 @@ export interface Presentation {
 
 /** One form of everything that is reported: the whole text, its final newline included. */
 export interface ReportFormat {
-  plan(document: PlanDocument, presentation: Presentation): string;
-  drift(document: PlanDocument, presentation: Presentation): string;
-  apply(report: ApplyReport, presentation: Presentation): string;
-  several(plans: SeveralPlans, presentation: Presentation): string;
+  report(report: Report, presentation: Presentation): string;
+  several(several: SeveralReports, presentation: Presentation): string;
   /** Why there is no result, for a program. Absent where people read the format: they read stderr. */
   error?(document: ErrorDocument): string;
 }

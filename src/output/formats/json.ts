@@ -3,20 +3,24 @@ import { PLANS_FORMAT_VERSION, type PlansDocument } from '../../runs/plans-docum
 import { VERSION } from '../../version.ts';
 import { applyJson } from '../apply-json.ts';
 import { jsonText } from '../json-text.ts';
+import type { Report } from '../report.ts';
 import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = {
-  plan: (document) => jsonText(sealed(document)),
-  drift: (document) => jsonText(document),
-  apply: (report) => jsonText(applyJson(report)),
-  several({ what, documents, failures }) {
+  report: (report) => jsonText(report.applied === undefined ? planned(report) : applyJson(report.applied)),
+  several({ reports, failures }) {
     const several: PlansDocument = {
       format_version: PLANS_FORMAT_VERSION,
       voxform_version: VERSION,
-      plans: what === 'plan' ? documents.map(sealed) : documents,
+      plans: reports.map(planned),
       failures,
     };
     return jsonText(several);
   },
-  error: (document) => jsonText(document),
+  error: jsonText,
 };
+
+/** Only a plan can be saved and applied. */
+function planned({ what, document }: Report) {
+  return what === 'plan' ? sealed(document) : document;
+}

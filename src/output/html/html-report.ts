@@ -1,6 +1,8 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { mustNameAll } from '../address-list.ts';
-import { type CompactOptions, compacted, FEWEST_SHARING, type Statement } from '../compact.ts';
+import { earlyEnd } from '../apply-words.ts';
+import { compacted, FEWEST_SHARING } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/plan-graph.ts';
@@ -9,93 +11,81 @@ import { escapeMarkup } from '../markup.ts';
 import { guardText, type WorkspaceFlag, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { noopNotes } from '../remarks-text.ts';
-import { htmlPage, timeHtml } from './page.ts';
-import { addressesHtml, type HtmlOutcome, resourceHtml, type Tone } from './resource-html.ts';
+import {
+  changedGroups,
+  flagOf,
+  outcomeOf,
+  type Report,
+  type ReportGroup,
+  type SeveralReports,
+} from '../report.ts';
+import { htmlPage, recordsHtml, timeHtml } from './page.ts';
+import { addressesHtml, resourceHtml, toneOf } from './resource-html.ts';
 import { listedInTable, tableHtml } from './resources-table.ts';
 
-/** A plan, a drift or an apply, as a page has it. */
-export interface Report {
-  readonly what: 'plan' | 'drift' | 'apply';
-  readonly document: PlanDocument;
+/** What the caller knows, or wants, of a page. */
+interface PageOptions {
   /** When it was made. */
   readonly made?: Date | undefined;
   /** Says of each resource what many share. */
   readonly full?: boolean | undefined;
   readonly workspaceFlag?: WorkspaceFlag | undefined;
-  /** Sentences. */
-  readonly summary: readonly string[];
-  readonly groups: readonly ReportGroup[];
-  readonly towards: 'manifest' | 'platform';
-  /** Said before everything else, if need be. */
-  readonly urgent?: readonly string[];
-  /** Those with something to be done by hand. */
-  readonly pending: readonly PlannedResource[];
-  outcome?(resource: PlannedResource): HtmlOutcome | undefined;
-  /** The word for a resource in the picture; what is to happen to it where absent. */
-  readonly markOf?: (resource: PlannedResource) => string | undefined;
-}
-
-export interface ReportGroup {
-  /** By which it is filtered; no two groups share one. */
-  readonly key: string;
-  readonly heading: string;
-  readonly explanation?: string | undefined;
-  readonly symbol: string;
-  readonly tone: Tone;
-  readonly resources: readonly PlannedResource[];
 }
 
 /** Of what is unchanged: more of it would only make the file large. */
 const mostListed = 1000;
 
 /** The report as a page of its own. */
-export function htmlReport(report: Report): string {
-  const { what, document } = report;
-  const title = `voxform ${what}: ${document.workspace}`;
+export function htmlReport(report: Report, options: PageOptions = {}): string {
+  const title = `voxform ${report.what}: ${report.document.workspace}`;
   const body = [
     `<header><h1>${escapeMarkup(title)}</h1>`,
-    ...introduction(report),
+    ...introduction(report, options),
     '</header><main>',
     toolbar([report]),
-    ...groupsHtml(report),
+    ...groupsHtml(report, options),
     picture(report),
     '</main>',
-    `<footer>${escapeMarkup(footer(document))}</footer>`,
+    `<footer>${escapeMarkup(footer(report.document))}</footer>`,
   ];
   return htmlPage({ title, body: body.join('\n') });
 }
 
-interface SeveralReports {
-  readonly what: Report['what'];
-  readonly made?: Date | undefined;
-  readonly reports: readonly Report[];
-  /** Workspaces that there is no report of. */
-  readonly failures: readonly { readonly workspace: string; readonly said: readonly string[] }[];
-}
-
 /** The reports of several workspaces on one page, what failed first. */
-export function htmlReports({ what, made, reports, failures }: SeveralReports): string {
+export function htmlReports(several: SeveralReports, { made, full }: PageOptions = {}): string {
+  const { what, reports, failures } = several;
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
   const body = [
     `<header><h1>${escapeMarkup(title)}</h1><p class="where">${timeHtml(made)}</p>`,
-    overview(reports, failures),
-    ...failures.map(({ workspace, said }) => remark(`${workspace} failed: ${said.join('; ')}`, 'bad')),
+    overview(several),
+    ...failures.map(failureHtml),
     '</header><main>',
     toolbar(reports),
-    ...reports.flatMap((report, index) => [
-      `<section id="workspace-${index}"><h1>${escapeMarkup(report.document.workspace)}</h1>`,
-      ...introduction(report),
-      ...groupsHtml(report),
-      picture(report),
-      '</section>',
-    ]),
+    ...reports.flatMap((report, index) => {
+      const options = { full, workspaceFlag: flagOf(report) };
+      return [
+        `<section id="workspace-${index}"><h1>${escapeMarkup(report.document.workspace)}</h1>`,
+        ...introduction(report, options),
+        ...groupsHtml(report, options),
+        picture(report),
+        '</section>',
+      ];
+    }),
     '</main><footer></footer>',
   ];
   return htmlPage({ title, body: body.join('\n') });
 }
 
+function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): string {
+  const places = diagnostics.map(
+    ({ file, line, message: wrong }) => `${file}${line === undefined ? '' : `:${line}`} ${wrong}`,
+  );
+  const said = [message, hint, ...places].filter((text) => text !== undefined);
+  return remark(`${workspace} failed: ${said.join('; ')}`, 'bad');
+}
+
 /** A row for each workspace, those that failed first. */
-function overview(reports: SeveralReports['reports'], failures: SeveralReports['failures']): string {
+function overview({ reports, failures }: SeveralReports): string {
   const rows = [
     ...failures.map(
       ({ workspace }) => `<th scope="row">${escapeMarkup(workspace)}</th><td class="bad">failed</td>`,
@@ -108,32 +98,26 @@ function overview(reports: SeveralReports['reports'], failures: SeveralReports['
   return `<table class="overview">${rows.map((row) => `<tr>${row}</tr>`).join('')}</table>`;
 }
 
-function introduction(report: Report): string[] {
+function introduction(report: Report, options: PageOptions): string[] {
   const { workspace_id: id, base_url: url } = report.document;
   return [
-    `<p class="where">${[escapeMarkup(`${id} at ${url}`), timeHtml(report.made)].filter(Boolean).join(' · ')}</p>`,
+    `<p class="where">${[escapeMarkup(`${id} at ${url}`), timeHtml(options.made)].filter(Boolean).join(' · ')}</p>`,
     `<p class="summary">${escapeMarkup(report.summary.join(' '))}</p>`,
-    ...remarks(report),
+    ...remarks(report, options),
   ];
 }
 
-function remarks({
-  document,
-  pending,
-  urgent = [],
-  what,
-  full = false,
-  workspaceFlag = '',
-}: Report): string[] {
-  const { guards, refreshed } = document;
+function remarks(
+  { document, pending, applied }: Report,
+  { full = false, workspaceFlag = '' }: PageOptions,
+): string[] {
+  const ended = applied && earlyEnd(applied);
   const said = [...wordedWarnings(document.warnings, workspaceFlag), ...noopNotes(document)];
   const { shared, without } = sharedSteps(pending, { full, workspaceFlag });
   return [
-    ...urgent.map((text) => remark(text, 'bad')),
-    ...(what === 'apply'
-      ? []
-      : guards.map((guard) => remark(`Apply refuses this plan: ${guardText(guard)}`, 'bad'))),
-    ...(refreshed
+    ...(ended === undefined ? [] : [remark(ended, 'bad')]),
+    ...document.guards.map((guard) => remark(`Apply refuses this plan: ${guardText(guard)}`, 'bad')),
+    ...(document.refreshed
       ? []
       : [remark('Made with --no-refresh: from the state, without reading the platform.', '')]),
     ...[...Map.groupBy(said, ({ message }) => message)].map(([message, sharing]) => {
@@ -158,20 +142,15 @@ function stepHtml({ text, resources, table }: SharedStep, without: Steps['withou
       resources.map(({ address }) => address),
       text,
     );
-  const row = (tag: 'th' | 'td', cells: readonly string[]) =>
-    cells.map((cell) => `<${tag}>${escapeMarkup(cell)}</${tag}>`).join('');
   const rows = table.rows.map((cells, index) => {
     const resource = resources[index];
-    const item =
-      resource !== undefined && without(resource) === undefined ? ` data-item="${resource.action}"` : '';
-    return `<tr${item}>${row('td', cells)}</tr>`;
+    const isLeftOut = resource !== undefined && without(resource) === undefined;
+    return { cells: cells.map(escapeMarkup), item: isLeftOut ? resource.action : undefined };
   });
-  const group = rows.some((each) => each.startsWith('<tr data-item')) ? ' data-group' : '';
+  const group = rows.some(({ item }) => item !== undefined) ? ' data-group' : '';
   return [
     `<div class="remark">${escapeMarkup(text)}<details class="more"${group}><summary>${resources.length} resources</summary>`,
-    `<div class="listed"><table class="records"><thead><tr>${row('th', table.titles)}</tr></thead><tbody>`,
-    ...rows,
-    '</tbody></table></div></details></div>',
+    `${recordsHtml(table.titles.map(escapeMarkup), rows)}</details></div>`,
   ].join('\n');
 }
 
@@ -185,8 +164,8 @@ function toolbar(reports: readonly Report[]): string {
   if (groups.size === 0) return '';
   const chips = [...groups.values()].map((same) => {
     const count = same.reduce((sum, { resources }) => sum + resources.length, 0);
-    const { key = '', tone = 'faint', heading = '' } = same[0] ?? {};
-    return `<label class="chip ${tone}"><input type="checkbox" data-filter="${escapeMarkup(key)}">${escapeMarkup(heading)} ${count}</label>`;
+    const { key = '', colorOf = 'noop', heading = '' } = same[0] ?? {};
+    return `<label class="chip ${toneOf[colorOf]}"><input type="checkbox" data-filter="${escapeMarkup(key)}">${escapeMarkup(heading)} ${count}</label>`;
   });
   return [
     '<div class="tools" hidden>',
@@ -201,26 +180,33 @@ function filled({ groups }: Report): ReportGroup[] {
   return groups.filter(({ resources }) => resources.length > 0);
 }
 
-function groupsHtml(report: Report): string[] {
-  const { towards, outcome, full = false, workspaceFlag = '' } = report;
-  const views = { secrets: createSecretNumbers(), verbose: false, wholeTexts: true, towards, workspaceFlag };
+function groupsHtml(report: Report, { full = false, workspaceFlag = '' }: PageOptions): string[] {
+  const towards = report.what === 'drift' ? 'platform' : 'manifest';
+  const shown = { verbose: false, wholeTexts: true, towards, workspaceFlag } as const;
+  const views = { secrets: createSecretNumbers(), ...shown };
+  const outcome = (resource: PlannedResource) => outcomeOf(report, resource, workspaceFlag);
+  const isPlain = (resource: PlannedResource) =>
+    (outcome(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
   const { without } = sharedSteps(report.pending, { full, workspaceFlag });
   return filled(report).flatMap((group) => {
     const { heading, explanation } = group;
     const resources = group.resources.flatMap((each) => without(each) ?? []);
     if (resources.length === 0) return [];
     const why = explanation === undefined ? '' : ` <small>${escapeMarkup(explanation)}</small>`;
-    const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each, outcome);
+    const isRow = (each: PlannedResource) => each.action === 'noop' || isPlain(each);
     const rows = new Set(full ? [] : listedInTable(resources.filter(isRow)));
     const boxed = resources.filter((each) => !rows.has(each));
-    const said = saidIn(boxed, { views, full, outcome });
+    // Once for several only where nobody must decide, and nothing is to be said of what became of one.
+    const alone = boxed.filter((each) => !isPlain(each));
+    const said = [
+      ...compacted(alone, { views, full: true }),
+      ...compacted(boxed.filter(isPlain), { views, full }),
+    ];
     const listed = said.slice(0, mostListed);
     const rest = said.length - listed.length;
     return [
       `<section data-group><h2>${escapeMarkup(heading)} (${resources.length})${why}</h2>`,
-      ...listed.map((each) =>
-        resourceHtml(each, { group, outcome: each.resources.flatMap((one) => outcome?.(one) ?? [])[0] }),
-      ),
+      ...listed.map((each) => resourceHtml(each, group, each.resources.map(outcome)[0])),
       ...(rest === 0 ? [] : [`<p class="faint">and ${rest} more</p>`]),
       ...(rows.size === 0 ? [] : [tableHtml([...rows], { key: group.key, views })]),
       '</section>',
@@ -228,29 +214,12 @@ function groupsHtml(report: Report): string[] {
   });
 }
 
-function saidIn(
-  resources: readonly PlannedResource[],
-  { views, full, outcome }: CompactOptions & { readonly outcome: Report['outcome'] },
-): Statement[] {
-  return [
-    ...compacted(
-      resources.filter((each) => !isPlain(each, outcome)),
-      { views, full: true },
-    ),
-    ...compacted(
-      resources.filter((each) => isPlain(each, outcome)),
-      { views, full },
-    ),
-  ];
-}
-
-/** True where nobody must decide about a resource, and nothing is to be said of what became of it. */
-function isPlain(resource: PlannedResource, outcome: Report['outcome']): boolean {
-  return (outcome?.(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
-}
-
-function picture({ document, markOf }: Report): string {
-  const drawn = planPicture(document, markOf);
+function picture(report: Report): string {
+  const keys = changedGroups(report).flatMap(({ key, resources }) =>
+    resources.map(({ address }) => [address, key] as const),
+  );
+  const marks = new Map(keys);
+  const drawn = planPicture(report.document, ({ address }) => marks.get(address));
   if (drawn.edges.length === 0) return '';
   const note = drawn.note === undefined ? '' : ` <small>${escapeMarkup(drawn.note)}</small>`;
   return `<section><h2>References${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;

@@ -52,6 +52,27 @@ export function timeHtml(made: Date | undefined): string {
   return `<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
+/** A row of a table; what it stands for is found and filtered by `item`. */
+interface RecordRow {
+  /** Markup. */
+  readonly cells: readonly string[];
+  readonly item?: string | undefined;
+}
+
+/** A table of records, without columns that are empty in every row. */
+export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[]): string {
+  const line = (tag: 'th' | 'td', { cells, item }: RecordRow) => {
+    const filled = cells.filter((_, column) => rows.some((row) => row.cells[column] !== ''));
+    const attribute = item === undefined ? '' : ` data-item="${escapeMarkup(item)}"`;
+    return `<tr${attribute}>${filled.map((cell) => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
+  };
+  return [
+    `<div class="listed"><table class="records"><thead>${line('th', { cells: titles })}</thead><tbody>`,
+    ...rows.map((row) => line('td', row)),
+    '</tbody></table></div>',
+  ].join('\n');
+}
+
 function digest(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -2,19 +2,12 @@ import type { Action, PlannedChange } from '../../engine/plan/plan-document.ts';
 import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plural } from '../plural.ts';
+import type { Outcome, ReportGroup } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
 import { addressHtml } from './address-html.ts';
 import { fieldHtml } from './field-html.ts';
 
-/** What became of a resource, or what is to be said of it before everything else. */
-export interface HtmlOutcome {
-  readonly word: string;
-  readonly tone: Tone;
-  /** Paragraphs of plain text. */
-  readonly said: readonly string[];
-}
-
-export type Tone = 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
+type Tone = 'good' | 'change' | 'bad' | 'ask' | 'odd' | 'faint';
 
 export const toneOf: Readonly<Record<Action, Tone>> = {
   create: 'good',
@@ -28,14 +21,8 @@ export const toneOf: Readonly<Record<Action, Tone>> = {
   noop: 'faint',
 };
 
-interface ResourceHtmlOptions {
-  /** Of the group that it stands in. */
-  readonly group: { readonly key: string; readonly symbol: string; readonly tone: Tone };
-  readonly outcome: HtmlOutcome | undefined;
-}
-
 /** A resource, or several of which the same is said, folded: which, and what changes; and inside why, how and by whom. */
-export function resourceHtml(said: Statement, { group, outcome }: ResourceHtmlOptions): string {
+export function resourceHtml(said: Statement, group: ReportGroup, outcome: Outcome | undefined): string {
   const { resources, fields } = said;
   const [resource] = resources;
   if (resource === undefined) return '';
@@ -50,7 +37,7 @@ export function resourceHtml(said: Statement, { group, outcome }: ResourceHtmlOp
   const drifted = fields.some(({ path }) =>
     changes.some((change) => change.path === path && hasDrifted(change)),
   );
-  const tone = outcome?.tone ?? group.tone;
+  const tone = toneOf[group.colorOf];
   return [
     `<details class="resource" data-item="${escapeMarkup(group.key)}"><summary>`,
     `<span class="symbol ${tone}" aria-hidden="true">${escapeMarkup(group.symbol)}</span>`,
@@ -58,7 +45,7 @@ export function resourceHtml(said: Statement, { group, outcome }: ResourceHtmlOp
     ...(drifted ? ['<span class="note">drifted</span>'] : []),
     `<span class="faint">${marks.map(escapeMarkup).join(' · ')}</span></summary><div class="content">`,
     ...(isOne ? [] : [addressesHtml(resources.map((each) => each.address))]),
-    ...(outcome?.said ?? []).map((text) => `<p class="${outcome?.tone}">${escapeMarkup(text)}</p>`),
+    ...(outcome?.said ?? []).map((text) => `<p class="${tone}">${escapeMarkup(text)}</p>`),
     ...(id === null || !isOne ? [] : [`<p class="faint">id <code>${escapeMarkup(id)}</code></p>`]),
     contentHtml(said),
     '</div></details>',

@@ -4,6 +4,7 @@ import type { FieldViewOptions } from '../field-view.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plural } from '../plural.ts';
 import { addressHtml } from './address-html.ts';
+import { recordsHtml } from './page.ts';
 import { contentHtml, rowMarks } from './resource-html.ts';
 
 /** From so many on they are a table. */
@@ -24,26 +25,16 @@ export function tableHtml(
 ): string {
   const rows = resources.map((resource) => {
     const { address, id, source } = resource;
-    const place = source === null ? '' : `${source.file}:${source.line}`;
-    return [
-      addressHtml(address),
-      `<code>${escapeMarkup(id ?? '')}</code>`,
-      differences(statementOf(resource, views)),
-      `<code class="faint">${escapeMarkup(place)}</code>`,
-    ];
+    const place =
+      source === null ? '' : `<code class="faint">${escapeMarkup(`${source.file}:${source.line}`)}</code>`;
+    const known = id === null ? '' : `<code>${escapeMarkup(id)}</code>`;
+    return {
+      cells: [addressHtml(address), known, differences(statementOf(resource, views)), place],
+      item: key,
+    };
   });
-  const isFilled = [0, 1, 2, 3].map((column) => rows.some((cells) => cells[column] !== ''));
-  const row = (tag: 'th' | 'td', cells: readonly string[]) =>
-    cells
-      .filter((_, column) => isFilled[column])
-      .map((cell) => `<${tag}>${cell}</${tag}>`)
-      .join('');
   const isUnchanged = resources.every(({ action }) => action === 'noop');
-  const table = [
-    `<div class="listed"><table class="records"><thead><tr>${row('th', ['Address', 'Id', isUnchanged ? 'Notes' : 'Differs', 'Source'])}</tr></thead><tbody>`,
-    ...rows.map((cells) => `<tr data-item="${escapeMarkup(key)}">${row('td', cells)}</tr>`),
-    '</tbody></table></div>',
-  ].join('\n');
+  const table = recordsHtml(['Address', 'Id', isUnchanged ? 'Notes' : 'Differs', 'Source'], rows);
   if (!isUnchanged) return table;
   return `<details class="more" data-group><summary>${resources.length} resources</summary>${table}</details>`;
 }

@@ -10,12 +10,13 @@ import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
 import { graphHtml } from '../../../src/output/graph/graph-html.ts';
 import { groupedGraph } from '../../../src/output/graph/grouping.ts';
 import { planGraph } from '../../../src/output/graph/plan-graph.ts';
-import { applyHtml, driftHtml, planHtml } from '../../../src/output/html/reports.ts';
-import { severalPlansHtml } from '../../../src/output/several/plans-html.ts';
+import { htmlReports } from '../../../src/output/html/html-report.ts';
+import { driftReport, planReport } from '../../../src/output/report.ts';
 import { referenceGraph } from '../../../src/project/reference-graph.ts';
 import { branchOffices } from '../branch-offices.ts';
 import { hostilePlan } from '../hostile-plan.ts';
 import { adoptions, sameChange } from '../many-resources.ts';
+import { applyHtml, driftHtml, planHtml } from '../rendered.ts';
 import { change, plan, resource, richPlan } from '../sample-plan.ts';
 import { evil } from '../sample-styles.ts';
 
@@ -110,9 +111,9 @@ const sameWarning = sameChange.map(({ address }) => ({ address, message: 'edited
 const pages: Readonly<Record<string, () => string>> = {
   plan: () => planHtml(linked),
   several: () =>
-    severalPlansHtml({
+    htmlReports({
       what: 'drift',
-      documents: [linked, plan([])],
+      reports: [linked, plan([])].map(driftReport),
       failures: [{ workspace: 'c', message: payload }],
     }),
   adoptions: () => planHtml(plan(adoptions), { made }),
@@ -134,7 +135,10 @@ const pages: Readonly<Record<string, () => string>> = {
   'long-names': () => planHtml(longNames),
   many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
-    severalPlansHtml({ what: 'plan', documents: [linked, plan(sameChange)], failures: [] }, { made }),
+    htmlReports(
+      { what: 'plan', reports: [linked, plan(sameChange)].map(planReport), failures: [] },
+      { made },
+    ),
 };
 
 /** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */

@@ -1,0 +1,189 @@
+import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
+import type { Action, PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
+import type { WorkspaceFailure } from '../runs/plans-document.ts';
+import {
+  actionWords,
+  appliedActions,
+  byAction,
+  notAppliedIn,
+  pendingActions,
+  planSummary,
+  shownActions,
+} from './action-words.ts';
+import { applySummary, leftIn } from './apply-words.ts';
+import { helpText, type WorkspaceFlag } from './next-steps.ts';
+import { plural } from './plural.ts';
+import type { ResourceMark } from './resource-lines.ts';
+
+/** A plan, a drift or an apply, as every format has it. */
+export interface Report {
+  readonly what: 'plan' | 'drift' | 'apply';
+  /** Of an apply with the warnings of its answers, and without the guards that it has passed. */
+  readonly document: PlanDocument;
+  /** Sentences. */
+  readonly summary: readonly string[];
+  /** In the order in which they are shown, what is unchanged last. */
+  readonly groups: readonly ReportGroup[];
+  /** Those with something to be done by hand. */
+  readonly pending: readonly PlannedResource[];
+  /** Present for an apply. */
+  readonly applied?: ApplyReport;
+}
+
+/** Resources under one heading. */
+export interface ReportGroup extends ResourceMark {
+  /** By which it is filtered; no two groups share one. */
+  readonly key: string;
+  readonly heading: string;
+  readonly explanation?: string | undefined;
+  readonly resources: readonly PlannedResource[];
+  /** True where the heading, or its lines, say of a resource already why it is there. */
+  isPlain(resource: PlannedResource): boolean;
+}
+
+/** The reports of several workspaces, and those that there is none of. */
+export interface SeveralReports {
+  readonly what: 'plan' | 'drift';
+  readonly reports: readonly Report[];
+  readonly failures: readonly WorkspaceFailure[];
+}
+
+/** Whoever reports on several workspaces has to name one. */
+export function flagOf({ document }: Report): WorkspaceFlag {
+  return ` -w ${document.workspace}`;
+}
+
+/** Without what is unchanged. */
+export function changedGroups({ groups }: Report): readonly ReportGroup[] {
+  return groups.filter(({ key }) => key !== 'noop');
+}
+
+export function planReport(plan: PlanDocument): Report {
+  const of = byAction(plan.resources);
+  return {
+    what: 'plan',
+    document: plan,
+    summary: planSummary(plan),
+    pending: shownActions.flatMap(of),
+    groups: [...shownActions, 'noop' as const].map((action) => groupOf(action, of(action))),
+  };
+}
+
+function groupOf(action: Action, resources: readonly PlannedResource[]): ReportGroup {
+  const { heading, explanation, symbol } = actionWords[action];
+  return { key: action, heading, explanation, symbol, colorOf: action, resources, isPlain };
+}
+
+/** Of an update each line says who moved, and of what is forgotten the heading that nothing declares it. */
+function isPlain({ action, adopted }: PlannedResource): boolean {
+  return action === 'forget' || (action === 'update' && !adopted);
+}
+
+/** What `driftOf` found: each field from what the manifest says to what the platform has. It proposes no change. */
+export function driftReport(drift: PlanDocument): Report {
+  const told = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
+  const drifted = told.filter(({ missing }) => missing === undefined);
+  const missing = told.filter((each) => each.missing === true);
+  return {
+    what: 'drift',
+    document: drift,
+    summary: driftSummary(drift, drifted.length, missing.length),
+    pending: [],
+    groups: [
+      {
+        key: 'drifted',
+        heading: 'Drifted',
+        explanation: 'from the manifest to the current value on the platform',
+        symbol: '~',
+        colorOf: 'update',
+        resources: drifted,
+        isPlain: () => true,
+      },
+      {
+        key: 'missing',
+        heading: 'Missing',
+        explanation: 'the platform has no such record',
+        symbol: '-',
+        colorOf: 'forget',
+        resources: missing,
+        isPlain: () => true,
+      },
+      groupOf('noop', byAction(drift.resources)('noop')),
+    ],
+  };
+}
+
+function withoutProposal({ steps: _, adopted: __, ...resource }: PlannedResource): PlannedResource {
+  return resource;
+}
+
+/** The closing sentences of a drift, e.g. `Drift: 2 resources drifted, 1 missing.` */
+function driftSummary({ resources, summary }: PlanDocument, drifted: number, missing: number): string[] {
+  const found = [
+    drifted ? `${plural(drifted, 'resource')} drifted` : '',
+    missing ? `${drifted ? missing : plural(missing, 'resource')} missing` : '',
+  ].filter((text) => text !== '');
+  const kept = notAppliedIn(resources);
+  const same = summary.noop - kept;
+  const notApplied = kept === 0 ? [] : [`${kept} not applied by the platform.`];
+  if (found.length > 0)
+    return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(same === 0 ? [] : [`${same} as applied.`])];
+  if (summary.noop === 0) return ['No drift.', 'No resources are declared.'];
+  return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} as applied.`])];
+}
+
+/** What failed comes first. */
+export function applyReport(report: ApplyReport): Report {
+  const { plan, results, warnings } = report;
+  const of = byAction(plan.resources);
+  const written = appliedActions.flatMap(of);
+  const resultGroup = (key: ResourceResult['status'], heading: string, mark: ResourceMark): ReportGroup => {
+    const resources = written.filter(({ address }) => results.get(address)?.status === key);
+    return { key, heading, ...mark, resources, isPlain };
+  };
+  return {
+    what: 'apply',
+    document: { ...plan, guards: [], warnings },
+    summary: applySummary(report),
+    pending: leftIn(report),
+    groups: [
+      resultGroup('failed', 'Failed', { symbol: 'x', colorOf: 'blocked' }),
+      resultGroup('skipped', 'Skipped', { symbol: '-', colorOf: 'update' }),
+      resultGroup('done', 'Done', { symbol: '+', colorOf: 'create' }),
+      ...[...pendingActions, 'noop' as const].map((action) => groupOf(action, of(action))),
+    ],
+    applied: report,
+  };
+}
+
+/** What became of a resource. */
+export interface Outcome {
+  readonly word: string;
+  /** Sentences, the error with what may help. */
+  readonly said: readonly string[];
+}
+
+/** Undefined where nothing was tried. */
+export function outcomeOf(
+  { applied }: Report,
+  { address, action, id }: PlannedResource,
+  flag: WorkspaceFlag,
+): Outcome | undefined {
+  const result = applied?.results.get(address);
+  if (result === undefined) return undefined;
+  const { status } = result;
+  switch (status) {
+    case 'done': {
+      const isKnown = result.id === null || result.id === id;
+      return { word: actionWords[action].done, said: isKnown ? [] : [`Its id is ${result.id}.`] };
+    }
+    case 'failed': {
+      const said = [result.error, helpText(result, flag)];
+      return { word: status, said: said.filter((text) => text !== undefined) };
+    }
+    case 'skipped':
+      return { word: status, said: [result.because] };
+    default:
+      return status satisfies never;
+  }
+}
