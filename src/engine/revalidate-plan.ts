@@ -37,7 +37,7 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
   const { saved, workspace, state } = input;
   refuseOtherWorkspace(saved, workspace);
   refuseOtherState(saved, state);
-  refuseInvalidContents(saved, input.kinds);
+  refuseInvalidContents(saved);
   await refuseOtherSecrets(input);
 
   const written = saved.resources.filter(({ action }) => writes.has(action));

@@ -1,3 +1,4 @@
+import { UserError } from '../problems/user-error.ts';
 import { agent } from './agent.ts';
 import type { Kind, Lookup } from './kind.ts';
 import { knowledgeBase } from './knowledge-base.ts';
@@ -13,4 +14,13 @@ export const lookups: ReadonlyMap<string, Lookup> = byName([knowledgeBase]);
 
 function byName<T extends { readonly name: string }>(members: readonly T[]): ReadonlyMap<string, T> {
   return new Map(members.map((member) => [member.name, member]));
+}
+
+/** @throws UserError for a kind that there is not: a state or a saved plan of a newer version may name one. */
+export function kindNamed(name: string): Kind {
+  const kind = kinds.get(name);
+  if (kind !== undefined) return kind;
+  throw new UserError(`unknown kind ${name}; this version supports ${[...kinds.keys()].join(', ')}`, {
+    hint: 'Use the voxform version that wrote the state or the plan.',
+  });
 }

@@ -1,4 +1,4 @@
-import type { Kind } from '../kinds/kind.ts';
+import { kinds } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Missed } from '../runs/mentioned-ids.ts';
@@ -78,13 +78,12 @@ export interface Recovered {
   /** Resources with an unknown create. */
   readonly unanswered: readonly string[];
   readonly missed: readonly Missed[];
-  readonly kinds: ReadonlyMap<string, Kind>;
   readonly workspaceFlag: WorkspaceFlag;
 }
 
 /** The imported records, and what is left to a person. */
 export function recoveredText(
-  { taken, declined, matches, unanswered, missed, kinds, workspaceFlag: flag }: Recovered,
+  { taken, declined, matches, unanswered, missed, workspaceFlag: flag }: Recovered,
   style: Style,
 ): string {
   const untaken = matches.filter(

@@ -2,7 +2,8 @@ import { isDrift } from '../engine/decide/drift.ts';
 import { uniqueIds } from '../engine/decide/lookups.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
-import type { Kind, Lookup } from '../kinds/kind.ts';
+import { kinds, lookups } from '../kinds/index.ts';
+import type { Lookup } from '../kinds/kind.ts';
 import { type Address, kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { WantedValue } from '../project/write-back/edit-plan.ts';
@@ -64,8 +65,6 @@ interface Referring {
   /** Addresses of all manifests. */
   readonly declared: ReadonlySet<Address>;
   readonly wanted: readonly WantedValue[];
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly lookups: ReadonlyMap<string, Lookup>;
   readonly client: PlatformClient;
   readonly workspaceId: string;
 }
@@ -89,7 +88,7 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
   return records;
 }
 
-function lookupsOf({ wanted, kinds, lookups }: Referring): Set<Lookup> {
+function lookupsOf({ wanted }: Referring): Set<Lookup> {
   const needed = new Set<Lookup>();
   for (const { address, path } of wanted) {
     const refersTo = kinds.get(kindOf(address))?.fields[path]?.refersTo;

@@ -2,7 +2,6 @@ import { apply, type LostCreates } from '../engine/apply/apply.ts';
 import type { ApplyEvent, ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { kinds } from '../kinds/index.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { RunEnding } from '../state/history.ts';
@@ -35,7 +34,6 @@ export async function applyPlan(
     observedAt: planned.observedAt,
     observing: planned.observing,
     fingerprints: planned.fingerprints,
-    kinds,
     client,
     session,
     concurrency,

@@ -3,13 +3,15 @@ import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { type OnReadProgress, ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord, unlisted } from '../engine/observe/read-record.ts';
-import type { Kind, Lookup, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
+import { kinds, lookups } from '../kinds/index.ts';
+import type { Kind, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { type KnownId, knownOf, type Missed, mentionedIds } from './mentioned-ids.ts';
 import type { RecordReads } from './orphans.ts';
 
 export interface Discovering extends RecordReads {
-  readonly lookups: ReadonlyMap<string, Lookup>;
+  /** Those that are looked for; all where absent. */
+  readonly kinds?: ReadonlyMap<string, Kind>;
   /** Ids that are known already: given by a person, held by a state. */
   readonly known: readonly KnownId[];
   /** Mentions from then on are followed. */
@@ -38,7 +40,9 @@ export type DiscoveryNotes = Omit<Discovery, 'records'>;
 
 /** Finds the records of a workspace as `discoverEach` does, and gives all of them. */
 export async function discover(input: Discovering): Promise<Discovery> {
-  const records = new Map<string, FoundRecord[]>([...input.kinds.keys()].map((kind) => [kind, []]));
+  const records = new Map<string, FoundRecord[]>(
+    [...(input.kinds ?? kinds).keys()].map((kind) => [kind, []]),
+  );
   const surroundings = await discoverEach(input, (kind, found) => records.get(kind.name)?.push(found));
   for (const found of records.values()) found.sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
   return { records, ...surroundings };
@@ -58,20 +62,20 @@ export async function discoverEach(
   const progress = new ReadCounter(input.onProgress);
   const missed: Missed[] = [];
   const search = { ...input, progress, missed, take };
-  for (const kind of input.kinds.values()) {
+  for (const kind of (input.kinds ?? kinds).values()) {
     if (kind.list === undefined) await findById(kind, search);
     else await findByList(kind, search);
   }
-  const lookups = new Map<string, readonly LookupRecord[]>();
-  for (const lookup of input.lookups.values()) {
+  const shelves = new Map<string, readonly LookupRecord[]>();
+  for (const lookup of lookups.values()) {
     const shown = await readList(lookup, input, progress);
-    lookups.set(
+    shelves.set(
       lookup.name,
       shown.map(({ id, name }) => ({ id, name })),
     );
   }
   input.client.workspaceCheck.refuseWrongWorkspace();
-  return { lookups, missed };
+  return { lookups: shelves, missed };
 }
 
 interface DiscoverySearch extends Discovering {
@@ -135,7 +139,6 @@ export function why(seen: Observation, clauses: readonly string[]): string {
 
 /** The ids that a state holds, as known ones. */
 export function* idsInState(
-  kinds: ReadonlyMap<string, Kind>,
   resources: Iterable<readonly [string, { readonly id: string }]>,
 ): Generator<KnownId> {
   for (const [address, { id }] of resources) {

@@ -1,7 +1,7 @@
 import { type Claim, isTakenAlready, recordClaim } from '../engine/apply/import-record.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
-import { kindNamed } from '../kinds/kind-named.ts';
+import { kindNamed } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { StateSession } from '../state/session.ts';
@@ -28,7 +28,7 @@ export async function checkRows(rows: readonly ImportRow[], input: RowsImport): 
   const held = new Set<ImportRow>();
   await eachConcurrently(rows, concurrency, async (row) => {
     try {
-      if (await isTakenAlready(claimOf(row, input), session.state, recheck)) held.add(row);
+      if (await isTakenAlready(claimOf(row), session.state, recheck)) held.add(row);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problems.push({ line: row.line, message: error.message });
@@ -41,9 +41,9 @@ export async function checkRows(rows: readonly ImportRow[], input: RowsImport): 
 /** Puts rows that were checked into the state. */
 export async function recordRows(rows: readonly ImportRow[], input: RowsImport): Promise<void> {
   // At once, so that one sync of the journal keeps many of them.
-  await Promise.all(rows.map((row) => recordClaim(claimOf(row, input), input)));
+  await Promise.all(rows.map((row) => recordClaim(claimOf(row), input)));
 }
 
-function claimOf({ address, id }: ImportRow, { kinds }: RowsImport): Claim {
-  return { address, id, kind: kindNamed(kinds, kindOf(address)) };
+function claimOf({ address, id }: ImportRow): Claim {
+  return { address, id, kind: kindNamed(kindOf(address)) };
 }

@@ -1,3 +1,4 @@
+import { kinds } from '../kinds/index.ts';
 import { parseAddress, undeclarable } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { didYouMean } from '../problems/suggest.ts';
@@ -37,7 +38,7 @@ export interface RowProblem {
 const HEADER = 'address,id';
 
 /** The rows of a CSV text with the header `address,id`, and what is wrong with them by themselves. */
-export function readRows(text: string, kindNames: readonly string[]): ReadRows {
+export function readRows(text: string): ReadRows {
   const rows: ImportRow[] = [];
   const problems: RowProblem[] = [];
   const lines = text.split(/\r\n|\r|\n/);
@@ -50,7 +51,7 @@ export function readRows(text: string, kindNames: readonly string[]): ReadRows {
   for (const [index, written] of lines.entries()) {
     if (index === 0 || written.trim() === '') continue;
     const line = index + 1;
-    const read = readRow(written, kindNames);
+    const read = readRow(written);
     if (typeof read === 'string') {
       problems.push({ line, message: read });
       continue;
@@ -76,7 +77,6 @@ export function readRows(text: string, kindNames: readonly string[]): ReadRows {
 /** What a line says, or what is wrong with it. */
 function readRow(
   line: string,
-  kindNames: readonly string[],
 ): { readonly address: string; readonly id: string; readonly kind: string } | string {
   const cells = cellsOf(line);
   if (cells === undefined) return 'unclosed quote, or text after a closing quote';
@@ -84,8 +84,8 @@ function readRow(
   if (cells.length < 2 || more.length > 0) return `expected 2 cells (${HEADER}), got ${cells.length}`;
   const kind = parseAddress(address)?.kind;
   if (kind === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
-  if (!kindNames.includes(kind)) {
-    return `unknown kind ${kind}${didYouMean(kind, kindNames) || `; kinds: ${kindNames.join(', ')}`}`;
+  if (!kinds.has(kind)) {
+    return `unknown kind ${kind}${didYouMean(kind, kinds.keys()) || `; kinds: ${[...kinds.keys()].join(', ')}`}`;
   }
   const refusal = undeclarable(address);
   if (refusal !== undefined) return `${address}: ${refusal}`;

@@ -2,8 +2,7 @@ import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { readList } from '../engine/observe/read-list.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import { createRecheck } from '../engine/observe/recheck.ts';
-import type { Kind } from '../kinds/kind.ts';
-import { kindNamed } from '../kinds/kind-named.ts';
+import { kindNamed } from '../kinds/index.ts';
 import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { State } from '../state/state.ts';
@@ -17,7 +16,6 @@ export interface OrphanStatus extends Orphan {
 
 export interface RecordReads {
   readonly client: PlatformClient;
-  readonly kinds: ReadonlyMap<string, Kind>;
   readonly workspaceId: string;
   readonly concurrency: number;
 }
@@ -40,7 +38,7 @@ export async function isRightPlatform(
     now: () => new Date(0),
   });
   for (const [address, { id }] of [...resources].slice(0, SAMPLE)) {
-    const { status } = await recheck.at(kindNamed(looking.kinds, kindOf(address)), id);
+    const { status } = await recheck.at(kindNamed(kindOf(address)), id);
     if (status === 'shown') return true;
   }
   return false;
@@ -55,7 +53,7 @@ export async function lookAtOrphans(
   const existing = new Set<Orphan>();
   const single: Orphan[] = [];
   for (const [name, members] of Map.groupBy(orphans, ({ kind }) => kind)) {
-    const kind = kindNamed(looking.kinds, name);
+    const kind = kindNamed(name);
     if (kind.list === undefined) {
       single.push(...members);
       continue;
@@ -64,7 +62,7 @@ export async function lookAtOrphans(
     for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);
   }
   await eachConcurrently(single, concurrency, async (orphan) => {
-    const kind = kindNamed(looking.kinds, orphan.kind);
+    const kind = kindNamed(orphan.kind);
     const seen = await getRecord(kind, { id: orphan.id, client, workspaceId });
     if (seen.status === 'shown') existing.add(orphan);
   });

@@ -3,7 +3,6 @@ import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { OnReadProgress } from '../engine/observe/read-counter.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { RevalidateInput } from '../engine/revalidate-plan.ts';
-import { kinds, lookups } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { State } from '../state/state.ts';
@@ -110,7 +109,7 @@ async function begin({ opened, options, now }: Loading): Promise<Prefetch | unde
     const { holder } = opened;
     const { workspaceId } = opened.workspace;
     const concurrency = opened.concurrency(options);
-    const ahead = new ReadAhead({ client, kinds, lookups, workspaceId, state, concurrency, now });
+    const ahead = new ReadAhead({ client, workspaceId, state, concurrency, now });
     return { holder, state, client, ahead };
   } catch {
     await client?.close();
@@ -141,8 +140,6 @@ export function commonInput({ opened, state, client, options, now, onProgress }:
   return {
     state,
     client,
-    kinds,
-    lookups,
     workspace: { name, id: workspaceId, baseUrl },
     concurrency: opened.concurrency(options),
     version: VERSION,

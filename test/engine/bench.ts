@@ -18,7 +18,7 @@ import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-d
 import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../../src/engine/revalidate-plan.ts';
 import type { Files } from '../../src/files/files.ts';
-import { kinds, lookups } from '../../src/kinds/index.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
@@ -237,8 +237,6 @@ export class Bench implements AsyncDisposable {
     return {
       desired: desired.map((each) => this.#resource(each)),
       selection: { targets: [], labels: {} },
-      kinds,
-      lookups,
       workspace: { name: 'test', id, baseUrl },
       guards: { maxChangedPercent: 50, minResources: 10 },
       concurrency: 8,
@@ -268,7 +266,6 @@ export class Bench implements AsyncDisposable {
       observedAt,
       observing,
       fingerprints,
-      kinds,
       client,
       session,
       concurrency: options.concurrency ?? 8,

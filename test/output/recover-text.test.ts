@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { kinds } from '../../src/kinds/index.ts';
 import { type Recovered, recoveredText, recoverText } from '../../src/output/recover-text.ts';
 import type { Match, MatchCandidate } from '../../src/runs/recover/matches.ts';
 import { plainStyle, widest } from './sample-styles.ts';
@@ -35,7 +34,6 @@ const nothing: Recovered = {
   matches: [],
   unanswered: [],
   missed: [],
-  kinds,
   workspaceFlag: '',
 };
 

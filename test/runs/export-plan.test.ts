@@ -43,8 +43,6 @@ async function planOf(folder: string, { client, emulator }: UnmanagedWorkspace) 
     },
     selection: { targets: [], labels: {} },
     client,
-    kinds,
-    lookups,
     workspace: { name: 'test', id: emulator.workspaceId, baseUrl: emulator.url },
     guards: { maxChangedPercent: 50, minResources: 10 },
     concurrency: 4,

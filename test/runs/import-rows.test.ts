@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readRows } from '../../src/runs/import-rows.ts';
 
-const KINDS = ['Agent', 'Webhook'];
-
 describe('readRows', () => {
   it.each([
     [
@@ -25,7 +23,7 @@ describe('readRows', () => {
       ],
     ],
   ])('reads %s', (reason, text, expected) => {
-    const { rows, problems } = readRows(text, KINDS);
+    const { rows, problems } = readRows(text);
     expect(problems, reason).toEqual([]);
     expect(
       rows.map(({ address, id, line }) => [address, id, line]),
@@ -49,14 +47,14 @@ describe('readRows', () => {
     ['address,id\nAgent/a,1\nAgent/a,2', 3, 'Agent/a is already on line 2'],
     ['address,id\nAgent/a,1\n\nAgent/b,1', 4, '1 is already on line 2'],
   ])('refuses %j', (text, line, message) => {
-    const { problems } = readRows(text, KINDS);
+    const { problems } = readRows(text);
     expect(problems).toHaveLength(1);
     expect(problems[0]?.line).toBe(line);
     expect(problems[0]?.message).toContain(message);
   });
 
   it('says what is wrong in every line', () => {
-    const { rows, problems } = readRows('address,id\nx,1\nAgent/a,2\nAgent/b\n', KINDS);
+    const { rows, problems } = readRows('address,id\nx,1\nAgent/a,2\nAgent/b\n');
     expect(problems.map(({ line }) => line)).toEqual([2, 4]);
     expect(rows).toHaveLength(1);
   });

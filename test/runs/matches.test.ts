@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { kinds } from '../../src/kinds/index.ts';
 import type { Resource } from '../../src/manifests/resource.ts';
 import type { FoundRecord } from '../../src/runs/discover.ts';
 import { type Match, matchesFor, type Remembered } from '../../src/runs/recover/matches.ts';
@@ -40,7 +39,6 @@ interface Case {
 
 function match({ wanted, records, held = {}, remembered = {}, bases = [] }: Case): readonly Match[] {
   return matchesFor({
-    kinds,
     wanted,
     discovery: {
       records: new Map(Object.entries(records)),

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { kinds, lookups } from '../../src/kinds/index.ts';
 import { batchesOf } from '../../src/runs/migrate/batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
 import { lookupIndexOf, oddNames, parseNameMap, patchesFor } from '../../src/runs/migrate/knowledge-map.ts';
@@ -121,8 +120,6 @@ describe('a map of names', () => {
     const patched = (there: string[], here: string[]) =>
       patchesFor(withBases(...here), {
         originals: new Map(withBases(...there).map((each) => [each.address, each])),
-        kinds,
-        lookups,
         names: parseNameMap('FAQ: Prices\nPrices: FAQ\n01OLD: 01NEW\n', 'm.yaml'),
         shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Third' }])]]),
       });
@@ -161,8 +158,6 @@ describe('a line of a map of names', () => {
     },
   ])('is told where $reason', ({ map, unused, missing }) => {
     const told = oddNames([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
-      kinds,
-      lookups,
       names: parseNameMap(map, 'm.yaml'),
       shelves: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Questions' }])]]),
     });

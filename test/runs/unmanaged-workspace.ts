@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { kinds, lookups } from '../../src/kinds/index.ts';
 import type { PlatformClient } from '../../src/platform/client.ts';
 import { createClient } from '../../src/platform/http-client.ts';
 import { webhookRecord } from '../../src/platform/records.ts';
@@ -58,8 +57,6 @@ export class UnmanagedWorkspace implements AsyncDisposable {
     const { client, emulator } = this;
     return discover({
       client,
-      kinds,
-      lookups,
       workspaceId: emulator.workspaceId,
       concurrency: 4,
       known,

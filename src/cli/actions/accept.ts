@@ -49,8 +49,6 @@ async function acceptanceFor(
       planned: plan.document,
       declared,
       wanted,
-      kinds,
-      lookups,
       client,
       workspaceId: workspace.workspaceId,
     });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { kinds, lookups } from '../../kinds/index.ts';
+import { kinds } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
@@ -51,8 +51,6 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     const { lookups: found, missed } = await discoverEach(
       {
         client,
-        kinds,
-        lookups,
         workspaceId: opened.workspace.workspaceId,
         concurrency: opened.concurrency(options),
         known: [...given, ...memory.ids],
@@ -130,7 +128,7 @@ async function rememberManifests(opened: OpenWorkspace) {
 
 async function rememberState(opened: OpenWorkspace) {
   const state = await opened.state();
-  return { inState: namesInState(state), ids: [...idsInState(kinds, state.resources)] };
+  return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
 }
 
 async function write(

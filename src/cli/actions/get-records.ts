@@ -77,12 +77,11 @@ async function unlisted(
   kind: Kind,
   { options, opened, client, state, log }: RecordsWanted,
 ): Promise<RecordsFound> {
-  const own = new Map([[kind.name, kind]]);
   const held = [
     ...(state?.resources ?? []),
     ...(state?.orphans ?? []).map((orphan) => [orphan.address, orphan] as const),
   ];
-  const known = [...idsInState(own, held)];
+  const known = [...idsInState(held)].filter((each) => each.kind === kind.name);
   const missed: Missed[] = [];
   const heard = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
   for (const { because } of missed) log.warn(`${kind.name}: ${because}`);

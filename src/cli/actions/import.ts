@@ -61,13 +61,13 @@ async function importRecord(
 
 /** Takes in the rows of a file, all or none. */
 async function importFile(context: Context, file: string, options: ImportOptions): Promise<number> {
-  const { rows, problems } = readRows(await readTextOf(context.cwd, file), [...kinds.keys()]);
+  const { rows, problems } = readRows(await readTextOf(context.cwd, file));
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   const { resources } = await opened.declared('offline');
   const fresh = await withSession(opened, { operation: 'import', options }, async ({ session, client }) => {
     const concurrency = opened.concurrency(options);
-    const taking: RowsImport = { session, client, kinds, workspaceId, concurrency, now: context.now };
+    const taking: RowsImport = { session, client, workspaceId, concurrency, now: context.now };
     const checked = await checkRows(rows, taking);
     const wrong = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
     if (wrong.length > 0) {

@@ -1,4 +1,3 @@
-import { kinds } from '../../kinds/index.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
@@ -52,7 +51,7 @@ async function check(
   let isTrusted: boolean;
   try {
     const { workspaceId } = opened.workspace;
-    const looking: RecordReads = { client, kinds, workspaceId, concurrency: opened.concurrency(options) };
+    const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
     looked = await lookAtOrphans(wanted, looking);
     isTrusted = await isRightPlatform(looked, await opened.stateAhead(), looking);
   } finally {

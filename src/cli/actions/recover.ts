@@ -1,4 +1,3 @@
-import { kinds, lookups } from '../../kinds/index.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import {
@@ -41,8 +40,6 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   try {
     recovery = await findLostRecords({
       client,
-      kinds,
-      lookups,
       workspaceId: opened.workspace.workspaceId,
       concurrency: opened.concurrency(options),
       since: options.callsFrom ?? ALL_CALLS,
@@ -73,9 +70,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     begins = answers.taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
   } catch (error) {
     if (!isText)
-      terminal.out(
-        jsonText(recoverJson({ ...recovery, ...none(), kinds, workspaceFlag: opened.workspaceFlag })),
-      );
+      terminal.out(jsonText(recoverJson({ ...recovery, ...none(), workspaceFlag: opened.workspaceFlag })));
     throw error;
   }
   const { taken } = answers;
@@ -93,7 +88,6 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     ...recovery,
     ...answers,
     unanswered,
-    kinds,
     workspaceFlag: opened.workspaceFlag,
   };
   if (!isText) terminal.out(jsonText(recoverJson(told)));

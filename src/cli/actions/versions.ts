@@ -1,6 +1,5 @@
-import { kinds, lookups } from '../../kinds/index.ts';
+import { kindNamed, kinds, lookups } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown, Versions } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import { parseAddress, type Resource } from '../../manifests/resource.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -82,7 +81,7 @@ function betweenText(
   [shown, other]: readonly [ShownRecord, ShownRecord],
   { numbers, style }: { readonly numbers: readonly [number, number]; readonly style: Style },
 ): string {
-  const fields = new Set(Object.keys(kindNamed(kinds, kind).spec.shape));
+  const fields = new Set(Object.keys(kindNamed(kind).spec.shape));
   const own = (record: ShownRecord): string =>
     text(Object.fromEntries(Object.entries(record).filter(([field]) => fields.has(field))));
   const [before, after] = [own(shown), own(other)];
@@ -135,14 +134,12 @@ interface Editing {
 
 async function editsFor({ env }: Context, { opened, resource, resources, version, state, client }: Editing) {
   const { project, workspace } = opened;
-  const kind = kindNamed(kinds, resource.kind);
+  const kind = kindNamed(resource.kind);
   const records = await referableRecords({
     state,
     planned: { resources: [] },
     declared: new Set(resources.map((each) => each.address)),
     wanted: Object.keys(kind.fields).map((path) => ({ address: resource.address, path, value: undefined })),
-    kinds,
-    lookups,
     client,
     workspaceId: workspace.workspaceId,
   });

@@ -1,5 +1,5 @@
-import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
+import type { ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
@@ -25,7 +25,6 @@ export interface ApplyInput {
   /** When the plan read the platform. */
   readonly observedAt: Date;
   readonly observing: ObserveOptions;
-  readonly kinds: ReadonlyMap<string, Kind>;
   readonly client: PlatformClient;
   /** Open, and with the state that the plan was made from. */
   readonly session: StateSession;
@@ -104,7 +103,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const attempt = async (resource: PlannedResource, handedOver: () => void): Promise<ResourceResult> => {
     const { address } = resource;
     const id = resource.recreates ?? resource.id;
-    const kind = kindNamed(input.kinds, resource.kind);
+    const kind = kindNamed(resource.kind);
     const observation = plan.observed.records.get(address);
     const isRecent = input.now().getTime() - input.observedAt.getTime() <= TRUSTED_MILLISECONDS;
     const wasSeen = observation?.status === 'shown' && observation.record.id === id;

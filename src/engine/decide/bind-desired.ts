@@ -1,5 +1,4 @@
-import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import { type Binding, bindResources } from './bind.ts';
@@ -26,7 +25,6 @@ export interface BindingRequest {
   /** Addresses whose missing records are created again, or `all`. */
   readonly allowRecreate: readonly string[];
   readonly allowReplace: readonly Address[];
-  readonly kinds: ReadonlyMap<string, Kind>;
   readonly state: State;
 }
 
@@ -34,8 +32,7 @@ export interface BindingRequest {
 export function bindDesired(request: BindingRequest): Bound {
   const { desired, state } = request;
   // What a newer voxform keeps there must not be forgotten by this one.
-  for (const address of [...state.resources.keys(), ...state.pending.keys()])
-    kindNamed(request.kinds, kindOf(address));
+  for (const address of [...state.resources.keys(), ...state.pending.keys()]) kindNamed(kindOf(address));
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(request.selection, { resources: desired, state });
   refuseUnknown(request.allowReplace, { known: declared, option: '--allow-replace' });
@@ -43,7 +40,7 @@ export function bindDesired(request: BindingRequest): Bound {
   refuseUnknown(named, { known: declared, option: '--allow-recreate' });
   const inScope = desired.filter(({ address }) => scope?.has(address) ?? true);
   return {
-    bindings: bindResources(inScope, { state, declared, kinds: request.kinds }),
+    bindings: bindResources(inScope, { state, declared }),
     declared,
     previous: new Set(
       desired.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`)),

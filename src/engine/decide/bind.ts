@@ -1,4 +1,4 @@
-import type { Kind } from '../../kinds/kind.ts';
+import { kinds } from '../../kinds/index.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { State } from '../../state/state.ts';
@@ -24,15 +24,7 @@ export interface Binding {
  */
 export function bindResources(
   resources: readonly Resource[],
-  {
-    state,
-    declared,
-    kinds,
-  }: {
-    readonly state: State;
-    readonly declared: ReadonlySet<Address>;
-    readonly kinds: ReadonlyMap<string, Kind>;
-  },
+  { state, declared }: { readonly state: State; readonly declared: ReadonlySet<Address> },
 ): ReadonlyMap<Address, Binding> {
   const holders = undeclaredHolders(state, declared);
   const releaseOf = releasesIn(state);

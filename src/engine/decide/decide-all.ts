@@ -1,4 +1,4 @@
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
@@ -24,7 +24,7 @@ export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Ad
   const namesakes = namesakesIn(input);
   const contenders = contendersIn(input);
   for (const resource of ordered) {
-    const kind = kindNamed(input.kinds, resource.kind);
+    const kind = kindNamed(resource.kind);
     const bound = input.bindings.get(resource.address) as Binding;
     const key = kind.naturalKey?.(resource.spec)?.key;
     const observation = observedOf(bound, { key, leftBehind, input });
@@ -70,7 +70,7 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
   const { address, kind, mayReplace } = binding.resource;
   return {
     binding,
-    kind: kindNamed(run.kinds, kind),
+    kind: kindNamed(kind),
     mayReplace: mayReplace || run.allowReplace.has(address),
     retryIgnored: run.retryIgnored ?? false,
     mayRecreate: run.allowRecreate.has('all') || run.allowRecreate.has(address),
@@ -94,7 +94,7 @@ function observedOf(
   const observation = input.observed.records.get(resource.address) ?? { status: 'absent' as const };
   const isNew = entry === undefined && pending === undefined && resource.id === undefined;
   if (observation.status === 'shown' || key === undefined || !isNew) return observation;
-  const kind = kindNamed(input.kinds, resource.kind);
+  const kind = kindNamed(resource.kind);
   for (const address of leftBehind.values()) {
     const known = kindOf(address) === resource.kind ? input.state.resources.get(address) : undefined;
     if (known !== undefined && recordedKey(kind, known) === key) {

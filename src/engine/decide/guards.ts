@@ -1,11 +1,11 @@
-import type { Kind, ShownRecord } from '../../kinds/kind.ts';
+import { kinds } from '../../kinds/index.ts';
+import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Guards } from '../../project/project.ts';
 import type { PlanDocument, PlannedResource } from '../plan/plan-document.ts';
 import type { Observed } from './observed.ts';
 
 interface Guarding {
   readonly guards: Guards;
-  readonly kinds: ReadonlyMap<string, Kind>;
   readonly observed: Observed;
   /** Resources in the state. */
   readonly managed: number;
@@ -38,7 +38,7 @@ function* largeChange(
 
 function* ownerChanges(
   planned: readonly PlannedResource[],
-  { kinds, observed }: Guarding,
+  { observed }: Guarding,
 ): Generator<PlanDocument['guards'][number]> {
   for (const { address, kind, action, changes } of planned) {
     const field = kinds.get(kind)?.ownership?.field;

@@ -1,5 +1,5 @@
-import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
+import type { ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
@@ -97,17 +97,16 @@ export function contendersIn({ state }: Pick<RecordSources, 'state'>): ReadonlyM
 }
 
 /** Finds the listed records that have a resource's natural key, except the one with the id that is remembered. */
-export function namesakesIn(input: {
-  readonly observed: Observed;
-  readonly kinds: ReadonlyMap<string, Kind>;
-}): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
+export function namesakesIn({
+  observed,
+}: Pick<RecordSources, 'observed'>): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
   const indexes = new Map<string, ReadonlyMap<string, readonly ShownRecord[]>>();
-  for (const [name, records] of input.observed.lists) {
-    const keyOf = kindNamed(input.kinds, name).naturalKeyOf;
+  for (const [name, records] of observed.lists) {
+    const keyOf = kindNamed(name).naturalKeyOf;
     if (keyOf !== undefined) indexes.set(name, Map.groupBy(records, keyOf));
   }
   return (resource, id) => {
-    const key = kindNamed(input.kinds, resource.kind).naturalKey?.(resource.spec)?.key;
+    const key = kindNamed(resource.kind).naturalKey?.(resource.spec)?.key;
     const records = key === undefined ? undefined : indexes.get(resource.kind)?.get(key);
     return (records ?? []).filter((record) => record.id !== id);
   };

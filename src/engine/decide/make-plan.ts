@@ -1,3 +1,4 @@
+import { kinds } from '../../kinds/index.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
@@ -51,7 +52,7 @@ export function makePlan(input: PlanInput): Plan {
   const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
   const names = namesOf(input.state, input.bindings, input.observed.lookups);
   const planned = [...decisions.values()].map(({ planned }) => ({
-    ...withNames(planned, input.kinds.get(planned.kind), names),
+    ...withNames(planned, kinds.get(planned.kind), names),
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
   const leaving = undeclared(input, planned);
@@ -81,7 +82,6 @@ export function makePlan(input: PlanInput): Plan {
       resources: all,
       guards: trippedGuards(all, {
         guards: input.guards,
-        kinds: input.kinds,
         observed: input.observed,
         managed: input.state.resources.size,
         isManaged: ({ address, previous_address }) =>

@@ -1,3 +1,4 @@
+import { lookups } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
@@ -27,7 +28,7 @@ export function resolveReferences(
     missing.set(`wait_for ${address} ${because}`, { action: 'wait_for', address, because });
   };
   for (const reference of references(resource.spec)) {
-    const lookup = input.lookups.get(reference.kind);
+    const lookup = lookups.get(reference.kind);
     if (lookup === undefined) continue;
     if (lookUp(reference, input.observed.lookups) === undefined) {
       const step = additionStep(lookup, reference, input.observed.lookups);

@@ -1,4 +1,3 @@
-import type { Kind, Lookup } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
 import type { State } from '../../state/state.ts';
@@ -9,7 +8,6 @@ import type { Observed } from './observed.ts';
 /** What every decision of a run is made with. */
 export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
   readonly state: State;
-  readonly kinds: ReadonlyMap<string, Kind>;
   /** Prepared for every secret of the resources and for what `textsToMask` gives. */
   readonly fingerprints: Fingerprints;
   /** What the platform did not apply is to be sent again. */
@@ -18,7 +16,6 @@ export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> 
 
 export interface Deciding extends Bound, RunFacts {
   readonly observed: Observed;
-  readonly lookups: ReadonlyMap<string, Lookup>;
   /** What could be decided before everything was observed. */
   readonly decided?: ReadonlyMap<Address, Decision>;
 }

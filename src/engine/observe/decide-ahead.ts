@@ -1,4 +1,4 @@
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { isPlain } from '../../values/value.ts';
 import type { Binding } from '../decide/bind.ts';
@@ -69,8 +69,8 @@ export class DecidingAhead {
       entry?.id === observation.record.id &&
       previousAddress === undefined &&
       pending === undefined &&
-      kindNamed(this.#run.kinds, resource.kind).naturalKey === undefined &&
-      kindNamed(this.#run.kinds, resource.kind).alwaysSent === undefined &&
+      kindNamed(resource.kind).naturalKey === undefined &&
+      kindNamed(resource.kind).alwaysSent === undefined &&
       isPlain(resource.spec) &&
       !recordsSecret(entry)
     );

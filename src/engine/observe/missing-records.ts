@@ -1,5 +1,5 @@
+import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import { idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { eachConcurrently } from './each-concurrently.ts';
@@ -17,7 +17,7 @@ export async function missingAmong(
   const wanted = new Map(mentions.map((each) => [idKey(each.kind, each.id), each]));
   const missing = new Set<string>();
   await eachConcurrently([...wanted], options.concurrency, async ([key, { kind: name, id }]) => {
-    const kind = kindNamed(options.kinds, name);
+    const kind = kindNamed(name);
     if (kind.get !== undefined && (await isMissing(kind, id, options))) missing.add(key);
   });
   return missing;

@@ -1,12 +1,9 @@
-import type { Kind, Lookup } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import type { State } from '../../state/state.ts';
 import type { OnReadProgress } from './read-counter.ts';
 
 export interface ObserveOptions {
   readonly client: PlatformClient;
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly lookups: ReadonlyMap<string, Lookup>;
   readonly workspaceId: string;
   readonly state: State;
   readonly concurrency: number;

@@ -1,5 +1,4 @@
-import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
@@ -42,7 +41,7 @@ export async function observe(bound: Bound, request: PlanRequest): Promise<Snaps
     }),
     fingerprints.prepare(bindings.flatMap(({ resource }) => secretTexts(resource.spec))),
   ]);
-  await fingerprints.prepare(shownSecrets(bound, observed, request.kinds));
+  await fingerprints.prepare(shownSecrets(bound, observed));
   return { observed, observedAt, fingerprints, decided: deciding.decisions };
 }
 
@@ -51,16 +50,12 @@ export function observeOptions(request: PlanRequest): ObserveOptions {
 }
 
 /** What the platform shows where a secret is or was sent: compared by fingerprint, like the secret itself. */
-function* shownSecrets(
-  { bindings }: Bound,
-  observed: Observed,
-  kinds: ReadonlyMap<string, Kind>,
-): Generator<string> {
+function* shownSecrets({ bindings }: Bound, observed: Observed): Generator<string> {
   for (const [address, observation] of observed.records) {
     const binding: Binding | undefined = bindings.get(address);
     if (observation.status !== 'shown' || binding === undefined) continue;
     if (!isTainted(binding.resource.spec) && !recordsSecret(binding.entry)) continue;
-    const kind = kindNamed(kinds, binding.resource.kind);
+    const kind = kindNamed(binding.resource.kind);
     const { record } = observation;
     yield* textsToMask(kind, { leaves: leavesOf(kind, binding.resource.spec), entry: binding.entry, record });
   }

@@ -1,5 +1,5 @@
+import { kindNamed } from '../../kinds/index.ts';
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import { unpublishedFields, withGap, withGapAfter } from '../decide/publication.ts';
@@ -23,7 +23,7 @@ export async function planWithPublications(
   if (which === undefined) return plan;
   const compared = new Map<string, PlannedResource>();
   const drafts = plan.document.resources.flatMap((planned) => {
-    const kind = kindNamed(options.kinds, planned.kind);
+    const kind = kindNamed(planned.kind);
     const seen = plan.observed.records.get(planned.address);
     if (seen?.status !== 'shown') return [];
     const status = kind.publishing?.draftStatus(seen.record);

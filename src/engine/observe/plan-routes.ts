@@ -23,7 +23,7 @@ export async function planWithRoutes(
 ): Promise<Plan> {
   const lists = new Map<string, readonly ShownRecord[]>(plan.observed.lists);
   const warnings: PlanWarning[] = [];
-  for (const kind of routingKinds(plan.document, options.kinds)) {
+  for (const kind of routingKinds(plan.document)) {
     if (lists.has(kind.name)) continue;
     if (!options.refresh) {
       warnings.push(unknown(kind, 'a plan without refresh does not read them'));
@@ -50,7 +50,6 @@ export async function planWithRoutes(
   const addressOf = (kind: string, id: string) => addresses.get(idKey(kind, id));
   const isSecret = secretFields(desired, options);
   const document = withRoutes(plan.document, {
-    kinds: options.kinds,
     lists,
     addressOf,
     sayable: (kind, record) => {

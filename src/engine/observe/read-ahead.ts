@@ -1,3 +1,4 @@
+import { kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
@@ -7,8 +8,7 @@ import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
 
-interface ReadAheadOptions
-  extends Pick<ObserveOptions, 'client' | 'kinds' | 'lookups' | 'workspaceId' | 'state' | 'concurrency'> {
+interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId' | 'state' | 'concurrency'> {
   now(): Date;
 }
 
@@ -51,7 +51,7 @@ export class ReadAhead {
     const known = this.#options.state.resources.get(address);
     internStringsOf(known, spec);
     if (this.#abandoned) return;
-    const kind = this.#options.kinds.get(kindOf(address));
+    const kind = kinds.get(kindOf(address));
     if (kind === undefined) return;
     if (kind.list !== undefined) {
       this.#list(kind.name, this.#lists, () => readList(kind, this.#options));
@@ -67,7 +67,7 @@ export class ReadAhead {
 
   /** A manifest refers to a record of that kind. */
   refersTo(kind: string): void {
-    const lookup = this.#options.lookups.get(kind);
+    const lookup = lookups.get(kind);
     if (lookup === undefined) return;
     this.#list(kind, this.#lookups, () => readList(lookup, this.#options));
   }

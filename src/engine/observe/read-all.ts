@@ -1,5 +1,5 @@
+import { kindNamed, kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, Lookup, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
@@ -50,7 +50,7 @@ export async function readAll(
   const single: Binding[] = [];
   const listing: Promise<void>[] = [];
   for (const [name, members] of byKind) {
-    const kind = kindNamed(options.kinds, name);
+    const kind = kindNamed(name);
     if (kind.list === undefined) single.push(...members);
     else {
       listing.push(
@@ -63,13 +63,13 @@ export async function readAll(
       );
     }
   }
-  const lookups = new Map<string, ReadonlyMap<string, readonly string[]>>();
-  for (const lookup of lookupsNeeded(bindings, options.lookups)) {
+  const named = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  for (const lookup of lookupsNeeded(bindings)) {
     listing.push(
       (async () => {
         const { name } = lookup;
         const shown = await counted(progress, ahead?.lookup(name), () => readList(lookup, options, progress));
-        lookups.set(name, idsByName(shown));
+        named.set(name, idsByName(shown));
       })(),
     );
   }
@@ -88,7 +88,7 @@ export async function readAll(
   const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
   const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
   const returned = await returnedOrphans(kindsMissing, lists, options);
-  return { records, lists, lookups, candidates, returned };
+  return { records, lists, lookups: named, candidates, returned };
 }
 
 /** What was begun before, which nobody counted then, or else what is read now. */
@@ -110,7 +110,7 @@ async function searchAll(
   options: ObserveOptions,
 ): Promise<Map<Address, Candidate[]>> {
   const found = new Map<Address, Candidate[]>();
-  for (const kind of options.kinds.values()) {
+  for (const kind of kinds.values()) {
     const lost = new Map<Address, PendingCreate>();
     for (const { resource, pending } of bindings) {
       if (resource.kind === kind.name && pending !== undefined) lost.set(resource.address, pending);
@@ -123,7 +123,7 @@ async function searchAll(
 
 /** Looks at one record that only its id leads to. */
 async function readOne(binding: Binding, { ahead, ...options }: ReadingAll): Promise<Observation> {
-  const kind = kindNamed(options.kinds, binding.resource.kind);
+  const kind = kindNamed(binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
   const seen = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
@@ -144,10 +144,7 @@ async function publishedOf(
   return hides ? kind.published(options.client, record) : undefined;
 }
 
-function* lookupsNeeded(
-  bindings: readonly Binding[],
-  lookups: ReadonlyMap<string, Lookup>,
-): Generator<Lookup> {
+function* lookupsNeeded(bindings: readonly Binding[]): Generator<Lookup> {
   const names = new Set<string>();
   for (const { resource } of bindings)
     for (const reference of references(resource.spec)) names.add(reference.kind);

@@ -1,5 +1,5 @@
+import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
@@ -22,8 +22,7 @@ export async function returnedOrphans(
     const list = lists.get(orphan.kind);
     const isShown =
       list === undefined
-        ? (await getRecord(kindNamed(options.kinds, orphan.kind), { ...options, id: orphan.id })).status ===
-          'shown'
+        ? (await getRecord(kindNamed(orphan.kind), { ...options, id: orphan.id })).status === 'shown'
         : list.some(({ id }) => id === orphan.id);
     if (isShown) back.add(orphan);
   });

@@ -1,3 +1,4 @@
+import { kinds } from '../../kinds/index.ts';
 import type { Kind, Routes, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey } from '../../manifests/resource.ts';
 import { isObject, type Json } from '../../values/json.ts';
@@ -7,10 +8,7 @@ import type { PlanDocument, PlannedResource, PlannedRoute } from './plan-documen
 export type RoutingKind = Kind & { readonly routes: Routes };
 
 /** The kinds whose records may lead to something that the plan changes. */
-export function routingKinds(
-  { resources }: Pick<PlanDocument, 'resources'>,
-  kinds: ReadonlyMap<string, Kind>,
-): RoutingKind[] {
+export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): RoutingKind[] {
   const changing = new Set(resources.filter(changesRecord).map(({ kind }) => kind));
   return [...kinds.values()]
     .filter((kind): kind is RoutingKind => kind.routes !== undefined && kind.list !== undefined)
@@ -18,7 +16,6 @@ export function routingKinds(
 }
 
 interface RoutesKnown {
-  readonly kinds: ReadonlyMap<string, Kind>;
   /** All records of the kinds that were listed. */
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** The address that a record is managed under. */
@@ -32,7 +29,7 @@ interface RoutesKnown {
  * the plan's own steps are done by hand. Where a list is missing, nothing is said. Pure.
  */
 export function withRoutes(document: PlanDocument, known: RoutesKnown): PlanDocument {
-  const listed = [...known.kinds.values()].filter(
+  const listed = [...kinds.values()].filter(
     (kind): kind is RoutingKind => kind.routes !== undefined && known.lists.has(kind.name),
   );
   if (listed.length === 0) return document;

@@ -1,5 +1,5 @@
+import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import { checkSpec } from '../../manifests/check-spec.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -11,10 +11,10 @@ import type { PlanDocument, PlannedResource } from './plan-document.ts';
  * A digest tells that a plan was damaged, not who made it: this tells what `voxform plan` never writes. No secret is read.
  * @throws UserError for the first of it.
  */
-export function refuseInvalidContents(plan: PlanDocument, kinds: ReadonlyMap<string, Kind>): void {
+export function refuseInvalidContents(plan: PlanDocument): void {
   const seen = new Set<Address>();
   for (const planned of plan.resources) {
-    const kind = kindNamed(kinds, planned.kind);
+    const kind = kindNamed(planned.kind);
     for (const address of [planned.address, planned.previous_address ?? planned.address]) {
       if (parseAddress(address)?.kind !== kind.name) throw odd(`the address ${JSON.stringify(address)}`);
     }

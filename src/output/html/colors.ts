@@ -1,5 +1,4 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-
 /** A colour on a light page, and on a dark one. */
 export type Color = readonly [light: string, dark: string];
 

@@ -1,8 +1,7 @@
 import { sameValue } from '../../engine/decide/compare.ts';
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import { kinds } from '../../kinds/index.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { isUnder, type LeafPath } from '../../values/path.ts';
@@ -61,7 +60,7 @@ function sharedSecrets(
   for (const [address, a] of first.members) {
     const b = second.members.get(address);
     if (b === undefined) continue;
-    for (const field of fieldsOf(kindNamed(kinds, a.resource.kind), [a, b])) {
+    for (const field of fieldsOf(kindNamed(a.resource.kind), [a, b])) {
       const [left, right] = [heldAt(first, a, field), heldAt(second, b, field)];
       if (typeof left.value === 'string' && right.fingerprint !== undefined) wanted.second.add(left.value);
       if (typeof right.value === 'string' && left.fingerprint !== undefined) wanted.first.add(right.value);
@@ -85,7 +84,7 @@ function compareAt(address: Address, first: Side, second: Side): ResourceDiffere
     second: b?.record?.id ?? null,
   };
   if (a?.record !== undefined && b?.record !== undefined) {
-    const compared = [...fieldsOf(kindNamed(kinds, kind), [a, b])].map((field) =>
+    const compared = [...fieldsOf(kindNamed(kind), [a, b])].map((field) =>
       compareField(field, { first, second, a, b }),
     );
     const fields = compared.flatMap(({ difference }) => (difference === undefined ? [] : [difference]));

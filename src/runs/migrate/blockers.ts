@@ -1,6 +1,5 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
-import { kinds, lookups } from '../../kinds/index.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed, lookups } from '../../kinds/index.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { Reference, Secret, specials, Unset, type Value } from '../../values/value.ts';
 import type { Checklist } from './checklist.ts';
@@ -32,7 +31,7 @@ export function checkBlockers(
         if (ids.length > 1) list.add('must', doubled, address);
       }
     }
-    const kind = kindNamed(kinds, resource.kind);
+    const kind = kindNamed(resource.kind);
     for (const [path, value] of leavesOf(kind, spec)) {
       const { refersTo } = ruleOf(kind, path);
       if (refersTo === undefined) continue;

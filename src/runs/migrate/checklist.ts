@@ -1,9 +1,8 @@
 import type { ResourceResult } from '../../engine/apply/apply-report.ts';
 import { leavesOf } from '../../engine/decide/field-rules.ts';
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import { kinds } from '../../kinds/index.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
@@ -70,7 +69,7 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
   for (const each of document.resources) {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
-    const kind = kindNamed(kinds, name);
+    const kind = kindNamed(name);
     if (action === 'manual') {
       for (const step of steps) list.add('waits', { step }, address);
     } else if (action === 'blocked' || action === 'unknown') {
@@ -117,7 +116,7 @@ export function checkRest(done: Done): ChecklistItem[] {
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
   for (const planned of document.resources) {
     const { address, action, steps = [], notices = [], reason } = planned;
-    const kind = kindNamed(kinds, planned.kind);
+    const kind = kindNamed(planned.kind);
     const result = results?.get(address);
     const isThere = result === undefined || result.status === 'done';
     if (action === 'blocked' || action === 'unknown') {

@@ -1,5 +1,6 @@
 import { leavesOf, ruleOf } from '../../engine/decide/field-rules.ts';
 import { idsByName } from '../../engine/decide/lookups.ts';
+import { kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, Lookup, LookupRecord } from '../../kinds/kind.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
@@ -52,7 +53,7 @@ export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
 /** The leaves of a resource that may refer to what is looked up, with what each item of them names. */
 export function* lookedUp(
   resource: Resource,
-  { kind, lookups }: { readonly kind: Kind; readonly lookups: ReadonlyMap<string, Lookup> },
+  kind: Kind,
 ): Generator<{ readonly path: string; readonly lookup: Lookup; readonly value: Value }> {
   for (const [path, value] of leavesOf(kind, resource.spec)) {
     const lookup = lookups.get(ruleOf(kind, path).refersTo ?? '');
@@ -63,8 +64,6 @@ export function* lookedUp(
 interface Patching {
   /** The same resources as the workspace that is left sees them: where the other one has a value of its own already, that stays. */
   readonly originals: ReadonlyMap<Address, Resource>;
-  readonly kinds: ReadonlyMap<string, Kind>;
-  readonly lookups: ReadonlyMap<string, Lookup>;
   readonly names: NameMap;
   /** By lookup: what the workspace that is filled has. */
   readonly shelves: ReadonlyMap<string, LookupIndex>;
@@ -73,7 +72,7 @@ interface Patching {
 /** The patches with which a workspace takes the names of the map for those in the manifests, by address. */
 export function patchesFor(
   resources: readonly Resource[],
-  { originals, kinds, lookups, names, shelves }: Patching,
+  { originals, names, shelves }: Patching,
 ): ReadonlyMap<Address, JsonObject> {
   const patches = new Map<Address, JsonObject>();
   for (const resource of resources) {
@@ -82,7 +81,7 @@ export function patchesFor(
     if (kind === undefined || original === undefined) continue;
     const there = leavesOf(kind, original.spec);
     const leaves = new Map<string, Json>();
-    for (const { path, lookup, value } of lookedUp(resource, { kind, lookups })) {
+    for (const { path, lookup, value } of lookedUp(resource, kind)) {
       const shelf = shelves.get(lookup.name);
       const item = (each: Value): Json => {
         const name = nameOf(each, lookup);
@@ -103,13 +102,13 @@ export function patchesFor(
 /** What a map says in vain: the lines that no value names, and those that lead to nothing that the other workspace has. */
 export function oddNames(
   originals: Iterable<Resource>,
-  { kinds, lookups, names, shelves }: Omit<Patching, 'originals'>,
+  { names, shelves }: Omit<Patching, 'originals'>,
 ): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
   const named = new Set<string>();
   for (const resource of originals) {
     const kind = kinds.get(resource.kind);
     if (kind === undefined) continue;
-    for (const { lookup, value } of lookedUp(resource, { kind, lookups }))
+    for (const { lookup, value } of lookedUp(resource, kind))
       for (const item of Array.isArray(value) ? value : [value]) {
         const name = nameOf(item as Value, lookup);
         if (name !== undefined) named.add(name);

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isHeldAlready, recordClaim } from '../../engine/apply/import-record.ts';
 import type { OnReadProgress } from '../../engine/observe/read-counter.ts';
-import { kinds, lookups } from '../../kinds/index.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed, kinds } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
@@ -62,11 +61,9 @@ export async function exportLive(
     const { lookups: found, missed } = await discoverEach(
       {
         client,
-        kinds,
-        lookups,
         workspaceId,
         concurrency: opened.concurrency(options),
-        known: [...given, ...idsInState(kinds, state.resources)],
+        known: [...given, ...idsInState(state.resources)],
         since,
         onProgress,
       },
@@ -126,7 +123,7 @@ export async function adoptLive(
     const claims = [...ids].map(([address, id]) => ({
       address,
       id,
-      kind: kindNamed(kinds, kindOf(address)),
+      kind: kindNamed(kindOf(address)),
     }));
     const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
     // At once, so that one sync of the journal keeps many of them.

@@ -87,7 +87,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const { name } = to.workspace;
   for (const { address } of there.resources)
     if (!comes.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
-  checkNames(list, oddNames(there.resources, { kinds, lookups, names: input.names, shelves }), input);
+  checkNames(list, oddNames(there.resources, { names: input.names, shelves }), input);
   if (live !== undefined) checkLive(list, live);
   const edits =
     foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
@@ -139,8 +139,7 @@ async function readShelves(
   for (const resource of resources) {
     for (const { kind } of references(resource.spec)) needed.add(kind);
     const kind = kinds.get(resource.kind);
-    if (kind !== undefined)
-      for (const { lookup } of lookedUp(resource, { kind, lookups })) needed.add(lookup.name);
+    if (kind !== undefined) for (const { lookup } of lookedUp(resource, kind)) needed.add(lookup.name);
   }
   const shelves = new Map<string, LookupIndex>();
   for (const lookup of lookups.values()) {
@@ -164,7 +163,7 @@ async function withNames(
   { load, there, first, shelves }: MigrationNames,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
-  const patches = patchesFor(first.resources, { originals, kinds, lookups, names, shelves });
+  const patches = patchesFor(first.resources, { originals, names, shelves });
   if (patches.size === 0) return { resources: first.resources, edits: [] };
   const edit = withPatches(to.project.root, to.workspace, patches);
   const project = parseProject(edit.after.replace(/^\uFEFF/, ''), {

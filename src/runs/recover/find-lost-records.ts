@@ -1,4 +1,4 @@
-import type { Lookup } from '../../kinds/kind.ts';
+import { kinds } from '../../kinds/index.ts';
 import { type Address, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { StateBackup } from '../../state/store.ts';
@@ -7,8 +7,7 @@ import type { KnownId, Missed } from '../mentioned-ids.ts';
 import { type Match, matchesFor } from './matches.ts';
 import { type MergedBackups, mergeBackups } from './merge-backups.ts';
 
-interface Recovering extends Omit<Discovering, 'known'> {
-  readonly lookups: ReadonlyMap<string, Lookup>;
+interface Recovering extends Omit<Discovering, 'known' | 'kinds'> {
   /** Everything that the manifests declare. */
   readonly resources: readonly Resource[];
   /** As it is now: empty where it is lost. */
@@ -39,12 +38,11 @@ export async function findLostRecords(input: Recovering): Promise<Recovery> {
   const named = wanted.flatMap(({ kind, id, address }) =>
     id === undefined ? [] : [{ kind, id, clause: `metadata.id of ${address} names it` }],
   );
-  const kinds = new Map([...input.kinds].filter(([name]) => wanted.some(({ kind }) => kind === name)));
+  const sought = new Map([...kinds].filter(([name]) => wanted.some(({ kind }) => kind === name)));
   const known = [...input.given, ...named, ...merged.known];
-  const discovery = await discover({ ...input, kinds, known });
+  const discovery = await discover({ ...input, kinds: sought, known });
   const { remembered } = merged;
   const matches = matchesFor({
-    kinds: input.kinds,
     wanted,
     discovery,
     held: heldIn(state, merged),

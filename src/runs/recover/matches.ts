@@ -1,7 +1,6 @@
 import { uniqueIds } from '../../engine/decide/lookups.ts';
 import { type Evidence, MOST_OFFERED } from '../../engine/decide/match-evidence.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Reference } from '../../values/value.ts';
@@ -28,7 +27,6 @@ export interface Match {
 }
 
 interface Matching {
-  readonly kinds: ReadonlyMap<string, Kind>;
   /** The manifests that lack a record. */
   readonly wanted: readonly Resource[];
   readonly discovery: Discovery;
@@ -52,7 +50,7 @@ export function matchesFor(input: Matching): Match[] {
   for (const [name, wanted] of Map.groupBy(input.wanted, ({ kind }) => kind)) {
     const held = input.held.get(name);
     const manifests = new UnmatchedManifests({
-      kind: kindNamed(input.kinds, name),
+      kind: kindNamed(name),
       pool: (input.discovery.records.get(name) ?? []).filter(({ record }) => !held?.has(record.id)),
       wanted,
       remembered: input.remembered,

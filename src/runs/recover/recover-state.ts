@@ -1,6 +1,5 @@
 import { recordClaim } from '../../engine/apply/import-record.ts';
-import { kinds } from '../../kinds/index.ts';
-import { kindNamed } from '../../kinds/kind-named.ts';
+import { kindNamed } from '../../kinds/index.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
@@ -77,7 +76,7 @@ export async function recordRecovery(
     // At once, so that one sync of the journal keeps many of them.
     await Promise.all(
       [...taken].map(([address, id]) =>
-        recordClaim({ address, id, kind: kindNamed(kinds, kindOf(address)) }, { session, now }),
+        recordClaim({ address, id, kind: kindNamed(kindOf(address)) }, { session, now }),
       ),
     );
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { trippedGuards } from '../../../src/engine/decide/guards.ts';
 import type { Action, PlannedChange, PlannedResource } from '../../../src/engine/plan/plan-document.ts';
-import { kinds } from '../../../src/kinds/index.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import { guardFlags } from '../../../src/output/next-steps.ts';
 import { observedOf } from './facts.ts';
@@ -28,7 +27,7 @@ function tripped(
   const observed = { ...observedOf({}), lists: new Map([['WorkspaceUser', users]]) };
   const guards = { maxChangedPercent: 50, minResources: 10 };
   const isManaged = ({ adopted }: PlannedResource) => adopted !== true;
-  return trippedGuards(resources, { guards, kinds, observed, managed, isManaged }).map(
+  return trippedGuards(resources, { guards, observed, managed, isManaged }).map(
     ({ guard, message }) => `${guardFlags[guard]} ${message}`,
   );
 }

@@ -4,7 +4,6 @@ import { makePlan, type Plan, type PlanInput } from '../../../src/engine/decide/
 import type { Observed } from '../../../src/engine/decide/observed.ts';
 import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
-import { kinds, lookups } from '../../../src/kinds/index.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import type { State } from '../../../src/state/state.ts';
 import { fingerprints, observedOf, stateOf } from './facts.ts';
@@ -52,7 +51,7 @@ function inputOf({
 }: World): PlanInput {
   const declared = new Set([...resources.map(({ address }) => address), ...(alsoDeclared ?? [])]);
   return {
-    bindings: bindResources(resources, { state, declared, kinds }),
+    bindings: bindResources(resources, { state, declared }),
     declared,
     previous: new Set([
       ...resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`)),
@@ -61,8 +60,6 @@ function inputOf({
     scope,
     state,
     observed,
-    kinds,
-    lookups,
     fingerprints,
     workspace: { name: 'staging', id: 'W1', baseUrl: 'https://example.com' },
     refresh: true,
