@@ -38,6 +38,11 @@ export class LastGoodManifests {
     this.#options = options;
   }
 
+  /** Those in force. */
+  get loaded(): LoadedVersion | undefined {
+    return this.#loaded;
+  }
+
   /** Fetches and loads the newest manifests. Throws where they cannot be fetched and there are none from before. */
   async refresh(signal: AbortSignal): Promise<Refreshed> {
     const { source } = this.#options;

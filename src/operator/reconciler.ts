@@ -41,7 +41,8 @@ interface ReconcilerOptions {
   hasNews(): boolean;
 }
 
-type RunOutcome = Omit<RunReport, 'number' | 'triggers' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
+type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
+type RunOutcome = Omit<RunReport, keyof RunRequest | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
 
 const NOTHING: RunOutcome = {
   result: 'failed',
@@ -72,20 +73,20 @@ export class Reconciler {
   }
 
   /** Never rejects: what goes wrong is in the report. */
-  async run({ number, triggers }: Pick<RunReport, 'number' | 'triggers'>): Promise<RunReport> {
+  async run(request: RunRequest): Promise<RunReport> {
     const { context, clock, policy, shutdown } = this.#options;
     const startedAt = context.now();
     const began = clock.now();
     let outcome = NOTHING;
     try {
-      for await (const step of this.#steps()) outcome = { ...outcome, ...step };
+      for await (const step of this.#steps(request)) outcome = { ...outcome, ...step };
     } catch (error) {
       if (error instanceof StateLocked) this.#busySince ??= began;
       const result = shutdown.stop.aborted ? 'interrupted' : error instanceof StateLocked ? 'busy' : 'failed';
       outcome = { ...outcome, result, error };
     }
     const seconds = (clock.now() - began) / 1000;
-    return { number, triggers, mode: policy.mode, startedAt, seconds, busy: this.#busy(), ...outcome };
+    return { ...request, mode: policy.mode, startedAt, seconds, busy: this.#busy(), ...outcome };
   }
 
   #busy(): RunReport['busy'] {
@@ -96,7 +97,7 @@ export class Reconciler {
   }
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
-  async *#steps(): AsyncGenerator<Partial<RunOutcome>> {
+  async *#steps({ askedBy }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
     const { manifests, shutdown, context, policy } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
     yield { invalid, fetchProblem };
@@ -140,14 +141,14 @@ export class Reconciler {
         yield isHeld ? withHold(hold) : { result: 'ok' };
         return;
       }
-      yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan }));
+      yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
     } finally {
       await client.close();
     }
   }
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
-  async #apply({ loaded, state, planned, plan }: Applying): Promise<Partial<RunOutcome>> {
+  async #apply({ loaded, state, planned, plan, askedBy }: Applying): Promise<Partial<RunOutcome>> {
     const { context, policy, shutdown } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
@@ -157,6 +158,7 @@ export class Reconciler {
       opened,
       { operation: 'watch', options: policy, fresh, client },
       async ({ session }) => {
+        if (askedBy.length > 0) session.note({ asked_by: askedBy.join(', ') });
         const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
         const current = isSame ? planned : await plan(session.state);
         const { document } = current.plan;
@@ -204,6 +206,7 @@ interface Applying {
   readonly loaded: LoadedVersion;
   readonly state: State;
   readonly planned: PlanResult;
+  readonly askedBy: readonly string[];
   plan(from: State): Promise<PlanResult>;
 }
 

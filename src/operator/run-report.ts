@@ -57,6 +57,8 @@ export interface RunReport {
   /** From 1. */
   readonly number: number;
   readonly triggers: readonly Trigger[];
+  /** People who asked for it. */
+  readonly askedBy: readonly string[];
   readonly mode: WatchMode;
   readonly startedAt: Date;
   readonly seconds: number;

@@ -1,4 +1,5 @@
 import type { LocalPaths } from '../project/local-paths.ts';
+import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 import { GracefulShutdown } from './graceful-shutdown.ts';
@@ -58,6 +59,8 @@ export class Watch {
   readonly #files: FileWatch;
   readonly #reconciler: Reconciler;
   readonly #observers: readonly RunObserver[];
+  readonly #manifests: LastGoodManifests;
+  readonly #askedBy = new Set<string>();
   #runs = 0;
   #running = false;
   #last: RunReport | undefined;
@@ -71,6 +74,12 @@ export class Watch {
     this.#files = options.watchFiles(() => this.#loop.filesChanged());
     this.#loop = new Loop({ ...timing, clock, run: (triggers) => this.#run(triggers) });
     this.#observers = [new RunLogger(log), ...options.observers];
+    this.#manifests = new LastGoodManifests({
+      context,
+      source,
+      local,
+      watchFiles: (inputs) => this.#files.watch(inputs),
+    });
     this.#reconciler = new Reconciler({
       context,
       shutdown: this.#shutdown,
@@ -79,12 +88,7 @@ export class Watch {
       longestBusy: 2 * timing.pauses.interval,
       removalDelay: source.isAtomic ? 0 : timing.removalDelay,
       hasNews: () => !source.isAtomic && this.#loop.hasNews,
-      manifests: new LastGoodManifests({
-        context,
-        source,
-        local,
-        watchFiles: (inputs) => this.#files.watch(inputs),
-      }),
+      manifests: this.#manifests,
     });
   }
 
@@ -101,9 +105,15 @@ export class Watch {
     return !this.#shutdown.overdue;
   }
 
-  /** Asks for a run. */
-  trigger(trigger: Trigger): void {
+  /** Asks for a run. @param by who does. */
+  trigger(trigger: Trigger, by?: string): void {
+    if (by !== undefined) this.#askedBy.add(by);
     this.#loop.trigger(trigger);
+  }
+
+  /** With the manifests in force; undefined where there are none yet. */
+  get opened(): OpenWorkspace | undefined {
+    return this.#manifests.loaded?.opened;
   }
 
   get status(): WatchStatus {
@@ -123,7 +133,9 @@ export class Watch {
     this.#runs += 1;
     this.#running = true;
     for (const observer of this.#observers) observer.began?.();
-    const report = await this.#reconciler.run({ number: this.#runs, triggers });
+    const askedBy = [...this.#askedBy];
+    this.#askedBy.clear();
+    const report = await this.#reconciler.run({ number: this.#runs, triggers, askedBy });
     this.#running = false;
     this.#last = report;
     if (report.result === 'ok') this.#lastOk = report;

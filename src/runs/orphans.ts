@@ -7,6 +7,8 @@ import { kindOf } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { State } from '../state/state.ts';
 import type { Orphan } from '../state/state-document.ts';
+import type { LockOptions } from './run-options.ts';
+import type { StateAccess } from './state-access.ts';
 
 /** A record that is no longer managed, and what a look at the platform said of it. */
 export interface OrphanStatus extends Orphan {
@@ -67,4 +69,19 @@ export async function lookAtOrphans(
     if (seen.status === 'shown') existing.add(orphan);
   });
   return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
+}
+
+/** Closes those that are still orphans once the state is locked, and gives their ids. */
+export async function recordClosed(
+  opened: StateAccess,
+  closing: readonly Orphan[],
+  { askedBy, ...options }: LockOptions & { readonly askedBy?: string },
+): Promise<readonly string[]> {
+  return opened.inSession({ operation: 'orphans close', options }, async (session) => {
+    if (askedBy !== undefined) session.note({ asked_by: askedBy });
+    const now = session.state.orphans;
+    const still = closing.filter(({ kind, id }) => now.some((each) => each.kind === kind && each.id === id));
+    for (const orphan of still) await session.record({ type: 'closed', orphan });
+    return still.map(({ id }) => id);
+  });
 }

@@ -26,6 +26,7 @@ const beginning = z.object({
 const outcome = z.object({
   result: z.enum(runResults),
   error: z.string().optional(),
+  asked_by: z.string().optional().describe('Who asked for it on the page.'),
   plan: z
     .object({
       digest: z.string().optional().describe('Of the saved plan.'),

@@ -7,6 +7,7 @@ export function sampleReport(more: Partial<RunReport> = {}): RunReport {
   return {
     number: 1,
     triggers: ['interval'],
+    askedBy: [],
     mode: 'apply',
     startedAt: new Date('2026-01-02T03:04:05Z'),
     seconds: 1,

@@ -107,6 +107,17 @@ const agents = (count: number, prompt: string): Record<string, string> => ({
 });
 
 describe('a watch', () => {
+  it('tells in the history who asked for a run', async () => {
+    await using made = await bench(agents(1, 'One.'));
+    const { watch, next } = made;
+    watch.trigger('request', 'ann');
+    void watch.untilStopped();
+    expect(await next()).toMatchObject({ askedBy: ['ann'], applied: [{ action: 'create' }] });
+    expect(await watch.opened?.store.history()).toMatchObject([{ command: 'watch', asked_by: 'ann' }]);
+    watch.trigger('request');
+    expect(await next()).toMatchObject({ askedBy: [] });
+  });
+
   it('only reports unless it may apply, and says what waits once', async () => {
     await using made = await bench(agents(1, 'One.'), { policy: { mode: 'report' } });
     const { watch, next, said, writes } = made;

@@ -3,7 +3,13 @@ import { renderTable } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { isRightPlatform, lookAtOrphans, type OrphanStatus, type RecordReads } from '../../runs/orphans.ts';
+import {
+  isRightPlatform,
+  lookAtOrphans,
+  type OrphanStatus,
+  type RecordReads,
+  recordClosed,
+} from '../../runs/orphans.ts';
 import type { ClosingReason, Orphan } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlatformFlags } from '../flags.ts';
@@ -67,7 +73,7 @@ async function check(
   } else if (gone.length > 0 && exitCode === undefined) {
     const closed = { because: 'deleted', since: context.now().toISOString() } as const;
     const done = new Set(
-      await close(
+      await recordClosed(
         opened,
         gone.map(({ exists, ...orphan }) => ({ ...orphan, closed })),
         options,
@@ -93,7 +99,7 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
   const closed = { because, since: context.now().toISOString() };
   const before = new Set(ids.flatMap((given) => namedBy(given, listed)));
   const closing = [...before].map((orphan) => ({ ...orphan, closed }));
-  const done = new Set(await close(opened, closing, options));
+  const done = new Set(await recordClosed(opened, closing, options));
   for (const { address, id, closed: earlier } of before) {
     const instead = earlier === undefined || earlier.because === because ? '' : ` (was ${earlier.because})`;
     if (done.has(id)) context.terminal.out(`Closed ${address} (${id}): ${because}${instead}.\n`);
@@ -119,20 +125,6 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   const known = listed.flatMap(({ id, address }) => [id, address]);
   throw new UserError(`${given} is not on the orphan list${didYouMean(given, known)}`, {
     hint: 'Run voxform orphans --all to list the ids.',
-  });
-}
-
-/** Closes those that are still orphans once the state is locked, and gives their ids. */
-async function close(
-  opened: OpenWorkspace,
-  closing: readonly Orphan[],
-  options: LockFlags,
-): Promise<readonly string[]> {
-  return opened.inSession({ operation: 'orphans close', options }, async (session) => {
-    const now = session.state.orphans;
-    const still = closing.filter(({ kind, id }) => now.some((each) => each.kind === kind && each.id === id));
-    for (const orphan of still) await session.record({ type: 'closed', orphan });
-    return still.map(({ id }) => id);
   });
 }
 
