@@ -121,6 +121,8 @@ export function holdMessage(hold: Hold, words: string, flag: WorkspaceFlag): str
         : `changes pending until the window opens at ${hold.opensAt.toISOString()}: ${words}`;
     case 'guard':
       return `nothing is applied: ${hold.guards.map(guardText).join('; ')}`;
+    case 'approval':
+      return `changes wait for approval: ${words}; to apply them: voxform fleet approve ${hold.address} ${hold.digest.slice(0, 12)}`;
     case 'leaving':
       return `${hold.addresses.join(', ')} left the manifests; waiting in case a file is still being written`;
     case 'changing':

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { refreshedEntry } from '../engine/apply/refreshed-entry.ts';
 import { driftOf } from '../engine/decide/drift.ts';
 import type { PlanResult } from '../engine/engine.ts';
+import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { type PlanDocument, type PlannedResource, writes } from '../engine/plan/plan-document.ts';
 import { applyPlan, trippedIn } from '../runs/apply-plan.ts';
-import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import { changesIn, planWorkspace } from '../runs/planning.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { GuardOptions, LockOptions, PlatformOptions } from '../runs/run-options.ts';
 import { withSession } from '../runs/with-session.ts';
-import type { State } from '../state/state.ts';
+import type { FreshState, State } from '../state/state.ts';
 import type { Clock } from './clock.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
@@ -24,6 +24,8 @@ import { windowState } from './windows.ts';
 /** What a watch may do, and how. */
 export interface WatchPolicy extends GuardOptions, PlatformOptions, LockOptions {
   readonly mode: WatchMode;
+  /** Of the mode `approve`: the one plan that may be applied, by its `approvalDigest`. */
+  readonly approved?: { readonly digest: string; readonly by: string } | undefined;
   readonly allowReplace?: readonly string[];
 }
 
@@ -32,6 +34,12 @@ interface ReconcilerOptions {
   readonly shutdown: GracefulShutdown;
   readonly clock: Clock;
   readonly policy: WatchPolicy;
+  /** What the lock and the history call it. */
+  readonly operation: 'watch' | 'fleet';
+  /** What reports call the workspace; its name where absent. */
+  readonly address?: string | undefined;
+  /** What a first state begins with, such as that of a plan that waits for approval; something new where absent. */
+  readonly fresh?: FreshState | undefined;
   readonly manifests: LastGoodManifests;
   /** Milliseconds for which a resource must have been missing before it is released; 0 where nothing can be half written. */
   readonly removalDelay: number;
@@ -98,7 +106,7 @@ export class Reconciler {
 
   /** What is known of the run, bit by bit: a failure keeps what was found out before it. */
   async *#steps({ askedBy }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
-    const { manifests, shutdown, context, policy } = this.#options;
+    const { manifests, shutdown, context, policy, address } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
     yield { invalid, fetchProblem };
     if (loaded === undefined) {
@@ -109,17 +117,17 @@ export class Reconciler {
     const { name, workspaceId: id } = opened.workspace;
     yield { notify: receiversOf(opened, context) };
     yield {
-      workspace: { name, id },
+      workspace: { name: address ?? name, id },
       workspaceFlag: opened.workspaceFlag,
       commit: version.commit,
       warnings: invalid === undefined ? warnings : [],
     };
-    await refuseWhileHeld(opened);
+    const stored = await opened.state(this.#options.fresh);
+    if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.workspaceFlag);
     this.#busySince = undefined;
     const client = opened.connect(policy);
     try {
-      const stored = await opened.state();
-      const state = policy.mode === 'report' ? this.#missing.in(stored) : stored;
+      const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;
       const plan = (from: State): Promise<PlanResult> =>
         planWorkspace({
           opened,
@@ -149,42 +157,40 @@ export class Reconciler {
 
   /** Takes the lock and carries out; plans once more where the state has moved on meanwhile. */
   async #apply({ loaded, state, planned, plan, askedBy }: Applying): Promise<Partial<RunOutcome>> {
-    const { context, policy, shutdown } = this.#options;
+    const { context, policy, shutdown, operation } = this.#options;
     const { opened } = loaded;
     const fresh = { lineage: state.lineage, salt: state.salt };
     await opened.commit(loaded.version.commit);
     const { client } = planned.observing;
-    return withSession(
-      opened,
-      { operation: 'watch', options: policy, fresh, client },
-      async ({ session }) => {
-        if (askedBy.length > 0) session.note({ asked_by: askedBy.join(', ') });
-        const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
-        const current = isSame ? planned : await plan(session.state);
-        const { document } = current.plan;
-        const hold = this.#hold(loaded, document);
-        if (hold !== undefined) {
-          session.note({ result: 'refused', error: `held: ${hold.why}` });
-          return { plan: document, ...withHold(hold) };
-        }
-        const report = await applyPlan(
-          { ...context, interrupts: shutdown },
-          { opened, session, planned: current, onError: 'continue' },
-        );
-        const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
-        const applied = [...report.results].map(
-          ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
-        );
-        const isWhole = applied.every(({ result }) => result.status === 'done');
-        const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
-        return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
-      },
-    );
+    return withSession(opened, { operation, options: policy, fresh, client }, async ({ session }) => {
+      if (askedBy.length > 0) session.note({ asked_by: askedBy.join(', ') });
+      const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
+      const current = isSame ? planned : await plan(session.state);
+      const { document } = current.plan;
+      const hold = this.#hold(loaded, document);
+      if (hold !== undefined) {
+        session.note({ result: 'refused', error: `held: ${hold.why}` });
+        return { plan: document, ...withHold(hold) };
+      }
+      if (policy.approved !== undefined) session.note({ approved_by: policy.approved.by });
+      const report = await applyPlan(
+        { ...context, interrupts: shutdown },
+        { opened, session, planned: current, onError: 'continue' },
+      );
+      const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
+      const applied = [...report.results].map(
+        ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
+      );
+      const isWhole = applied.every(({ result }) => result.status === 'done');
+      const result = isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted';
+      return { result, plan: { ...document, warnings: report.warnings }, drift: driftIn(current), applied };
+    });
   }
 
   /** Why nothing may be written now. */
-  #hold({ opened }: LoadedVersion, { guards, resources }: PlanDocument): Hold | undefined {
-    const { policy, shutdown, context, clock, hasNews } = this.#options;
+  #hold({ opened }: LoadedVersion, document: PlanDocument): Hold | undefined {
+    const { guards, resources } = document;
+    const { policy, shutdown, context, clock, hasNews, address = opened.workspace.name } = this.#options;
     const leaving = this.#removals.unsettled(
       resources.filter(({ action }) => action === 'forget').map(({ address }) => address),
       clock.now(),
@@ -192,10 +198,15 @@ export class Reconciler {
     if (policy.mode === 'report') {
       return { why: 'report' };
     }
+    const tripped = trippedIn(guards, policy);
+    const isGuarded = tripped.length > 0;
+    if (policy.mode === 'approve' && !isGuarded && changesIn(document) > 0) {
+      const digest = approvalDigest(document);
+      if (digest !== policy.approved?.digest) return { why: 'approval', digest, address };
+    }
     const window = windowState(opened.project.windows, context.now());
     if (!window.open) return { why: 'window', opensAt: window.opensAt };
-    const tripped = trippedIn(guards, policy);
-    if (tripped.length > 0) return { why: 'guard', guards: tripped };
+    if (isGuarded) return { why: 'guard', guards: tripped };
     if (shutdown.stop.aborted) return { why: 'stopping' };
     if (hasNews()) return { why: 'changing' };
     return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
@@ -208,12 +219,6 @@ interface Applying {
   readonly planned: PlanResult;
   readonly askedBy: readonly string[];
   plan(from: State): Promise<PlanResult>;
-}
-
-async function refuseWhileHeld(opened: OpenWorkspace): Promise<void> {
-  const holder = await opened.store.holder();
-  if (holder === undefined) return;
-  throw new StateLocked(holder, opened.workspaceFlag);
 }
 
 function withHold(hold: Hold | undefined): Partial<RunOutcome> {

@@ -13,13 +13,15 @@ export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interr
 
 type RunResult = (typeof runResults)[number];
 
-export type WatchMode = 'report' | 'apply';
+export type WatchMode = 'report' | 'apply' | 'approve';
 
 /** Why changes that a plan has are not carried out by this run. */
 export type Hold =
   | { readonly why: 'report' | 'changing' | 'stopping' }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
+  /** A person must approve the plan with that digest, of that workspace. */
+  | { readonly why: 'approval'; readonly digest: string; readonly address: string }
   /** They left the manifests just now: a file may be half written. */
   | { readonly why: 'leaving'; readonly addresses: readonly string[] };
 

@@ -85,6 +85,7 @@ export class Watch {
       shutdown: this.#shutdown,
       clock,
       policy,
+      operation: 'watch',
       longestBusy: 2 * timing.pauses.interval,
       removalDelay: source.isAtomic ? 0 : timing.removalDelay,
       hasNews: () => !source.isAtomic && this.#loop.hasNews,

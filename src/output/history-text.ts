@@ -33,7 +33,7 @@ export function historyText(runs: readonly PastRun[], all: readonly PastRun[], s
 
 /** Everything that the history has of one run. */
 export function runText(run: PastRun, style: Style): string {
-  const { job, plan, resources = [], more = 0, lifted = [], waived = [], error, ended } = run;
+  const { job, plan, resources = [], more = 0, approved_by, lifted = [], waived = [], error, ended } = run;
   const seconds = ended === undefined ? 0 : (Date.parse(ended) - Date.parse(run.began)) / 1000;
   const facts: [string, string | undefined][] = [
     ['Run', run.run],
@@ -49,6 +49,7 @@ export function runText(run: PastRun, style: Style): string {
     ['voxform', run.voxform_version],
     ['Plan', plan && (countsOf(Object.entries(plan.summary)) || 'no changes')],
     ['Digest', plan?.digest],
+    ['Approved by', approved_by],
     ['Moved from', run.moved_from && `${run.moved_from}, which keeps the earlier runs`],
     ['Moved to', run.moved_to],
     ['Guards lifted', lifted.join(', ') || undefined],

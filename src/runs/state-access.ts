@@ -98,21 +98,24 @@ export class StateAccess {
     return { proxy, ca: this.workspace.ca };
   }
 
-  /** The state as it is now, for commands that take no lock. What is to be known about it is warned of. */
-  async state(): Promise<State> {
-    const state = await this.stateAhead();
+  /**
+   * The state as it is now, for commands that take no lock. What is to be known about it is warned of.
+   * @param fresh what it begins with where there is none; something new where absent.
+   */
+  async state(fresh?: FreshState): Promise<State> {
+    const state = await this.stateAhead(fresh);
     this.warnOfState();
     return state;
   }
 
   /** The same without a word: `warnOfState` says it when its turn comes. */
-  async stateAhead(): Promise<State> {
+  async stateAhead(fresh = freshState()): Promise<State> {
     const { workspaceId } = this.workspace;
     let older: string | undefined;
     this.holder = undefined;
     const state = await readState(this.store, {
       workspaceId,
-      fresh: freshState(),
+      fresh,
       beginning: () => this.refuseSecond(),
       onOlder: ({ message, hint }: UserError) => {
         older = hint === undefined ? message : `${message}. ${hint}`;

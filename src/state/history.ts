@@ -53,6 +53,7 @@ const outcome = z.object({
     .describe('Place that the state was moved from; it keeps the earlier runs.'),
   moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
   more: z.int().optional().describe('Resources that are not listed.'),
+  approved_by: z.string().optional().describe('Who approved the plan.'),
   lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
   waived: z
     .array(z.object({ rule: z.string(), because: z.string() }))

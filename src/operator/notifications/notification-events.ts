@@ -76,7 +76,8 @@ export class NotificationEvents {
     );
     const done = doneAddresses(applied);
     // The other reasons pass by themselves, or are failures.
-    const waiting = hold?.why === 'report' || hold?.why === 'window' ? planned : [];
+    const isWaiting = hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
+    const waiting = isWaiting ? planned : [];
     const { added } = this.#said.news('changes', waiting.map(keyOf));
     const open = waiting.filter((each) => !(told.has(each.address) && hasDrifted(each)));
     const isNews = open.some((each) => added.includes(keyOf(each)));
