@@ -25,17 +25,13 @@ type Rules = Pick<EmulatorBehaviour, 'put' | 'normalise'>;
 
 /** Adds a draft that was never published. */
 export function createAgent(world: World, body: AgentRequest, rules: Rules): StoredAgent {
-  const now = offsetTime(world.beginWrite());
   const empty: StoredAgent = {
-    id: world.newId(),
+    ...world.newRecord(offsetTime),
     name: 'Untitled agent',
     status: 'draft',
     version: null,
     ...eachConfig(() => ({})),
     api_key: null,
-    workspace_id: world.workspaceId,
-    created_at: now,
-    updated_at: now,
     published_at: null,
     versions: [],
   };

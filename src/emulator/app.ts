@@ -1,31 +1,24 @@
 import { Hono } from 'hono';
+import type { Dashboard } from './dashboard.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Refusal, refusalResponse } from './refusal.ts';
 import { agentRoutes } from './routes/agents.ts';
-import { billingHistoryRoutes } from './routes/billing-history.ts';
-import { callHistoryRoutes } from './routes/call-histories.ts';
-import { type DashboardParts, dashboardRoutes } from './routes/dashboard.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
+import { listRoutes } from './routes/lists.ts';
 import { numberRoutes } from './routes/numbers.ts';
-import { plainListRoutes } from './routes/plain-lists.ts';
 import { userRoutes } from './routes/users.ts';
-import { versionRoutes } from './routes/versions.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
 /** The whole platform as one HTTP application. Without `apiKey` any bearer key opens it. */
 export function emulatorApp(
   emulated: Emulated,
-  { apiKey, dashboard }: { apiKey: string | undefined; dashboard: DashboardParts },
+  { apiKey, dashboard }: { apiKey: string | undefined; dashboard: Dashboard },
 ): Hono<EmulatorEnv> {
   const app = new Hono<EmulatorEnv>();
   app.notFound((c) => errorAnswer(new Refusal(404, `No route: ${c.req.method} ${c.req.path}`), emulated));
   app.onError((error) => errorAnswer(error, emulated));
   app.route('/__emulator', dashboardRoutes(emulated, dashboard));
-  app.route('/api/v1', apiRoutes(emulated, apiKey));
-  return app;
-}
-
-function apiRoutes(emulated: Emulated, apiKey: string | undefined): Hono<EmulatorEnv> {
   const rateLimit = new RateLimit();
   const api = new Hono<EmulatorEnv>();
   api.use(async (c, next) => {
@@ -33,19 +26,10 @@ function apiRoutes(emulated: Emulated, apiKey: string | undefined): Hono<Emulato
     rateLimit.admit(emulated.behaviour.rateLimit);
     await next();
   });
-  for (const routes of [
-    agentRoutes,
-    versionRoutes,
-    numberRoutes,
-    callHistoryRoutes,
-    webhookRoutes,
-    userRoutes,
-    billingHistoryRoutes,
-    plainListRoutes,
-  ]) {
-    api.route('/', routes(emulated));
+  for (const addRoutes of [agentRoutes, numberRoutes, webhookRoutes, userRoutes, listRoutes]) {
+    addRoutes(api, emulated);
   }
-  return api;
+  return app.route('/api/v1', api);
 }
 
 function requireKey(header: string | undefined, apiKey: string | undefined): void {

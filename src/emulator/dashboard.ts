@@ -1,25 +1,35 @@
-import { isObject, type Json } from '../values/json.ts';
+import { z } from 'zod';
+import { userRoles } from '../platform/records.ts';
+import { type Immutable, isObject, type Json } from '../values/json.ts';
 import { publishAgent } from './agents.ts';
 import type { Emulated } from './emulated.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
 import { isMarkedKey, type KeyMarker, markKey } from './key-marker.ts';
 import { mergePatch } from './merge-patch.ts';
-import { notFound } from './refusal.ts';
+import { found, notFound } from './refusal.ts';
 import { checkedStrictly } from './request-checks.ts';
 import { type CollectionName, type Stored, type StoredUser, storedSchemas } from './stored-records.ts';
 import type { World } from './world.ts';
 
-interface NumberLink {
-  readonly inbound_agent_id?: string | null | undefined;
-  readonly outbound_agent_id?: string | null | undefined;
-  readonly nickname?: string | undefined;
-}
+/** What the requests of the dashboard carry. */
+export const dashboardForms = {
+  link: z.strictObject({
+    inbound_agent_id: z.string().nullable().optional(),
+    outbound_agent_id: z.string().nullable().optional(),
+    nickname: z.string().optional(),
+  }),
+  user: z.strictObject({
+    email: z.string(),
+    name: z.string().optional(),
+    role: z.enum(userRoles).nullable().optional(),
+  }),
+  knowledgeBase: z.strictObject({ name: z.string() }),
+  call: z.looseObject({ agent_id: z.string() }),
+  invoice: z.looseObject({}),
+  apiKey: z.strictObject({ name: z.string(), expires_at: z.string().nullable().optional() }),
+} as const;
 
-interface Invitation {
-  readonly email: string;
-  readonly name?: string | undefined;
-  readonly role?: StoredUser['role'] | undefined;
-}
+type Form<Name extends keyof typeof dashboardForms> = Immutable<z.infer<(typeof dashboardForms)[Name]>>;
 
 /**
  * What people do in the platform's dashboard, and what happens there without a request: the changes that the API has no
@@ -35,8 +45,7 @@ export class Dashboard {
   }
 
   publishAgent(id: string): Stored<'agents'> {
-    const agent = this.#world.agents.get(id);
-    if (agent === undefined) throw notFound('Agent');
+    const agent = found(this.#world.agents.get(id), 'Agent');
     return publishAgent(this.#world, agent, this.#emulated.behaviour.updatedAfterPublishing);
   }
 
@@ -46,9 +55,8 @@ export class Dashboard {
     return marker != null && isMarkedKey(marker, key);
   }
 
-  linkNumber(id: string, link: NumberLink): Stored<'numbers'> {
-    const number = this.#world.numbers.get(id);
-    if (number === undefined) throw notFound('Number');
+  linkNumber(id: string, link: Form<'link'>): Stored<'numbers'> {
+    const number = found(this.#world.numbers.get(id), 'Number');
     for (const agentId of [link.inbound_agent_id, link.outbound_agent_id]) {
       if (agentId != null && !this.#world.agents.has(agentId)) throw notFound('Agent');
     }
@@ -56,7 +64,11 @@ export class Dashboard {
     return putRecord(this.#world, 'numbers', { ...number, ...withoutUndefined(link), updated_at: now });
   }
 
-  inviteUser({ email, name, role = null }: Invitation): Stored<'users'> {
+  inviteUser({
+    email,
+    name,
+    role = null,
+  }: Omit<Form<'user'>, 'role'> & { readonly role?: StoredUser['role'] | undefined }): Stored<'users'> {
     this.#world.beginWrite();
     return putRecord(this.#world, 'users', {
       id: this.#world.newId(),
@@ -69,25 +81,17 @@ export class Dashboard {
     });
   }
 
-  addKnowledgeBase({ name }: { readonly name: string }): Stored<'knowledge-bases'> {
-    const now = microsecondTime(this.#world.beginWrite());
-    return putRecord(this.#world, 'knowledge-bases', {
-      id: this.#world.newId(),
-      name,
-      created_at: now,
-      updated_at: now,
-      workspace_id: this.#world.workspaceId,
-    });
+  addKnowledgeBase({ name }: Form<'knowledgeBase'>): Stored<'knowledge-bases'> {
+    return putRecord(this.#world, 'knowledge-bases', { ...this.#world.newRecord(microsecondTime), name });
   }
 
   /** A finished call of three minutes, in the fields that `call` leaves out. */
   recordCall(call: Partial<Stored<'calls'>> & { readonly agent_id: string }): Stored<'calls'> {
-    const time = this.#world.beginWrite();
-    const now = microsecondTime(time);
+    const record = this.#world.newRecord(microsecondTime);
     return putRecord(this.#world, 'calls', {
-      id: this.#world.newId(),
-      start_time: microsecondTime(time - 180_000),
-      end_time: now,
+      ...record,
+      start_time: microsecondTime(Date.parse(record.created_at) - 180_000),
+      end_time: record.created_at,
       duration: '00:03:00',
       channel_type: 'voice',
       cost: 0.42,
@@ -99,9 +103,6 @@ export class Dashboard {
       direction: 'inbound',
       session_outcome: 'unresolved',
       e2e_latency: 640,
-      workspace_id: this.#world.workspaceId,
-      created_at: now,
-      updated_at: now,
       analysis: null,
       ...call,
     });
@@ -128,10 +129,7 @@ export class Dashboard {
     });
   }
 
-  addApiKey(key: {
-    readonly name: string;
-    readonly expires_at?: string | null | undefined;
-  }): Stored<'api-keys'> {
+  addApiKey(key: Form<'apiKey'>): Stored<'api-keys'> {
     const now = microsecondTime(this.#world.beginWrite());
     return putRecord(this.#world, 'api-keys', {
       id: Math.max(0, ...this.#world.records['api-keys'].values().map(({ id }) => id)) + 1,
@@ -148,8 +146,7 @@ export class Dashboard {
     patch: { readonly [field: string]: Json },
   ): Stored<Name> {
     const world = this.#world;
-    const record = world.records[collection].get(id);
-    if (record === undefined) throw notFound(collection);
+    const record = found(world.records[collection].get(id), collection);
     const now = world.beginWrite();
     // A field of the record itself that the patch removes becomes null.
     const emptied = Object.fromEntries(Object.keys(record).map((field) => [field, null]));
@@ -167,7 +164,7 @@ export class Dashboard {
   /** Removes a record; what pointed at it points at nothing afterwards. */
   remove(collection: CollectionName, id: string): void {
     const world = this.#world;
-    if (!world.records[collection].has(id)) throw notFound(collection);
+    found(world.records[collection].get(id), collection);
     world.beginWrite();
     world.records[collection].delete(id);
     if (collection === 'agents') forgetAgent(world, id);

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { Immutable } from '../values/json.ts';
-import type { ReceivedRequest } from './request-log.ts';
+
+/** A request as it came in. The body is there when it was JSON; a provider key in it is replaced. Headers are not kept. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly body?: unknown;
+}
 
 /** What goes wrong with a request. All but `status` and `cut: before` let the request be carried out first. */
 const fault = z.union([

@@ -1,8 +1,13 @@
 import type { EmulatorBehaviour } from './behaviour.ts';
+import type { Emulated } from './emulated.ts';
 import { invalid } from './refusal.ts';
-import type { PageRequest } from './request-checks.ts';
 
 const DEFAULT_PER_PAGE = 20;
+
+export interface PageRequest {
+  readonly per_page?: number | undefined;
+  readonly cursor?: string | undefined;
+}
 
 /** A list that is read in pages. Cursors name a key rather than a position: records that come or go shift nothing. */
 export interface PagedList<T> {
@@ -12,7 +17,7 @@ export interface PagedList<T> {
   readonly order: 'ascending' | 'descending';
 }
 
-interface ListPage<T> {
+export interface ListPage<T> {
   readonly data: readonly T[];
   readonly meta: Readonly<Record<string, number | string | boolean | null>>;
 }
@@ -107,4 +112,20 @@ function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
     // No cursor of ours: answered below as any other unknown one.
   }
   throw invalid([{ field: 'cursor', message: 'The cursor is unknown' }]);
+}
+
+const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
+
+/** The records, and where the key sees a second workspace, a copy of each there: under another id, alike in all else. */
+export function* seenByKey<T extends { readonly id: string; readonly workspace_id: string }>(
+  records: Iterable<T>,
+  { behaviour }: Emulated,
+): Generator<T> {
+  for (const record of records) {
+    yield record;
+    if (!behaviour.seesOtherWorkspace) continue;
+    // Half of them come before the record that they are like, whatever the order of the list.
+    const first = Number.parseInt(record.id.at(-1) ?? '', 36) % 2 === 0 ? '00' : 'ZZ';
+    yield { ...record, id: first + record.id.slice(2), workspace_id: OTHER_WORKSPACE_ID };
+  }
 }

@@ -32,6 +32,12 @@ export function notFound(what: string): Refusal {
   return new Refusal(404, `${what} not found`);
 }
 
+/** The record that was asked for. Throws a 404. */
+export function found<T>(record: T | undefined, what: string): T {
+  if (record === undefined) throw notFound(what);
+  return record;
+}
+
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const [first] = problems;
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';

@@ -1,8 +1,11 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { isObject } from '../values/json.ts';
-import type { EmulatorEnv } from './emulated.ts';
-import { type FieldProblem, invalid, Refusal } from './refusal.ts';
+import type { EmulatorBehaviour } from './behaviour.ts';
+import type { Emulated, EmulatorEnv } from './emulated.ts';
+import { trimmed } from './normalising.ts';
+import { type ListPage, type PagedList, type PageRequest, pageOf } from './pagination.ts';
+import { type FieldProblem, invalid, notFound, Refusal } from './refusal.ts';
 
 /** The JSON object that a request carries; an absent body counts as `{}`. Throws a Refusal for anything else. */
 export function bodyOf(c: Context<EmulatorEnv>): Readonly<Record<string, unknown>> {
@@ -65,9 +68,27 @@ const perPageText = z
 
 const pageQuery = z.object({ per_page: perPageText.optional(), cursor: z.string().optional() });
 
-export interface PageRequest {
-  readonly per_page?: number | undefined;
-  readonly cursor?: string | undefined;
+/** What a write carries, its texts trimmed where the behaviour says so. Throws a Refusal. */
+export function writtenBody<T>(
+  c: Context<EmulatorEnv>,
+  schema: z.ZodType<T>,
+  { normalise }: EmulatorBehaviour,
+): T {
+  return checked(schema, trimmed(bodyOf(c), normalise));
+}
+
+/** Throws a 404 for a workspace that is not this one. */
+export function requireWorkspace({ world }: Emulated, id: string): void {
+  if (id !== world.workspaceId) throw notFound('Workspace');
+}
+
+/** The page of a list that a query asks for. Throws a 422. */
+export function pageIn<T>(
+  c: Context<EmulatorEnv>,
+  listing: PagedList<T>,
+  { items, emulated }: { readonly items: Iterable<T>; readonly emulated: Emulated },
+): ListPage<T> {
+  return pageOf(items, listing, { request: pageRequestOf(c), behaviour: emulated.behaviour });
 }
 
 /** The paging parameters in a query. Throws a 422. */

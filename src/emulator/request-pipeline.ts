@@ -1,20 +1,19 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
-import { breakConnection, compressed, sendDripping, sendTruncated } from './broken-responses.ts';
+import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
-import type { Fault, Faults } from './faults.ts';
+import type { Fault, ReceivedRequest } from './faults.ts';
 import { readBody, withoutKeys } from './received-body.ts';
-import type { ReceivedRequest, RequestLog } from './request-log.ts';
 
 /** Called for each request to the API before anything is done about it; may answer with a fault for it. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
 
 interface RequestPipelineParts {
   readonly app: Hono<EmulatorEnv>;
-  readonly log: RequestLog;
-  readonly faults: Faults;
   readonly emulated: Emulated;
   readonly onRequest?: RequestHook | undefined;
   /** Aborted when the emulator closes: ends all waiting. */
@@ -37,11 +36,11 @@ export function requestPipeline(
     const { method } = request;
     const shown = body.kind === 'json' ? { body: withoutKeys(body.value) } : {};
     const received: ReceivedRequest = { method, path, ...shown };
-    parts.log.add(received);
+    parts.emulated.note(received);
     const latency = parts.emulated.behaviour.latencyMs;
     if (latency > 0) await pause(latency, parts.closing);
     if (parts.closing.aborted) return withoutAnswer(bindings);
-    const fault = (await parts.onRequest?.(received)) ?? parts.faults.take(received);
+    const fault = (await parts.onRequest?.(received)) ?? parts.emulated.faults.take(received);
     return fault === undefined
       ? carryOut()
       : withFault(fault, { carryOut, bindings, closing: parts.closing });
@@ -71,7 +70,7 @@ async function withFault(fault: Fault, { carryOut, bindings, closing }: FaultyEx
   }
   if ('truncate' in fault) {
     await sendTruncated(answer, outgoing, fault.truncate);
-    return RESPONSE_ALREADY_SENT;
+    return withoutAnswer(bindings);
   }
   if ('delayMs' in fault) {
     await pause(fault.delayMs, closing);
@@ -80,8 +79,9 @@ async function withFault(fault: Fault, { carryOut, bindings, closing }: FaultyEx
   return new Response(null, { status: answer.status, headers: answer.headers });
 }
 
+/** Ends the connection under the client. */
 function withoutAnswer({ outgoing }: HttpBindings): Response {
-  breakConnection(outgoing);
+  outgoing.socket?.destroy();
   return RESPONSE_ALREADY_SENT;
 }
 
@@ -95,4 +95,60 @@ function statusAnswer({ status, headers, body }: Extract<Fault, { status: number
 
 async function pause(milliseconds: number, closing: AbortSignal): Promise<void> {
   if (!closing.aborted) await sleep(milliseconds, undefined, { signal: closing }).catch(() => undefined);
+}
+
+/** Of a body that drips, in bytes. */
+const PIECE = 16;
+
+/** Sends the answer in small pieces, with a pause before each. */
+export async function sendDripping(
+  answer: Response,
+  outgoing: ServerResponse,
+  pause: () => Promise<void>,
+): Promise<void> {
+  const body = await writeHead(answer, outgoing);
+  for (let sent = 0; sent < body.length && !outgoing.destroyed; sent += PIECE) {
+    await pause();
+    outgoing.write(body.subarray(sent, sent + PIECE));
+  }
+  outgoing.end();
+}
+
+/** Promises the whole body, and sends only its first bytes. */
+export async function sendTruncated(
+  answer: Response,
+  outgoing: ServerResponse,
+  bytes: number,
+): Promise<void> {
+  const body = await writeHead(answer, outgoing);
+  outgoing.flushHeaders();
+  await new Promise<void>((resolve) => {
+    outgoing.once('close', resolve);
+    outgoing.write(body.subarray(0, bytes), () => resolve());
+  });
+}
+
+async function writeHead(answer: Response, outgoing: ServerResponse): Promise<Buffer> {
+  const body = Buffer.from(await answer.arrayBuffer());
+  outgoing.writeHead(answer.status, {
+    ...Object.fromEntries(answer.headers),
+    'content-length': String(body.length),
+  });
+  return body;
+}
+
+const COMPRESSING = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
+
+/** The answer with its body compressed; as it is without an encoding. */
+export async function compressed(
+  answer: Response,
+  encoding: EmulatorBehaviour['compresses'],
+): Promise<Response> {
+  if (encoding === null) return answer;
+  const body = COMPRESSING[encoding](Buffer.from(await answer.arrayBuffer()));
+  const { status } = answer;
+  const headers = new Headers(answer.headers);
+  headers.delete('content-length');
+  headers.set('content-encoding', encoding);
+  return new Response(new Uint8Array(body), { status, headers });
 }

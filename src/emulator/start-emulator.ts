@@ -3,14 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { UserError } from '../problems/user-error.ts';
 import { emulatorApp } from './app.ts';
-import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from './behaviour.ts';
+import type { BehaviourPatch, EmulatorBehaviour } from './behaviour.ts';
 import { Dashboard } from './dashboard.ts';
 import { DataFile, loadWorldData } from './data-file.ts';
-import type { Emulated } from './emulated.ts';
-import { Faults } from './faults.ts';
+import { Emulated } from './emulated.ts';
+import type { Faults, ReceivedRequest } from './faults.ts';
 import type { Seed } from './ids-and-clock.ts';
-import { mergePatch } from './merge-patch.ts';
-import { type ReceivedRequest, RequestLog } from './request-log.ts';
 import { type RequestHook, requestPipeline } from './request-pipeline.ts';
 import { World } from './world.ts';
 
@@ -57,21 +55,12 @@ export interface Emulator {
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const world = await openWorld(options);
   const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
-  const faults = new Faults();
-  const log = new RequestLog();
   const closing = new AbortController();
-  const emulated: Emulated = { world, behaviour: emulatorBehaviour.parse(options.behaviour ?? {}) };
+  const emulated = new Emulated(world, options.behaviour);
   const dashboard = new Dashboard(emulated);
-  const setBehaviour = (patch: BehaviourPatch): EmulatorBehaviour => {
-    emulated.behaviour = emulatorBehaviour.parse(mergePatch(emulated.behaviour, patch));
-    return emulated.behaviour;
-  };
-  const app = emulatorApp(emulated, {
-    apiKey: options.apiKey,
-    dashboard: { dashboard, faults, log, setBehaviour },
-  });
+  const app = emulatorApp(emulated, { apiKey: options.apiKey, dashboard });
   const { onRequest, host = '127.0.0.1' } = options;
-  const enter = requestPipeline({ app, log, faults, emulated, onRequest, closing: closing.signal });
+  const enter = requestPipeline({ app, emulated, onRequest, closing: closing.signal });
   const server = createAdaptorServer({
     fetch: (request, bindings) => enter(request, bindings as HttpBindings),
     createServer,
@@ -88,16 +77,18 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     port,
     workspaceId: world.workspaceId,
     get requests() {
-      return log.entries;
+      return emulated.requests;
     },
     world,
     dashboard,
-    faults,
+    faults: emulated.faults,
     get behaviour() {
       return emulated.behaviour;
     },
-    setBehaviour,
-    clearRequests: () => log.clear(),
+    setBehaviour: (patch) => emulated.setBehaviour(patch),
+    clearRequests: () => {
+      emulated.requests = [];
+    },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -64,6 +64,12 @@ export class World {
     return this.sequence.advance();
   }
 
+  /** Begins a write: the id, the workspace and the times of a new record. */
+  newRecord(timeText: (milliseconds: number) => string) {
+    const now = timeText(this.beginWrite());
+    return { id: this.newId(), workspace_id: this.workspaceId, created_at: now, updated_at: now };
+  }
+
   newId(): string {
     return this.sequence.newId();
   }

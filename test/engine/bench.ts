@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { BehaviourPatch } from '../../src/emulator/behaviour.ts';
-import type { ReceivedRequest } from '../../src/emulator/request-log.ts';
+import type { ReceivedRequest } from '../../src/emulator/faults.ts';
 import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type ApplyInput, apply } from '../../src/engine/apply/apply.ts';

@@ -1,50 +1,48 @@
-import { Hono } from 'hono';
+import type { Hono } from 'hono';
 import { type UserRequest, userRequest } from '../../platform/records.ts';
 import type { Emulated, EmulatorEnv } from '../emulated.ts';
-import { ordered, trimmed } from '../normalising.ts';
+import { ordered } from '../normalising.ts';
 import { type PagedList, pageOf } from '../pagination.ts';
-import { invalid, notFound } from '../refusal.ts';
-import { bodyOf, checked, pageRequestOf } from '../request-checks.ts';
+import { found, invalid } from '../refusal.ts';
+import { pageRequestOf, requireWorkspace, writtenBody } from '../request-checks.ts';
 import type { StoredUser } from '../stored-records.ts';
-import { requireWorkspace } from './workspace.ts';
 
 const listing: PagedList<StoredUser> = { name: 'users', key: ({ id }) => id, order: 'ascending' };
 
-export function userRoutes(emulated: Emulated): Hono<EmulatorEnv> {
-  return new Hono<EmulatorEnv>()
-    .get('/workspaces/:workspace/users', (c) => {
-      requireWorkspace(emulated, c.req.param('workspace'));
-      const { world, behaviour } = emulated;
-      const isPaged = behaviour.users === 'paged';
-      if (behaviour.users === 'refusesQuery' && Object.keys(c.req.query()).length > 0) {
-        throw invalid([{ field: 'per_page', message: 'The list of users takes no parameters' }]);
-      }
-      const page = pageOf(world.users.values(), listing, {
-        request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, world.users.size) },
-        behaviour: isPaged ? behaviour : { ...behaviour, pages: { most: null, overlap: 0 } },
-      });
-      if (behaviour.users !== 'ignoresCursor') return c.json(page);
-      return c.json({ ...page, meta: { ...page.meta, next_cursor: 'ignored' } });
-    })
-    .put('/workspaces/:workspace/users/:id', (c) => {
-      requireWorkspace(emulated, c.req.param('workspace'));
-      const { world, behaviour } = emulated;
-      const user = world.users.get(c.req.param('id'));
-      if (user === undefined) throw notFound('User');
-      const body = checked(userRequest, trimmed(bodyOf(c), behaviour.normalise));
-      requireAgents(emulated, body);
-      world.beginWrite();
-      const base = behaviour.put === 'merge' ? user : { modules: [], agent_ids: [] };
-      const updated: StoredUser = {
-        ...user,
-        role: body.role,
-        is_owner: body.role === 'owner',
-        modules: ordered(body.modules ?? base.modules, behaviour.normalise),
-        agent_ids: ordered(body.agent_ids ?? base.agent_ids, behaviour.normalise),
-      };
-      world.users.set(user.id, updated);
-      return c.json({ data: updated });
+export function userRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
+  const { world } = emulated;
+  api.get('/workspaces/:workspace/users', (c) => {
+    requireWorkspace(emulated, c.req.param('workspace'));
+    const { behaviour } = emulated;
+    const isPaged = behaviour.users === 'paged';
+    if (behaviour.users === 'refusesQuery' && Object.keys(c.req.query()).length > 0) {
+      throw invalid([{ field: 'per_page', message: 'The list of users takes no parameters' }]);
+    }
+    const page = pageOf(world.users.values(), listing, {
+      request: isPaged ? pageRequestOf(c) : { per_page: Math.max(1, world.users.size) },
+      behaviour: isPaged ? behaviour : { ...behaviour, pages: { most: null, overlap: 0 } },
     });
+    if (behaviour.users !== 'ignoresCursor') return c.json(page);
+    return c.json({ ...page, meta: { ...page.meta, next_cursor: 'ignored' } });
+  });
+  api.put('/workspaces/:workspace/users/:id', (c) => {
+    requireWorkspace(emulated, c.req.param('workspace'));
+    const { behaviour } = emulated;
+    const user = found(world.users.get(c.req.param('id')), 'User');
+    const body = writtenBody(c, userRequest, behaviour);
+    requireAgents(emulated, body);
+    world.beginWrite();
+    const base = behaviour.put === 'merge' ? user : { modules: [], agent_ids: [] };
+    const updated: StoredUser = {
+      ...user,
+      role: body.role,
+      is_owner: body.role === 'owner',
+      modules: ordered(body.modules ?? base.modules, behaviour.normalise),
+      agent_ids: ordered(body.agent_ids ?? base.agent_ids, behaviour.normalise),
+    };
+    world.users.set(user.id, updated);
+    return c.json({ data: updated });
+  });
 }
 
 function requireAgents({ world }: Emulated, { agent_ids: ids = [] }: UserRequest): void {

@@ -1,0 +1,101 @@
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { type CallFilter, callFilter } from '../../platform/records.ts';
+import type { EmulatorBehaviour } from '../behaviour.ts';
+import type { Emulated, EmulatorEnv } from '../emulated.ts';
+import { type PagedList, pageOf, seenByKey } from '../pagination.ts';
+import { found, invalid } from '../refusal.ts';
+import { bodyOf, checked, pageIn, requireWorkspace } from '../request-checks.ts';
+import type { Stored } from '../stored-records.ts';
+
+const apiKeys: PagedList<Stored<'api-keys'>> = { name: 'api-keys', key: ({ id }) => id, order: 'ascending' };
+
+const knowledgeBases: PagedList<Stored<'knowledge-bases'>> = {
+  name: 'knowledge-bases',
+  key: ({ id }) => id,
+  order: 'ascending',
+};
+
+const calls: PagedList<Stored<'calls'>> = {
+  name: 'call-histories',
+  key: ({ id }) => id,
+  order: 'descending',
+};
+
+/** The collections that the API only shows. */
+export function listRoutes(api: Hono<EmulatorEnv>, emulated: Emulated): void {
+  const { world } = emulated;
+  api.get('/api-keys', (c) => {
+    const { data, meta } = pageIn(c, apiKeys, { items: world.records['api-keys'].values(), emulated });
+    return c.json({
+      data: data.map(({ id, name, ...times }) => ({ id, name, token: null, ...times })),
+      meta,
+    });
+  });
+  api.get('/knowledge-bases', (c) => {
+    const items = seenByKey(world.knowledgeBases.values(), emulated);
+    return c.json(pageIn(c, knowledgeBases, { items, emulated }));
+  });
+  api.get('/call-histories', (c) => {
+    const { behaviour } = emulated;
+    const request = callFilterOf(c, behaviour);
+    const within = world.records.calls.values().filter((call) => isWithin(call, request));
+    return c.json(pageOf(seenByKey(within, emulated), calls, { request, behaviour }));
+  });
+  api.get('/call-histories/:id', (c) =>
+    c.json({ data: found(world.records.calls.get(c.req.param('id')), 'Call history') }),
+  );
+  // Newest first. Pages hang on the id of an invoice rather than on a cursor.
+  api.get('/workspaces/:workspace/billing/history', (c) => {
+    requireWorkspace(emulated, c.req.param('workspace'));
+    if (emulated.behaviour.invoiceLimit === 'refused' && c.req.query('limit') !== undefined) {
+      throw invalid([{ field: 'limit', message: 'The limit cannot be chosen' }]);
+    }
+    const { limit, starting_after: after, ending_before: before } = checked(invoiceQuery, c.req.query());
+    const invoices = [...world.records.invoices.values()].sort(newestFirst);
+    const start = after === undefined ? 0 : indexOf(invoices, after, 'starting_after') + 1;
+    if (before === undefined) return c.json({ data: invoices.slice(start, start + limit) });
+    const end = indexOf(invoices, before, 'ending_before');
+    return c.json({ data: invoices.slice(Math.max(start, end - limit), end) });
+  });
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+
+function callFilterOf(c: Context<EmulatorEnv>, { callFilters }: EmulatorBehaviour): CallFilter {
+  if (callFilters === 'ignored') return {};
+  if (callFilters === 'body') return checked(callFilter, bodyOf(c));
+  const { per_page, ...query } = c.req.query();
+  return checked(callFilter, { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
+}
+
+/** Both bounds count as within; a `date_to` without a time means that whole day. */
+function isWithin(call: Stored<'calls'>, { date_from, date_to }: CallFilter): boolean {
+  const start = Date.parse(call.start_time);
+  if (date_from && start < Date.parse(date_from)) return false;
+  if (!date_to) return true;
+  return /[T ]\d/.test(date_to) ? start <= Date.parse(date_to) : start < Date.parse(date_to) + DAY;
+}
+
+const invoiceQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, { error: 'expected an integer' })
+    .transform(Number)
+    .pipe(z.int().min(1))
+    .default(10),
+  starting_after: z.string().optional(),
+  ending_before: z.string().optional(),
+});
+
+type Invoice = Stored<'invoices'>;
+
+function newestFirst(a: Invoice, b: Invoice): number {
+  return b.created_at - a.created_at || (a.id < b.id ? 1 : -1);
+}
+
+function indexOf(invoices: readonly Invoice[], id: string, field: string): number {
+  const index = invoices.findIndex((invoice) => invoice.id === id);
+  if (index === -1) throw invalid([{ field, message: `No such invoice: ${field} names none` }]);
+  return index;
+}
