@@ -1,7 +1,7 @@
 import type { Json } from '../values/json.ts';
 import { type ChangedFile, renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import { plural } from './plural.ts';
-import type { Style } from './style.ts';
+import { paragraphs, type Style, section } from './style.ts';
 
 /** A value that goes from the platform into the manifests. */
 interface AcceptedValue {
@@ -36,18 +36,16 @@ export function renderAcceptance(
   style: Style,
   words: AcceptanceWords,
 ): string {
-  const parts: string[] = [];
-  if (files.length > 0) parts.push(renderFileDiffs(files, style).trimEnd());
-  if (refused.length > 0) {
-    const lines = refused.map(({ address, path, why }) => {
-      const which = path === null ? address : `${address} ${path}`;
-      return style.prose(`${which}: ${why}`, { indent: 2, lead: `${style.warn('!')} ` });
-    });
-    parts.push([style.bold(style.warn('Cannot be written back')), ...lines].join('\n'));
-  }
-  for (const address of unmoved) parts.push(style.prose(`${address} has not drifted.`));
-  parts.push(style.bold(closing({ files, accepted, refused, unmoved }, words)));
-  return `${parts.join('\n\n')}\n`;
+  const kept = refused.map(({ address, path, why }) => {
+    const which = path === null ? address : `${address} ${path}`;
+    return style.prose(`${which}: ${why}`, { indent: 2, lead: `${style.warn('!')} ` });
+  });
+  return paragraphs([
+    renderFileDiffs(files, style).trimEnd(),
+    section(style.bold(style.warn('Cannot be written back')), kept),
+    ...unmoved.map((address) => style.prose(`${address} has not drifted.`)),
+    style.bold(closing({ files, accepted, refused, unmoved }, words)),
+  ]);
 }
 
 function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: AcceptanceWords): string {
@@ -56,28 +54,11 @@ function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: Ac
   return `${verb}: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
 }
 
-interface AcceptanceDocument {
-  readonly workspace: string;
-  /** False for a dry run, and where nothing was to be written. */
-  readonly written: boolean;
-  readonly files: readonly { readonly file: string; readonly diff: string }[];
-  readonly accepted: readonly AcceptedValue[];
-  readonly refused: Acceptance['refused'];
-  readonly unmoved: readonly string[];
-}
-
-/** The same as data. */
+/** The same as data. `written` is false for a dry run, and where nothing was to be written. */
 export function acceptanceJson(
-  acceptance: Acceptance,
+  { files, accepted, refused, unmoved }: Acceptance,
   { workspace, written }: { readonly workspace: string; readonly written: boolean },
-): AcceptanceDocument {
-  const { files, accepted, refused, unmoved } = acceptance;
-  return {
-    workspace,
-    written,
-    files: files.map((file) => ({ file: file.file, diff: unifiedDiff(file) })),
-    accepted,
-    refused,
-    unmoved,
-  };
+): object {
+  const diffs = files.map((file) => ({ file: file.file, diff: unifiedDiff(file) }));
+  return { workspace, written, files: diffs, accepted, refused, unmoved };
 }

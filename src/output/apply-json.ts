@@ -48,24 +48,31 @@ export function applyJson(report: ApplyReport): ApplyDocument {
 }
 
 function withResult(resource: PlannedResource, result: ResourceResult | undefined): AppliedResource {
-  if (result === undefined) return resource;
-  const { status } = result;
-  switch (status) {
-    case 'done': {
-      // What the plan knew of it is over.
-      const { not_applied: _, ...rest } = resource;
-      const { id, notApplied } = result;
-      const kept = notApplied === undefined ? {} : { not_applied: [...notApplied] };
-      return { ...rest, id: id ?? resource.id, result: status, ...kept };
-    }
+  if (result?.status !== 'done') return { ...resource, ...outcomeJson(result) };
+  // What the plan knew of it is over.
+  const { not_applied: _, ...rest } = resource;
+  const { id, notApplied } = result;
+  const kept = notApplied === undefined ? {} : { not_applied: [...notApplied] };
+  return { ...rest, id: id ?? resource.id, ...outcomeJson(result), ...kept };
+}
+
+/** What became of a resource; nothing where nothing was tried. */
+export function outcomeJson(
+  result: ResourceResult | undefined,
+): Pick<AppliedResource, 'result' | 'error' | 'hint' | 'next' | 'because'> {
+  switch (result?.status) {
     case 'failed': {
-      const { error, hint, next } = result;
-      const help = { ...(hint !== undefined && { hint }), ...(next !== undefined && { next }) };
-      return { ...resource, result: status, error, ...help };
+      const { status, error, hint, next } = result;
+      return {
+        result: status,
+        error,
+        ...(hint !== undefined && { hint }),
+        ...(next !== undefined && { next }),
+      };
     }
     case 'skipped':
-      return { ...resource, result: status, because: result.because };
+      return { result: result.status, because: result.because };
     default:
-      return status satisfies never;
+      return result === undefined ? {} : { result: result.status };
   }
 }

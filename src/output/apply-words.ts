@@ -75,36 +75,27 @@ export function notAppliedAfter({ plan, results }: ApplyReport): number {
   }).length;
 }
 
+/** `2 created, 1 failed`; empty where nothing was to be written. */
+export function appliedCounts(report: ApplyReport): string {
+  const words = appliedIn(report).map((entry) => {
+    const { done } = actionWords[entry.resource.action];
+    if (unrecordedStep(entry) !== undefined) return `${done} but not recorded`;
+    return entry.result.status === 'done' ? done : entry.result.status;
+  });
+  const order = (word: string) =>
+    word === 'skipped' ? 3 : word === 'failed' ? 2 : word.includes(' ') ? 1 : 0;
+  return [...Map.groupBy(words, (word) => word)]
+    .sort(([a], [b]) => order(a) - order(b))
+    .map(([word, { length }]) => `${length} ${word}`)
+    .join(', ');
+}
+
 /** The closing sentences of an apply, e.g. `Applied: 2 created, 1 failed.` and `1 manual.` */
 export function applySummary(report: ApplyReport): string[] {
-  const applied = appliedIn(report);
-  const number = (holds: (entry: AppliedWrite) => boolean) => applied.filter(holds).length;
-  const done = appliedActions.map(
-    (action) =>
-      [
-        number(({ resource, result }) => resource.action === action && result.status === 'done'),
-        actionWords[action].done,
-      ] as const,
-  );
-  const isUnrecorded = (entry: AppliedWrite) => unrecordedStep(entry) !== undefined;
-  const unrecorded = appliedActions.map(
-    (action) =>
-      [
-        number((entry) => entry.resource.action === action && isUnrecorded(entry)),
-        `${actionWords[action].done} but not recorded`,
-      ] as const,
-  );
-  const said = [
-    ...done,
-    ...unrecorded,
-    [number((entry) => entry.result.status === 'failed' && !isUnrecorded(entry)), 'failed'] as const,
-    [number(({ result }) => result.status === 'skipped'), 'skipped'] as const,
-  ]
-    .filter(([count]) => count > 0)
-    .map(([count, word]) => `${count} ${word}`)
-    .join(', ');
+  const said = appliedCounts(report);
   const { summary } = report.plan;
-  const left = counts({ ...summary, manual: summary.manual + number(isHalfDone) }, pendingActions);
+  const halfDone = appliedIn(report).filter(isHalfDone).length;
+  const left = counts({ ...summary, manual: summary.manual + halfDone }, pendingActions);
   const kept = notAppliedAfter(report);
   return [
     said === '' ? 'Nothing to apply.' : `Applied: ${said}.`,

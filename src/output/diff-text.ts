@@ -9,7 +9,7 @@ import {
 } from './diff-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { renderGroup } from './resource-text.ts';
-import { type Style, sentences } from './style.ts';
+import { paragraphs, type Style, section, sentences } from './style.ts';
 import { displayWidth, pad } from './text-width.ts';
 
 interface DiffTextOptions {
@@ -27,7 +27,9 @@ export function renderDiffText(
   { verbose = false, full = verbose }: DiffTextOptions = {},
 ): string {
   const names = [diff.first.name, diff.second.name] as const;
-  const body = [
+  const format = diff.summary.undeclared === 0 ? style.good : style.bold;
+  return paragraphs([
+    renderPlaces(diff, style),
     ...diffGroups(diff).map((group) => {
       const { resources, views } = plannedLike(group, { names, verbose });
       const heading = escapeControls(group.heading);
@@ -36,10 +38,8 @@ export function renderDiffText(
     }),
     renderUnknown(diff, style),
     verbose ? renderUnverified(diff, style) : '',
-  ].filter((part) => part !== '');
-  const format = diff.summary.undeclared === 0 ? style.good : style.bold;
-  const closing = sentences(diffSummary(diff), style, { format });
-  return `${[renderPlaces(diff, style), ...body, closing].join('\n\n')}\n`;
+    sentences(diffSummary(diff), style, { format }),
+  ]);
 }
 
 function renderPlaces({ first, second }: DiffDocument, style: Style): string {
@@ -52,27 +52,27 @@ function renderPlaces({ first, second }: DiffDocument, style: Style): string {
   return [line(style.removed('-'), first), line(style.added('+'), second)].join('\n');
 }
 
-function heading(title: string, explanation: string, style: Style): string {
-  return style.prose(explanation, { lead: `${style.bold(title)}: `, format: style.dim });
-}
-
 function renderUnknown(diff: DiffDocument, style: Style): string {
-  const unknown = unknownFields(diff);
-  if (unknown.length === 0) return '';
-  const lines = unknown.map(({ address, paths }) =>
-    style.prose(paths.join(', '), { indent: 4, lead: `${style.bold(escapeControls(address))}: ` }),
-  );
-  return [heading(`${UNKNOWN_HEADING} (${diff.summary.unknown})`, UNKNOWN_EXPLANATION, style), ...lines].join(
-    '\n',
-  );
+  const title = `${UNKNOWN_HEADING} (${diff.summary.unknown})`;
+  return fieldList(unknownFields(diff), style, { title, explanation: UNKNOWN_EXPLANATION });
 }
 
 function renderUnverified({ resources }: DiffDocument, style: Style): string {
-  const lines = resources.flatMap(({ address, unverified = [] }) =>
-    unverified.length === 0
-      ? []
-      : [style.prose(unverified.join(', '), { indent: 4, lead: `${style.bold(escapeControls(address))}: ` })],
-  );
-  if (lines.length === 0) return '';
-  return [heading('Unverified', 'the same, judged by the values last sent', style), ...lines].join('\n');
+  const fields = resources.map(({ address, unverified: paths = [] }) => ({ address, paths }));
+  const explanation = 'the same, judged by the values last sent';
+  return fieldList(fields, style, { title: 'Unverified', explanation });
+}
+
+/** The fields of each resource that has some, under a heading. */
+function fieldList(
+  fields: readonly { readonly address: string; readonly paths: readonly string[] }[],
+  style: Style,
+  { title, explanation }: { readonly title: string; readonly explanation: string },
+): string {
+  const lines = fields
+    .filter(({ paths }) => paths.length > 0)
+    .map(({ address, paths }) =>
+      style.prose(paths.join(', '), { indent: 4, lead: `${style.bold(escapeControls(address))}: ` }),
+    );
+  return section(style.prose(explanation, { lead: `${style.bold(title)}: `, format: style.dim }), lines);
 }

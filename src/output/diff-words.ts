@@ -15,47 +15,35 @@ export interface DiffGroup {
 /** What differs, that which nobody declared first. A resource whose fields are of both sorts is in both groups. */
 export function diffGroups(diff: DiffDocument): DiffGroup[] {
   const { first, second, resources } = diff;
-  const of = (verdict: ResourceDifference['verdict'], declared: boolean): ResourceDifference[] =>
-    resources.filter((each) => each.verdict === verdict && each.declared === declared);
-  const withFields = (declared: boolean): ResourceDifference[] =>
-    resources.flatMap((resource) => {
-      const fields = resource.fields.filter(
-        (field) => field.verdict === 'different' && field.declared === declared,
-      );
-      return fields.length === 0 ? [] : [{ ...resource, fields }];
-    });
-  const only = (declared: boolean) =>
-    [
-      { place: first, symbol: '-', resources: of('only_first', declared) },
-      { place: second, symbol: '+', resources: of('only_second', declared) },
-    ] as const;
-  const groups: DiffGroup[] = [
-    {
-      heading: 'Different',
-      explanation: 'not as the manifests declare',
-      symbol: '~',
-      resources: withFields(false),
-    },
-    ...only(false).map(({ place, symbol, resources: found }) => ({
-      heading: `Only in ${place.name}`,
-      explanation: 'missing from the other workspace, which declares it',
-      symbol,
-      resources: found,
-    })),
-    {
-      heading: 'Different as declared',
-      explanation: 'the manifests differ between the two',
-      symbol: '~',
-      resources: withFields(true),
-    },
-    ...only(true).map(({ place, symbol, resources: found }) => ({
-      heading: `Only in ${place.name} as declared`,
-      explanation: 'skipped in the other workspace',
-      symbol,
-      resources: found,
-    })),
-  ];
-  return groups.filter((group) => group.resources.length > 0);
+  return [false, true]
+    .flatMap((declared): DiffGroup[] => {
+      const suffix = declared ? ' as declared' : '';
+      const different = resources.flatMap((resource) => {
+        const fields = resource.fields.filter(
+          (field) => field.verdict === 'different' && field.declared === declared,
+        );
+        return fields.length === 0 ? [] : [{ ...resource, fields }];
+      });
+      const only = (name: string, verdict: ResourceDifference['verdict'], symbol: '-' | '+'): DiffGroup => ({
+        heading: `Only in ${name}${suffix}`,
+        explanation: declared
+          ? 'skipped in the other workspace'
+          : 'missing from the other workspace, which declares it',
+        symbol,
+        resources: resources.filter((each) => each.verdict === verdict && each.declared === declared),
+      });
+      return [
+        {
+          heading: `Different${suffix}`,
+          explanation: declared ? 'the manifests differ between the two' : 'not as the manifests declare',
+          symbol: '~',
+          resources: different,
+        },
+        only(first.name, 'only_first', '-'),
+        only(second.name, 'only_second', '+'),
+      ];
+    })
+    .filter((group) => group.resources.length > 0);
 }
 
 /** Resources with fields that cannot be compared. */

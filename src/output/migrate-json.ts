@@ -2,6 +2,7 @@ import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Address } from '../manifests/resource.ts';
 import type { ChecklistItem } from '../runs/migrate/checklist.ts';
+import { outcomeJson } from './apply-json.ts';
 import { haltOf } from './apply-words.ts';
 import { checklistText, type MigrationEnd } from './migrate-text.ts';
 import type { WorkspaceFlag } from './next-steps.ts';
@@ -46,13 +47,7 @@ export function migrateJson(facts: MigrationFacts): object {
         to_id: (result?.status === 'done' ? result.id : null) ?? id,
         reason,
         ...(steps !== undefined && { steps }),
-        ...(result !== undefined && { result: result.status }),
-        ...(result?.status === 'failed' && {
-          error: result.error,
-          ...(result.hint !== undefined && { hint: result.hint }),
-          ...(result.next !== undefined && { next: result.next }),
-        }),
-        ...(result?.status === 'skipped' && { because: result.because }),
+        ...outcomeJson(result),
       };
     }),
     warnings: report?.warnings ?? plan?.warnings ?? [],

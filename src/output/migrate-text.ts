@@ -1,17 +1,17 @@
 import type { ApplyReport } from '../engine/apply/apply-report.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { writes } from '../engine/plan/plan-document.ts';
-import { type Address, kindOf } from '../manifests/resource.ts';
+import { kindOf } from '../manifests/resource.ts';
 import type { ChecklistContent, ChecklistItem } from '../runs/migrate/checklist.ts';
 import { actionWords, appliedActions, byAction, counts, shownActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
-import { haltOf } from './apply-words.ts';
+import { appliedCounts, appliedIn, haltOf, skippedIn } from './apply-words.ts';
 import { escapeControls } from './escape-controls.ts';
 import { stepsOfMany } from './grouped-steps.ts';
 import { guardText, helpText, stepText, type WorkspaceFlag, withSteps } from './next-steps.ts';
 import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderWarnings } from './remarks-text.ts';
-import { type Style, sentences } from './style.ts';
+import { paragraphs, type Style, section, sentences } from './style.ts';
 
 export interface MigrationEnd {
   readonly name: string;
@@ -37,26 +37,18 @@ export interface MigrationView {
 /** What a migration meets and what it would do: a checklist and a count. */
 export function migrationText(view: MigrationView, style: Style): string {
   const { from, to, before, plan, files, full, workspaceFlag } = view;
-  const of = (moment: ChecklistItem['moment']) => before.filter((item) => item.moment === moment);
-  const parts = [
+  const list = (heading: string, moment: ChecklistItem['moment']) => {
+    const items = before.filter((item) => item.moment === moment);
+    return checklist(heading, items, { style, full, workspaceFlag, box: moment !== 'know' });
+  };
+  return paragraphs([
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
-    section('Required first: nothing is written until this is done', of('must'), {
-      style,
-      full,
-      workspaceFlag,
-      box: true,
-    }),
-    section('Now or later: only the resources that need it wait', of('waits'), {
-      style,
-      full,
-      workspaceFlag,
-      box: true,
-    }),
-    section('Notes', of('know'), { style, full, workspaceFlag, box: false }),
+    list('Required first: nothing is written until this is done', 'must'),
+    list('Now or later: only the resources that need it wait', 'waits'),
+    list('Notes', 'know'),
     filesText(files, style),
     plan === undefined ? '' : planText(plan, style),
-  ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+  ]);
 }
 
 function endLine(word: string, { name, workspaceId, baseUrl }: MigrationEnd, style: Style): string {
@@ -104,76 +96,56 @@ interface MigrationResult {
 /** What a migration did, and the checklist of what is left to people. */
 export function migratedText(result: MigrationResult, style: Style): string {
   const { report, after, from, to, full, workspaceFlag } = result;
-  const parts = [
-    report === undefined ? '' : outcomeText(report, result, style),
-    report === undefined ? '' : renderWarnings(report.warnings, style, { full, workspaceFlag }),
-    section(`Manual steps left to move from ${from} to ${to}`, after, {
-      style,
-      full,
-      workspaceFlag,
-      box: true,
-      applied: report !== undefined,
-    }),
-    report === undefined ? '' : closing(report, to, style),
-  ];
-  return parts
-    .filter((part) => part !== '')
-    .map((part) => `${part}\n`)
-    .join('\n');
+  const heading = `Manual steps left to move from ${from} to ${to}`;
+  const options = { style, full, workspaceFlag, box: true, applied: report !== undefined };
+  const left = checklist(heading, after, options);
+  if (report === undefined) return left === '' ? '' : `${left}\n`;
+  return paragraphs([
+    outcomeText(report, result, style),
+    renderWarnings(report.warnings, style, { full, workspaceFlag }),
+    left,
+    closing(report, to, style),
+  ]);
 }
 
 function outcomeText(
-  { plan, results }: ApplyReport,
+  report: ApplyReport,
   { full, workspaceFlag }: Pick<MigrationResult, 'full' | 'workspaceFlag'>,
   style: Style,
 ): string {
-  const lines: string[] = [];
-  const skipped = new Map<string, Address[]>();
-  for (const { address } of plan.resources) {
-    const result = results.get(address);
-    if (result?.status === 'failed') {
-      lines.push(style.prose(`${address}: ${result.error}`, { lead: `  ${style.error('x')} ` }));
-      const help = helpText(result, workspaceFlag);
-      if (help !== undefined) lines.push(style.prose(help, { indent: 4, lead: style.dim('hint: ') }));
-    } else if (result?.status === 'skipped') {
-      skipped.set(result.because, [...(skipped.get(result.because) ?? []), address]);
-    }
-  }
-  const passed = [...skipped].map(([because, addresses]) =>
+  const writes = appliedIn(report);
+  const failed = writes.flatMap(({ resource: { address }, result }) => {
+    if (result.status !== 'failed') return [];
+    const help = helpText(result, workspaceFlag);
+    return [
+      style.prose(`${address}: ${result.error}`, { lead: `  ${style.error('x')} ` }),
+      ...(help === undefined ? [] : [style.prose(help, { indent: 4, lead: style.dim('hint: ') })]),
+    ];
+  });
+  const skipped = skippedIn(writes).map(({ because, addresses }) =>
     style.prose(`${addressList(addresses, full)}: ${because}`, { indent: 2, lead: '- ' }),
   );
-  return [
-    ...(lines.length === 0 ? [] : [style.bold(style.error('Failed')), ...lines]),
-    ...(passed.length === 0 ? [] : [style.bold('Skipped'), ...passed]),
-  ].join('\n');
+  const parts = [section(style.bold(style.error('Failed')), failed), section(style.bold('Skipped'), skipped)];
+  return parts.filter((part) => part !== '').join('\n');
 }
 
 function closing(report: ApplyReport, to: string, style: Style): string {
-  const { plan, results, interrupted } = report;
+  const { results, interrupted } = report;
   const halted = haltOf(report);
-  const number = (status: string, action?: string) =>
-    plan.resources.filter(
-      (each) =>
-        results.get(each.address)?.status === status && (action === undefined || each.action === action),
-    ).length;
-  const said = [
-    ...appliedActions.map((action) => [number('done', action), actionWords[action].done] as const),
-    [number('failed'), 'failed'] as const,
-    [number('skipped'), 'skipped'] as const,
-  ].filter(([count]) => count > 0);
+  const said = appliedCounts(report);
+  const statuses = [...results.values()].map(({ status }) => status);
   const texts = [
-    said.length === 0
-      ? 'Nothing was written.'
-      : `${said.map(([count, word]) => `${count} ${word}`).join(', ')}.`,
+    said === '' ? 'Nothing was written.' : `${said}.`,
     ...(interrupted === undefined
       ? []
       : [`Interrupted by ${interrupted}: requests in flight were finished.`]),
     ...(halted === undefined ? [] : [`Stopped early: ${halted}.`]),
-    number('failed') + number('skipped') === 0
+    statuses.every((status) => status === 'done')
       ? `Run voxform plan -w ${to} to check.`
       : 'Run the same command again for the rest.',
   ];
-  const format = number('failed') > 0 ? style.error : interrupted === undefined ? style.good : style.warn;
+  const isFailed = statuses.includes('failed');
+  const format = isFailed ? style.error : interrupted === undefined ? style.good : style.warn;
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
@@ -186,7 +158,7 @@ export function checklistText(matter: ChecklistContent, flag: WorkspaceFlag): st
   return steps.length === 0 ? `${address}: ${reason}` : withSteps(`${address}: ${reason}.`, steps, flag);
 }
 
-interface SectionOptions {
+interface ChecklistOptions {
   readonly style: Style;
   readonly full: boolean;
   readonly workspaceFlag: WorkspaceFlag;
@@ -196,12 +168,11 @@ interface SectionOptions {
   readonly applied?: boolean;
 }
 
-function section(
+function checklist(
   heading: string,
   items: readonly ChecklistItem[],
-  { style, full, workspaceFlag, box, applied }: SectionOptions,
+  { style, full, workspaceFlag, box, applied }: ChecklistOptions,
 ): string {
-  if (items.length === 0) return '';
   const many = full ? [] : stepsOfMany(items.flatMap(holdersOf), workspaceFlag);
   const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
   const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
@@ -216,7 +187,7 @@ function section(
   const shared = many.map((each) =>
     renderShared(each.shared, style, applied ? { applied: workspaceFlag } : {}),
   );
-  return [style.bold(heading), ...shared, ...lines].join('\n');
+  return section(style.bold(heading), [...shared, ...lines]);
 }
 
 function holdersOf({ matter, addresses }: ChecklistItem) {

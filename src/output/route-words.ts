@@ -1,6 +1,7 @@
 import type { PlannedResource, PlannedRoute } from '../engine/plan/plan-document.ts';
 import { kinds } from '../kinds/index.ts';
 import type { Routes } from '../kinds/kind.ts';
+import { addressList } from './address-list.ts';
 
 /** How many records are named before the rest is counted. */
 const named = 4;
@@ -16,6 +17,7 @@ export function routeRemarks(
 ): string[] {
   if (routes === undefined) return [];
   const most = verbose ? 10 * named : named;
+  const listed = (labels: readonly string[]) => addressList(labels, false, { most, lists: '' });
   const ways = new Set([
     ...Object.keys(verbs),
     ...routes.flatMap(({ ways, coming = [], leaving = [] }) => [...ways, ...coming, ...leaving]),
@@ -30,13 +32,13 @@ export function routeRemarks(
       of((route) => route.leaving),
     ];
     return [
-      linked.length === 0 ? '' : `${now} ${listed(linked, most)}`,
+      linked.length === 0 ? '' : `${now} ${listed(linked)}`,
       coming.length === 0
         ? ''
-        : `will ${then} ${listed(coming, most)} once you link ${them(coming)} in the dashboard`,
+        : `will ${then} ${listed(coming)} once you link ${them(coming)} in the dashboard`,
       leaving.length === 0
         ? ''
-        : `will no longer ${then} ${listed(leaving, most)} once you unlink ${them(leaving)} in the dashboard`,
+        : `will no longer ${then} ${listed(leaving)} once you unlink ${them(leaving)} in the dashboard`,
     ].filter((remark) => remark !== '');
   });
   return remarks.length === 0 && verbose ? [`no ${nouns} linked`] : remarks;
@@ -49,11 +51,4 @@ function them(labels: readonly string[]): string {
 /** A clause as a sentence of its own. */
 export function sentenceOf(clause: string): string {
   return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
-}
-
-/** `+12025550120 (Front desk), +12025550121` */
-function listed(labels: readonly string[], most: number): string {
-  const shown = labels.length <= most + 1 ? labels : labels.slice(0, most);
-  const rest = labels.length - shown.length;
-  return shown.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }

@@ -1,4 +1,5 @@
 import type { Action, PlannedChange } from '../../engine/plan/plan-document.ts';
+import { listed } from '../address-list.ts';
 import type { Statement } from '../compact.ts';
 import { escapeMarkup } from '../markup.ts';
 import { plural } from '../plural.ts';
@@ -80,9 +81,7 @@ const namedFields = 3;
 /** `name, role and 2 more`; undefined where no field changes. */
 function pathsOf({ fields }: Statement): string | undefined {
   const paths = [...new Set(fields.map(({ path }) => path))];
-  const shown = paths.slice(0, namedFields).join(', ');
-  if (paths.length === 0) return undefined;
-  return paths.length > namedFields ? `${shown} and ${paths.length - namedFields} more` : shown;
+  return paths.length === 0 ? undefined : listed(paths, namedFields);
 }
 
 function hasDrifted({ cause }: PlannedChange): boolean {
