@@ -19,13 +19,16 @@ export interface Exporting {
   emit(row: Row): void;
 }
 
-/** All agents written out as manifests, against the bare loop over the same requests: resident memory, and time. */
+const FILE_FLOOR = path.join(import.meta.dirname, 'file-floor.ts');
+
+/** All agents written out as manifests, against the bare loop over the same requests and files of the same sizes: memory, and time. */
 export async function exporting(
   { rounds, concurrency, emit }: Exporting,
   { agents, project, voxform }: Applied,
 ): Promise<void> {
   const platform = await startPlatform(agents, 0);
   const out = path.join(project, 'exported');
+  const copy = path.join(project, 'copied');
   const atOnce = String(concurrency);
   const writeOut = async (options?: RunOptions): Promise<Run> => {
     rmSync(out, { recursive: true, force: true });
@@ -44,17 +47,21 @@ export async function exporting(
     });
     const times = await interleaved(rounds, {
       bare: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), atOnce]),
+      files: () => {
+        rmSync(copy, { recursive: true, force: true });
+        return runNode([FILE_FLOOR, out, copy]);
+      },
       whole: () => writeOut(),
     });
     emit({
       what: `export ${agents}: time`,
-      floor: 'loop',
-      floorValue: times.bare,
+      floor: 'loop and files',
+      floorValue: times.bare + times.files,
       value: times.whole,
-      budget: undefined,
+      budget: 3,
     });
   } finally {
     await platform.stop();
-    rmSync(out, { recursive: true, force: true });
+    for (const folder of [out, copy]) rmSync(folder, { recursive: true, force: true });
   }
 }
