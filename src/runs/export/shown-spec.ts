@@ -72,14 +72,11 @@ function collect(
     }
     return;
   }
+  const isAccepted = (each: unknown): boolean => (schema as z.ZodType).safeParse(each).success;
   // Text that travelled as a number, where that makes no difference to the kind.
-  const text = String(value);
-  const isText = typeof value === 'number' && sameValue(rule, text, value);
-  const accepted = schema as z.ZodType;
-  const fit = accepted.safeParse(value).success || !isText ? value : text;
-  const problem = accepted.safeParse(fit).success
-    ? problemOf(fit)
-    : 'the API documentation does not allow its value';
+  const isText = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
+  const fit = isText ? String(value) : value;
+  const problem = isAccepted(fit) ? problemOf(fit) : 'the API documentation does not allow its value';
   if (problem === undefined) leaves.set(path, fit as Json);
   else if (value !== null) omitted.push({ path, because: problem });
 }
