@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { z } from 'zod';
 import { planDocument } from '../src/engine/plan/plan-document.ts';
+import { fleetJsonSchema } from '../src/fleet/fleet-schema.ts';
 import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';
 import { applyJsonSchema } from '../src/output/apply-json.ts';
@@ -30,6 +31,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['manifest', allManifestsJsonSchema(kinds.values())],
     ...[...kinds.values()].map((kind): [string, object] => [kebabCase(kind.name), manifestJsonSchema(kind)]),
     ['project', projectJsonSchema(kinds.values())],
+    ['fleet', fleetJsonSchema()],
     ['plan', { title: 'voxform plan', ...z.toJSONSchema(planDocument) }],
     ['apply', { title: 'voxform apply', ...applyJsonSchema() }],
     ['drift', { title: 'voxform drift', ...z.toJSONSchema(driftDocument) }],

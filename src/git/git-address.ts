@@ -19,7 +19,7 @@ interface AddressPlace {
   /** Absolute path of the folder that paths begin at. */
   readonly cwd: string;
   /** What it was given by, for messages. */
-  readonly option: '--git' | 'state.remote';
+  readonly option: '--git' | 'git' | 'state.remote';
 }
 
 /**

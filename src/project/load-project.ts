@@ -95,7 +95,7 @@ interface ProjectPlace
  */
 export function parseProject(text: string, place: ProjectPlace): ProjectConfig {
   const { root, file = PROJECT_FILE, env, local, documents } = place;
-  const { value, findings } = onlyDocument(text, file);
+  const { value, findings } = onlyDocument(text, { file, name: 'the project file' });
   const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents };
@@ -108,7 +108,11 @@ export function parseProject(text: string, place: ProjectPlace): ProjectConfig {
   return project;
 }
 
-function onlyDocument(text: string, file: string): { value: Json | undefined; findings: Finding[] } {
+/** The one document that a file of settings has; undefined, with findings, where it has none. */
+export function onlyDocument(
+  text: string,
+  { file, name }: { readonly file: string; readonly name: string },
+): { value: Json | undefined; findings: Finding[] } {
   const { documents, problems } = parseDocuments(text);
   const findings: Finding[] = problems.map((problem) => ({
     severity: 'error',
@@ -125,7 +129,7 @@ function onlyDocument(text: string, file: string): { value: Json | undefined; fi
     });
   }
   if (second !== undefined) {
-    const message = 'the project file must have one document only';
+    const message = `${name} must have one document only`;
     findings.push({
       severity: 'error',
       code: 'extra-document',

@@ -9,10 +9,7 @@ import { projectSchema } from './project-schema.ts';
 /** JSON Schema (draft 2020-12) of the project file. The defaults of the kinds are described field by field. */
 export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   const all = [...kinds];
-  const schema = plainSchema(projectSchema, ({ zodSchema, jsonSchema }) => {
-    const setting = settingForms.get(zodSchema as unknown as z.ZodType);
-    if (setting !== undefined) allowForms(jsonSchema as Record<string, unknown>, setting.forms);
-  });
+  const schema = settingsJsonSchema(projectSchema);
   const properties = schema.properties as JsonObject;
   const defaults = properties.defaults as JsonObject;
   const ofKinds = {
@@ -29,6 +26,14 @@ export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
     properties: { ...properties, defaults: ofKinds },
     $defs: { ...specs, ...formDefinitions },
   };
+}
+
+/** JSON Schema of a file of settings, with the value forms that each takes. */
+export function settingsJsonSchema(settings: z.ZodType): JsonObject {
+  return plainSchema(settings, ({ zodSchema, jsonSchema }) => {
+    const setting = settingForms.get(zodSchema as unknown as z.ZodType);
+    if (setting !== undefined) allowForms(jsonSchema as Record<string, unknown>, setting.forms);
+  });
 }
 
 type Forms = Exclude<ReturnType<typeof settingForms.get>, undefined>['forms'];

@@ -1,15 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
 import { z } from 'zod';
-
-const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
-const DURATION = /^(\d{1,6}(?:\.\d{1,3})?)([smhd])$/;
-
-/** Seconds of `30m` or `6h`. */
-function durationSeconds(text: string): number {
-  const [, number = '', unit = 's'] = DURATION.exec(text) ?? [];
-  return Number(number) * SECONDS[unit as keyof typeof SECONDS];
-}
+import { durationSeconds, durationSetting } from './duration.ts';
 
 const windowSchema = z
   .strictObject({
@@ -29,13 +21,10 @@ const windowSchema = z
       })
       .refine(isTimeZone, { error: 'expected the name of a time zone, such as Europe/Berlin' })
       .optional(),
-    duration: z
-      .string()
-      .regex(DURATION, { error: 'expected a duration such as 30m or 6h' })
-      .refine((text) => !DURATION.test(text) || durationSeconds(text) > 0, {
-        error: 'expected more than 0',
-      })
-      .meta({ description: 'How long the window stays open, such as 30m or 6h.', examples: ['6h'] }),
+    duration: durationSetting().meta({
+      description: 'How long the window stays open, such as 30m or 6h.',
+      examples: ['6h'],
+    }),
   })
   .describe('A window in which watch may apply.');
 

@@ -1,0 +1,227 @@
+import path from 'node:path';
+import { parseGitAddress } from '../git/git-address.ts';
+import type { Problem } from '../manifests/finding.ts';
+import { type Environment, Inputs } from '../manifests/inputs.ts';
+import { problemsOfIssue } from '../manifests/issue-messages.ts';
+import { isForm } from '../manifests/layers.ts';
+import { locate } from '../manifests/positions.ts';
+import { readTextFile } from '../manifests/read-file.ts';
+import { evaluateForms } from '../manifests/value-forms.ts';
+import { didYouMean } from '../problems/suggest.ts';
+import { UserError } from '../problems/user-error.ts';
+import { durationSeconds } from '../project/duration.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
+import { onlyDocument } from '../project/load-project.ts';
+import { isObject, type Json, type JsonObject } from '../values/json.ts';
+import { Secret } from '../values/value.ts';
+import { type FleetRule, isCovered, sourceIn } from './addresses.ts';
+import { fleetSchema, plainPattern } from './fleet-schema.ts';
+
+export const FLEET_FILE = 'fleet.yaml';
+
+interface AnySource {
+  readonly name: string;
+  /** Globs of project folders, `.` for the root; those with `!` exclude. */
+  readonly projects: readonly string[];
+  /** Milliseconds between two looks for a newer version. */
+  readonly interval: number;
+  /** Absolute path, with `{source}` and `{project}`. */
+  readonly secrets: string | undefined;
+}
+
+export interface GitSourceSettings extends AnySource {
+  readonly git: Secret | string;
+  readonly ref: string;
+}
+
+export interface FolderSourceSettings extends AnySource {
+  /** Absolute. */
+  readonly path: string;
+}
+
+export type SourceSettings = GitSourceSettings | FolderSourceSettings;
+
+/** A `fleet.yaml`, checked. All durations are milliseconds. */
+export interface FleetFile {
+  /** Absolute path of the folder of the file, below which `.voxform/fleet` lies. */
+  readonly folder: string;
+  /** Undefined for the embedded one. */
+  readonly database: Secret | string | undefined;
+  readonly sources: readonly SourceSettings[];
+  readonly rules: readonly FleetRule[];
+  readonly limits: { readonly concurrency: number; readonly runs: number };
+  readonly timeout: number;
+  readonly retention: number;
+}
+
+/** Of a workspace that no rule matches. */
+export const DEFAULT_RULE = { mode: 'report', interval: 300_000 } as const;
+
+/**
+ * The fleet file at an absolute path.
+ * @throws InvalidProject with everything that is wrong in it.
+ */
+export function loadFleetFile(at: string, env: Environment): FleetFile {
+  const [folder, file] = [path.dirname(at), path.basename(at)];
+  const read = readTextFile(at, folder);
+  if ('problem' in read) {
+    if (read.problem.code !== 'unreadable-file')
+      throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
+    throw new UserError(`cannot read ${at}: ${read.problem.message}`, {
+      hint: `Run it in the folder of a ${FLEET_FILE}, or name one with --file.`,
+    });
+  }
+  const { value, findings } = onlyDocument(read.text, { file, name: 'the fleet file' });
+  const checked = value === undefined ? { problems: [] } : check(value, { folder, env });
+  const problems = checked.problems.map(({ code, message, path: place, at: end }) => {
+    return { severity: 'error', code, message, file, place: { document: 0, path: place, at: end } } as const;
+  });
+  const all = [...findings, ...problems];
+  if (all.length === 0 && checked.fleet !== undefined) return checked.fleet;
+  throw new InvalidProject(locate(all, (each) => path.join(folder, each)));
+}
+
+interface CheckedFleet {
+  readonly fleet?: FleetFile | undefined;
+  readonly problems: readonly Problem[];
+}
+
+function check(
+  raw: Json,
+  { folder, env }: { readonly folder: string; readonly env: Environment },
+): CheckedFleet {
+  const problems: Problem[] = [];
+  const plain = withSecrets(raw, env, problems);
+  const parsed = fleetSchema.safeParse(plain);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues)
+      problems.push(...problemsOfIssue(issue, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
+    return { problems };
+  }
+  const { database, sources, workspaces = {}, limits = {}, timeout, retention } = parsed.data;
+  const rules = Object.entries(workspaces).map(([pattern, { mode, interval }]): FleetRule => {
+    return {
+      pattern,
+      mode: mode ?? DEFAULT_RULE.mode,
+      interval: milliseconds(interval, DEFAULT_RULE.interval),
+    };
+  });
+  const settings = Object.entries(sources).map(([name, source]): SourceSettings => {
+    const { git, ref = 'main', path: place = '', projects = ['.'], interval, secrets } = source;
+    const common = {
+      name,
+      projects: projects.map((each) =>
+        each.startsWith('!') ? `!${plainPattern(each.slice(1))}` : plainPattern(each),
+      ),
+      secrets: secrets === undefined ? undefined : path.resolve(folder, secrets),
+    };
+    return git === undefined
+      ? { ...common, path: path.resolve(folder, place), interval: milliseconds(interval, 2000) }
+      : { ...common, git, ref, interval: milliseconds(interval, 30_000) };
+  });
+  for (const source of settings) problems.push(...sourceProblems(source, folder));
+  problems.push(...ruleProblems(rules, Object.keys(sources)), ...twiceNamed(settings));
+  const fleet: FleetFile = {
+    folder,
+    database,
+    sources: settings,
+    rules,
+    limits: { concurrency: limits.concurrency ?? 64, runs: limits.runs ?? 8 },
+    timeout: milliseconds(timeout, 600_000),
+    retention: milliseconds(retention, 90 * 86_400_000),
+  };
+  return { fleet, problems };
+}
+
+function milliseconds(duration: string | undefined, usual: number): number {
+  return duration === undefined ? usual : durationSeconds(duration) * 1000;
+}
+
+/** The document with a secret in place of each form that may hide one. */
+function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown {
+  if (!isObject(raw)) return raw;
+  const inputs = new Inputs({ root: '', env, secretsDir: undefined, vars: {}, mustBeSet: false });
+  const hidden = (written: Json, at: Problem['path']): unknown => {
+    if (!isForm(written)) return written;
+    const { $secret, $env } = written as JsonObject;
+    if (typeof ($secret ?? $env) !== 'string') return written;
+    const { value, problems: found } = evaluateForms(written, {
+      inputs,
+      folderOf: () => '',
+      refKinds: undefined,
+      mayUseVars: false,
+    });
+    for (const problem of found) problems.push({ ...problem, path: [...at, ...problem.path] });
+    const text = typeof value === 'string' && value !== '' ? value : undefined;
+    return value instanceof Secret ? value : new Secret(String($env), text);
+  };
+  const document = raw as JsonObject;
+  const sources = isObject(document.sources)
+    ? Object.fromEntries(
+        Object.entries(document.sources as JsonObject).map(([name, source]) => [
+          name,
+          isObject(source) && 'git' in source
+            ? { ...source, git: hidden((source as JsonObject).git as Json, ['sources', name, 'git']) }
+            : source,
+        ]),
+      )
+    : document.sources;
+  return {
+    ...document,
+    ...(document.database !== undefined && { database: hidden(document.database, ['database']) }),
+    ...(sources !== undefined && { sources }),
+  };
+}
+
+function sourceProblems(source: SourceSettings, folder: string): Problem[] {
+  if (!('git' in source)) return [];
+  const { git, name } = source;
+  const at = { path: ['sources', name, 'git'], at: 'value' } as const;
+  const text = git instanceof Secret ? (git.isSet ? git.reveal() : undefined) : git;
+  if (text === undefined) return [];
+  try {
+    const { credentials } = parseGitAddress(text, { cwd: folder, option: 'git' });
+    if (credentials === undefined || git instanceof Secret) return [];
+    const message =
+      'git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }';
+    return [{ code: 'plain-secret', message, ...at }];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return [{ code: 'bad-format', message: `${error.message}. ${error.hint ?? ''}`.trim(), ...at }];
+  }
+}
+
+function ruleProblems(rules: readonly FleetRule[], sources: readonly string[]): Problem[] {
+  return rules.flatMap(({ pattern }, index): Problem[] => {
+    const at = { path: ['workspaces', pattern], at: 'key' } as const;
+    const source = sourceIn(pattern);
+    if (source !== undefined && !sources.includes(source)) {
+      const near = didYouMean(source, sources) || `; sources: ${sources.join(', ')}`;
+      return [{ code: 'unknown-source', message: `unknown source ${JSON.stringify(source)}${near}`, ...at }];
+    }
+    const earlier = rules.slice(0, index).find((each) => isCovered(pattern, each.pattern));
+    if (earlier === undefined) return [];
+    const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier.pattern)} above it matches all of it; move it up or remove it`;
+    return [{ code: 'unreachable-rule', message, ...at }];
+  });
+}
+
+/** Two sources that are one have every workspace twice. */
+function twiceNamed(sources: readonly SourceSettings[]): Problem[] {
+  return sources.flatMap((source, index): Problem[] => {
+    const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));
+    if (same === undefined) return [];
+    const message = `${source.name} has the same projects as ${same.name}; remove one of them, or give each its own projects`;
+    return [{ code: 'overlapping-sources', message, path: ['sources', source.name], at: 'key' }];
+  });
+}
+
+function keyOf(source: SourceSettings): string {
+  const place = 'git' in source ? [textOf(source.git), source.ref] : [source.path];
+  return JSON.stringify([place, source.projects]);
+}
+
+function textOf(git: Secret | string): string {
+  if (!(git instanceof Secret)) return git;
+  return git.isSet ? git.reveal() : git.name;
+}

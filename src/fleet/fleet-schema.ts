@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { isRefName } from '../git/git-address.ts';
+import { DRAFT, formDefinitions } from '../manifests/form-json-schema.ts';
+import { durationSetting } from '../project/duration.ts';
+import { settingsJsonSchema } from '../project/project-json-schema.ts';
+import { hasPassword, parse } from '../state/backends/postgres/address.ts';
+import { secretTextSetting } from '../state/backends/settings.ts';
+import type { JsonObject } from '../values/json.ts';
+import { fleetModes } from './member.ts';
+
+const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
+  error: 'expected a name of up to 63 letters, digits, ".", "_" and "-"',
+});
+
+const projectPattern = z
+  .string()
+  .min(1)
+  .refine((text) => !leadsOut(text), { error: 'expected a folder inside the source' });
+
+const source = z
+  .strictObject({
+    git: secretTextSetting(z.string(), {
+      description: 'Git repository: a URL, user@host:path or a folder.',
+      examples: ['https://git.example.com/agency/voices.git'],
+    }).optional(),
+    ref: z
+      .string()
+      .refine(isRefName, { error: 'expected the name of a branch or tag' })
+      .meta({ description: 'Branch or tag of the repository; default: main.', examples: ['main'] })
+      .optional(),
+    path: z
+      .string()
+      .min(1)
+      .meta({
+        description: 'Folder, relative to the fleet file; instead of a repository.',
+        examples: ['/srv/voices'],
+      })
+      .optional(),
+    projects: z
+      .array(projectPattern)
+      .min(1)
+      .refine((patterns) => patterns.some((each) => !each.startsWith('!')), {
+        error: 'expected at least one pattern without !',
+      })
+      .meta({
+        description: 'Globs of the project folders; a leading ! excludes folders. Default: the root alone.',
+        examples: [['clients/*', '!clients/archive']],
+      })
+      .optional(),
+    interval: durationSetting('1s')
+      .meta({
+        description: 'Time between two looks for a newer version; default: 30s for Git, 2s for a folder.',
+        examples: ['30s'],
+      })
+      .optional(),
+    secrets: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          'Folder with one file per secret, with {source} and {project}: the secrets_dir of projects that name none, and the only folder that theirs may be in.',
+        examples: ['/run/secrets/{project}'],
+      })
+      .optional(),
+  })
+  .refine(({ git, path }) => (git === undefined) !== (path === undefined), {
+    error: 'expected either git or path',
+  })
+  .refine(({ git, ref }) => git !== undefined || ref === undefined, {
+    error: 'a folder has no ref',
+    path: ['ref'],
+  })
+  .describe('A Git repository or a folder with projects.');
+
+const rule = z
+  .strictObject({
+    mode: z
+      .enum(fleetModes)
+      .meta({
+        description:
+          'report tells of changes, apply applies them, approve applies what a person approved; default: report.',
+        examples: ['approve'],
+      })
+      .optional(),
+    interval: durationSetting('1s')
+      .meta({ description: 'Time between runs; default: 5m.', examples: ['1m'] })
+      .optional(),
+  })
+  .describe('How the workspaces of an address are treated.');
+
+/** `fleet.yaml`, with a secret in place of each value form. */
+export const fleetSchema = z
+  .strictObject({
+    version: z.literal(1).describe('Format of this file.'),
+    database: secretTextSetting(
+      z
+        .string()
+        .refine((text) => parse(text) !== undefined, {
+          error: 'expected an address such as postgres://user@db.example.com:5432/voxform',
+        })
+        .refine((text) => !hasPassword(text), {
+          error: 'the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }',
+        }),
+      {
+        description:
+          'Address of the PostgreSQL database; an embedded one, for one process, where it is left out.',
+        examples: [{ $secret: 'FLEET_DATABASE_URL' }],
+      },
+    ).optional(),
+    sources: z
+      .record(name, source)
+      .refine((sources) => Object.keys(sources).length > 0, { error: 'expected at least one source' })
+      .describe('Where projects come from, by name.'),
+    workspaces: z
+      .record(z.string().min(1), rule)
+      .describe(
+        'Settings by address, SOURCE/PROJECT:WORKSPACE; * stands for any text, and the first match wins.',
+      )
+      .optional(),
+    limits: z
+      .strictObject({
+        concurrency: z
+          .int()
+          .min(1)
+          .max(1024)
+          .meta({ description: 'Most requests in flight at once; default: 64.', examples: [64] }),
+        runs: z
+          .int()
+          .min(1)
+          .max(256)
+          .meta({ description: 'Most runs at once; default: 8.', examples: [8] }),
+      })
+      .partial()
+      .describe('Limits of one process.')
+      .optional(),
+    timeout: durationSetting('1s')
+      .meta({ description: 'Longest time of one run; default: 10m.', examples: ['10m'] })
+      .optional(),
+    retention: durationSetting('1h')
+      .meta({ description: 'How long the record of a run is kept; default: 90d.', examples: ['90d'] })
+      .optional(),
+  })
+  .describe('A fleet: many workspaces, reconciled by any number of processes over one database.');
+
+/** JSON Schema (draft 2020-12) of the fleet file. */
+export function fleetJsonSchema(): JsonObject {
+  const { env, secret } = formDefinitions;
+  return {
+    $schema: DRAFT,
+    title: 'voxform fleet',
+    ...settingsJsonSchema(fleetSchema),
+    $defs: { env, secret },
+  };
+}
+
+/** `clients/*` of `./clients/*` and `clients/*\/`. */
+export function plainPattern(pattern: string): string {
+  return pattern.replace(/^(\.\/+)+/, '').replace(/\/+$/, '') || '.';
+}
+
+function leadsOut(text: string): boolean {
+  const parts = text.replace(/^!/, '').split(/[/\\]/);
+  return (
+    text.replace(/^!/, '').startsWith('/') ||
+    parts.some((part) => part === '..' || part === '.git') ||
+    /^[A-Za-z]:$/.test(parts[0] ?? '')
+  );
+}

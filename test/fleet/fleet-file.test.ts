@@ -1,0 +1,194 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { fleetAddress, matchesAddress, ruleFor, unusedRules } from '../../src/fleet/addresses.ts';
+import { type FleetFile, loadFleetFile } from '../../src/fleet/fleet-file.ts';
+import { InvalidProject } from '../../src/project/invalid-project.ts';
+import { Secret } from '../../src/values/value.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
+
+async function load(text: string, env: Record<string, string> = {}): Promise<FleetFile> {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.root, 'fleet.yaml');
+  writeFileSync(file, text);
+  return loadFleetFile(file, env);
+}
+
+/** `LINE:COLUMN MESSAGE` of each diagnostic. */
+async function problemsOf(text: string, env: Record<string, string> = {}): Promise<string[]> {
+  try {
+    await load(text, env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidProject)) throw error;
+    return error.diagnostics.map(({ line, column, message }) => `${line}:${column} ${message}`);
+  }
+}
+
+const minimal = 'version: 1\nsources: { voices: { path: /srv/voices } }\n';
+
+describe('a fleet file', () => {
+  it('is complete with one source', async () => {
+    expect(await load(minimal)).toMatchObject({
+      database: undefined,
+      sources: [{ name: 'voices', path: '/srv/voices', projects: ['.'], interval: 2000 }],
+      rules: [],
+      limits: { concurrency: 64, runs: 8 },
+      timeout: 600_000,
+      retention: 90 * 86_400_000,
+    });
+  });
+
+  it('reads everything that it may say', async () => {
+    const text = `version: 1
+database: { $secret: FLEET_DATABASE_URL }
+sources:
+  voices: { git: { $secret: VOICES_URL }, projects: [./clients/*/, "!./clients/archive"], interval: 1m, secrets: "/run/secrets/{project}" }
+  own: { path: ../own, projects: ["**"] }
+workspaces:
+  "voices/clients/acme:production": { mode: approve, interval: 1m }
+  "*:staging": { mode: apply }
+  "*": {}
+limits: { concurrency: 8, runs: 2 }
+timeout: 1m
+retention: 1d
+`;
+    const fleet = await load(text, {
+      FLEET_DATABASE_URL: 'postgres://a:b@c/d',
+      VOICES_URL: 'https://u:p@g.example/v',
+    });
+    expect(fleet).toMatchObject({
+      sources: [
+        {
+          ref: 'main',
+          projects: ['clients/*', '!clients/archive'],
+          interval: 60_000,
+          secrets: '/run/secrets/{project}',
+        },
+        { projects: ['**'] },
+      ],
+      rules: [
+        { mode: 'approve', interval: 60_000 },
+        { mode: 'apply', interval: 300_000 },
+        { pattern: '*', mode: 'report', interval: 300_000 },
+      ],
+      limits: { concurrency: 8, runs: 2 },
+      timeout: 60_000,
+      retention: 86_400_000,
+    });
+    expect(fleet.database).toBeInstanceOf(Secret);
+    expect(Object.keys(parse(text)).sort()).toEqual(
+      ['version', 'database', 'sources', 'workspaces', 'limits', 'timeout', 'retention'].sort(),
+    );
+  });
+
+  it.each([
+    ['an unknown key', `${minimal}intervall: 5m\n`, ['3:1 unknown field "intervall"']],
+    [
+      'an unknown key of a source',
+      'version: 1\nsources: { v: { path: a, project: ["*"] } }\n',
+      ['2:26 unknown field "project"; did you mean "projects"?'],
+    ],
+    ['no source', 'version: 1\nsources: {}\n', ['2:10 sources: expected at least one source']],
+    [
+      'a source of two kinds',
+      'version: 1\nsources: { v: { path: a, git: b } }\n',
+      ['2:15 v: expected either git or path'],
+    ],
+    [
+      'a ref of a folder',
+      'version: 1\nsources: { v: { path: a, ref: b } }\n',
+      ['2:31 ref: a folder has no ref'],
+    ],
+    [
+      'a ref that is an option',
+      'version: 1\nsources: { v: { git: a, ref: --all } }\n',
+      ['2:30 ref: expected the name of a branch or tag'],
+    ],
+    [
+      'projects that lead out',
+      'version: 1\nsources: { v: { path: a, projects: ["../*", "/etc"] } }\n',
+      [
+        '2:37 projects[0]: expected a folder inside the source',
+        '2:45 projects[1]: expected a folder inside the source',
+      ],
+    ],
+    [
+      'projects that only exclude',
+      'version: 1\nsources: { v: { path: a, projects: ["!b"] } }\n',
+      ['2:36 projects: expected at least one pattern without !'],
+    ],
+    [
+      'a password in an address',
+      'version: 1\ndatabase: postgres://a:b@c/d\nsources: { v: { git: "https://u:hunter2@g.example/v" } }\n',
+      ['2:11 database: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }'],
+    ],
+    [
+      'a password in the address of a repository',
+      'version: 1\nsources: { v: { git: "https://u:hunter2@g.example/v" } }\n',
+      ['2:22 git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }'],
+    ],
+    [
+      'durations that are none',
+      `${minimal}timeout: 10\nretention: 5 days\nworkspaces: { "*": { interval: 0.1s } }\n`,
+      [
+        '3:10 timeout must be text, but YAML reads it as the number 10; put it in quotes',
+        '4:12 retention: expected a duration such as 30m or 6h, is "5 days"',
+        '5:32 interval: expected at least 1s',
+      ],
+    ],
+    [
+      'an unknown mode',
+      `${minimal}workspaces: { "*": { mode: aprove } }\n`,
+      ['3:28 mode must be one of "report", "apply", "approve", is "aprove"; did you mean "approve"?'],
+    ],
+    [
+      'a rule of an unknown source',
+      `${minimal}workspaces: { "voicse/*": {} }\n`,
+      ['3:15 unknown source "voicse"; did you mean "voices"?'],
+    ],
+    [
+      'a rule behind one that matches all of it',
+      `${minimal}workspaces: { "*:a": {}, "voices/*:a": {}, "*:b": {} }\n`,
+      ['3:26 "voices/*:a" never applies: "*:a" above it matches all of it; move it up or remove it'],
+    ],
+    [
+      'two sources that are one',
+      'version: 1\nsources: { a: { path: x }, b: { path: ./x } }\n',
+      ['2:28 b has the same projects as a; remove one of them, or give each its own projects'],
+    ],
+    ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must have one document only']],
+  ])('refuses %s, with its place', async (_, text, expected) => {
+    expect(await problemsOf(text)).toEqual(expected);
+  });
+
+  it('says how to name one where there is none', () => {
+    expect(() => loadFleetFile('/nowhere/fleet.yaml', {})).toThrow(/cannot read \/nowhere\/fleet\.yaml/);
+  });
+});
+
+describe('an address', () => {
+  it('has the project, but for the one at the root', () => {
+    expect([fleetAddress('v', 'a/b', 'w'), fleetAddress('v', '.', 'w')]).toEqual(['v/a/b:w', 'v:w']);
+  });
+
+  it.each([
+    ['*', 'v/a:w', true],
+    ['*:w', 'v/a:w', true],
+    ['*:w', 'v/a:ww', false],
+    ['v/*', 'v/a/b:w', true],
+    ['v/*:w', 'v:w', false],
+    ['v/a*a:w', 'v/a:w', false],
+    ['*a*b*', 'xaxbx', true],
+    ['v/a:w', 'v/a:w', true],
+  ])('matches %s with %s: %s', (pattern, address, expected) => {
+    expect(matchesAddress(pattern, address)).toBe(expected);
+  });
+
+  it('goes by the first rule that matches, and tells of rules that match none', () => {
+    const rules = ['*:a', 'v/x:*', '*'].map((pattern) => ({ pattern, mode: 'report', interval: 1 }) as const);
+    expect(ruleFor(rules, 'v/x:a')?.pattern).toBe('*:a');
+    expect(unusedRules(rules, ['v/x:a', 'v/y:b']).map(({ pattern }) => pattern)).toEqual(['v/x:*']);
+  });
+});
