@@ -9,6 +9,8 @@ import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 const HEAVY = [
   ...['undici', 'yaml', 'zod', 'hono', 'chokidar', 'prom-client', 'pino', 'opentelemetry', 'croner'],
   '@dagrejs/dagre',
+  // All of it takes twice as long as what a client of one server needs.
+  'undici/index.js',
 ];
 
 describe('a command', () => {
@@ -39,8 +41,8 @@ describe('a command', () => {
     const texts = scripts.map((url) => readFileSync(new URL(url), 'utf8'));
     const found = HEAVY.filter(
       (name) =>
-        scripts.some((url) => url.includes(`/node_modules/${name}/`) || url.includes(`/@${name}/`)) ||
-        texts.some((text) => text.includes(`\n// node_modules/${name}/`)),
+        scripts.some((url) => url.includes(`/node_modules/${name}`) || url.includes(`/@${name}/`)) ||
+        texts.some((text) => text.includes(`\n// node_modules/${name}`)),
     );
     expect(found).toEqual(uses);
     expect(scripts.length).toBeLessThanOrEqual(files);
