@@ -45,11 +45,15 @@ export class JournalWriter {
 
   async #run(): Promise<void> {
     await Promise.resolve();
+    let isChecked = false;
     while (this.#queue.length > 0) {
       const batch = this.#queue;
       this.#queue = [];
       try {
         if (this.#failure !== undefined) throw this.#failure.error;
+        // The look after one append is the look before the next.
+        if (!isChecked) await this.#guards.assertHeld();
+        isChecked = true;
         await this.#write(Buffer.from(batch.map(({ line }) => line).join('')));
         for (const { resolve } of batch) resolve();
       } catch (error) {
@@ -61,7 +65,6 @@ export class JournalWriter {
   }
 
   async #write(bytes: Buffer): Promise<void> {
-    await this.#guards.assertHeld();
     this.#guards.failPoint('before-append');
     this.#handle ??= await this.#open();
     const handle = this.#handle;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type Files, nodeFiles } from '../../../../src/files/files.ts';
 import { UserError } from '../../../../src/problems/user-error.ts';
 import { emptyDocument } from '../../../../src/state/fold.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
@@ -21,8 +22,8 @@ const options = sessionOptions();
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
 
 /** A state with one record, after as many commits. */
-async function written(commits = 1): Promise<string> {
-  const path = await statePath();
+async function written(commits = 1, at?: string): Promise<string> {
+  const path = at ?? (await statePath());
   for (let count = 0; count < commits; count++) {
     const session = await openSession(storeAt(path), options);
     await session.record(saved('a', `id-${count}`));
@@ -65,6 +66,36 @@ describe('a state in local files', () => {
 `);
     const digested = text.slice(0, text.indexOf(',\n  "write_digest"'));
     expect(digest).toBe(`sha256:${createHash('sha256').update(digested).digest('hex')}`);
+  });
+
+  it('looks at its lock once between two writes of the journal that follow one another', async () => {
+    const path = await statePath();
+    const done: string[] = [];
+    const files: Files = {
+      ...nodeFiles,
+      async open(...given) {
+        const handle = await nodeFiles.open(...given);
+        const datasync = handle.datasync.bind(handle);
+        handle.datasync = async () => {
+          if (!done.includes('sync')) second = session.record(saved('b'));
+          done.push('sync');
+          return datasync();
+        };
+        return handle;
+      },
+      readFile(file) {
+        if (file === `${path}.lock`) done.push('look');
+        return nodeFiles.readFile(file);
+      },
+    };
+    let second: Promise<void> | undefined;
+    await written(1, path);
+    const session = await openSession(storeAt(path, { files }), options);
+    done.length = 0;
+    await session.record(saved('a', 'id-1'));
+    await second;
+    expect(done).toEqual(['look', 'sync', 'look', 'sync', 'look']);
+    await session.close();
   });
 
   it('is for its owner alone, as is everything beside it', async () => {
