@@ -135,6 +135,11 @@ function crossChecks(
     const file = chosen?.[placeSetting] === undefined ? undefined : fileOf(place);
     const misplaced = file && context.local && pathProblem(`state.${placeSetting}`, file, context.local);
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
+    if (context.local?.isFleeting && fileOf(place) !== undefined) {
+      const message =
+        "a fleet keeps no local state of a project from Git: remove state, to keep it in the fleet's database, or name another backend";
+      problems.push({ code: 'local-state', message, path: at.slice(0, -1), at: 'value' });
+    }
     const named = context.local && backendOf(place).folderOf?.(place);
     const foreign =
       named && context.local && pathProblem(`state.${named.setting}`, named.path, context.local);
@@ -167,6 +172,7 @@ function statePlace(
   settings: StateSettings | undefined,
   { root, local }: ProjectContext,
 ): StatePlace {
+  if (settings === undefined && local?.stateOf !== undefined) return local.stateOf(workspace);
   return placeOf(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
 

@@ -1,6 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isInside } from '../manifests/read-file.ts';
+import type { StatePlace } from '../state/state-place.ts';
 
 /** Where the state and the secrets of a project lie that is read from elsewhere, as from a repository. */
 export interface LocalPaths {
@@ -10,6 +11,14 @@ export interface LocalPaths {
   readonly allowed: readonly string[];
   /** Address of the repository that the project was fetched from. */
   readonly source?: string | undefined;
+  /** How a person allows another folder; `--allow-dir` where absent. */
+  readonly allowedWith?: string | undefined;
+  /** Where a relative `secrets_dir` begins, and whether that is the one of workspaces that name none; the root where absent. */
+  readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
+  /** True where files beside the project do not last, so that no state may be kept in one. */
+  readonly isFleeting?: boolean | undefined;
+  /** The state of a workspace whose project file says nothing of it; a local one where absent. */
+  stateOf?(workspace: string): StatePlace;
 }
 
 /** Folder of the checkouts, below the root. */
@@ -22,7 +31,7 @@ export const CHECKOUTS = path.join('.voxform', 'git');
 export function pathProblem(
   setting: string,
   file: string,
-  { root, allowed }: LocalPaths,
+  { root, allowed, secrets, allowedWith = 'allow it with --allow-dir' }: LocalPaths,
 ): string | undefined {
   const real = realPathOf(file);
   const shown = real ?? file;
@@ -33,7 +42,8 @@ export function pathProblem(
   if (isBelow(path.join(root, CHECKOUTS)))
     return `${setting} leads into a checkout (${shown}), which the next commit replaces`;
   if ([root, path.join(root, '.voxform'), ...allowed].some(isBelow)) return undefined;
-  return `${setting} leads to ${shown}, outside ${root}; allow it with --allow-dir`;
+  const base = setting === 'secrets_dir' ? (secrets?.folder ?? root) : root;
+  return `${setting} leads to ${shown}, outside ${base}; ${allowedWith}`;
 }
 
 /** As many as an operating system follows. */

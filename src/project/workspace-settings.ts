@@ -46,8 +46,9 @@ export function readSettings(
   everyState?: JsonObject,
 ): WorkspaceSettings {
   const problems: Problem[] = [];
-  const folder =
-    typeof raw.secrets_dir === 'string' ? path.resolve(local?.root ?? root, raw.secrets_dir) : undefined;
+  const base = local?.secrets?.folder ?? local?.root ?? root;
+  const usual = local?.secrets?.isDefault ? base : undefined;
+  const folder = typeof raw.secrets_dir === 'string' ? path.resolve(base, raw.secrets_dir) : usual;
   const misplaced = folder && local && pathProblem('secrets_dir', folder, local);
   if (misplaced !== undefined)
     problems.push({ code: 'outside-folder', message: misplaced, path: ['secrets_dir'], at: 'value' });

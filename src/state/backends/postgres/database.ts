@@ -23,10 +23,21 @@ export interface Database {
 const databases = new Map<string, Database>();
 
 export function databaseAt(address: DatabaseAddress): Database {
-  const key = JSON.stringify([address.connectionString, address.tls]);
+  const key = keyOf(address);
   const known = databases.get(key) ?? new PooledDatabase(address);
   databases.set(key, known);
   return known;
+}
+
+/** From now on `databaseAt` gives this database for the address, such as one that runs in this process. */
+export function provideDatabase(address: DatabaseAddress, database: Database): Disposable {
+  const key = keyOf(address);
+  databases.set(key, database);
+  return { [Symbol.dispose]: () => databases.delete(key) };
+}
+
+function keyOf({ connectionString, tls }: DatabaseAddress): string {
+  return JSON.stringify([connectionString, tls]);
 }
 
 class PooledDatabase implements Database {

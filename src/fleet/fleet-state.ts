@@ -1,0 +1,26 @@
+import { addressOf } from '../state/backends/postgres/address.ts';
+import { type Database, provideDatabase } from '../state/backends/postgres/database.ts';
+import type { StatePlace } from '../state/state-place.ts';
+import { fleetAddress } from './addresses.ts';
+import type { FleetFile } from './fleet-file.ts';
+
+/** Stands for the database that runs in this process. */
+const EMBEDDED = 'postgres://voxform@embedded/fleet';
+
+/** Where the state of a workspace lies whose project says nothing of it: in the fleet's database, under its address. */
+export function fleetStatePlace(
+  { database = EMBEDDED }: Pick<FleetFile, 'database'>,
+  {
+    source,
+    project,
+    workspace,
+  }: { readonly source: string; readonly project: string; readonly workspace: string },
+): StatePlace {
+  const name = fleetAddress(source, project, workspace);
+  return { backend: 'postgres', url: database, schema: 'voxform', name };
+}
+
+/** Keeps states in the database that runs in this process, until it is disposed of. */
+export function keepStatesIn(database: Database): Disposable {
+  return provideDatabase(addressOf(EMBEDDED), database);
+}
