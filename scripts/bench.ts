@@ -4,8 +4,9 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { HEADER, rowText } from './bench/report.ts';
-import { atSize, type Costs, growth, startUp, withNothing } from './bench/rows.ts';
+import { atSize, type Costs, growth, withNothing } from './bench/rows.ts';
 import { sharedStates } from './bench/shared-states.ts';
+import { startUp } from './bench/starting.ts';
 
 /*
  * Measures the built command against the least that the same work costs, in the same run:

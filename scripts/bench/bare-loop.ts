@@ -1,28 +1,34 @@
 import { Pool } from 'undici';
+import { agentSpec } from './workload.ts';
 
 /*
- * The floor of reading: undici alone, the same requests at the same concurrency, each answer read and parsed.
- *   node bare-loop.ts BASE_URL COUNT CONCURRENCY
+ * The floor of reading and of creating: undici alone, the same requests at the same concurrency, each answer read and parsed.
+ *   node bare-loop.ts BASE_URL COUNT CONCURRENCY [GET|POST]
  */
 
-const [baseUrl = '', count = '0', concurrency = '16', protocol = 'h1'] = process.argv.slice(2);
-const pool = new Pool(baseUrl, {
-  connections: protocol === 'h2' ? 1 : Number(concurrency),
-  pipelining: protocol === 'h2' ? Number(concurrency) : 1,
-  allowH2: protocol === 'h2',
-  connect: { rejectUnauthorized: false },
-});
+const [baseUrl = '', count = '0', concurrency = '16', method = 'GET'] = process.argv.slice(2);
+const pool = new Pool(baseUrl, { connections: Number(concurrency), pipelining: 1 });
 const headers = { authorization: 'Bearer bench', accept: 'application/json' };
+const AGENTS = '/api/v1/agents';
 let next = 0;
 
-async function reader(): Promise<void> {
+async function loop(): Promise<void> {
   while (next < Number(count)) {
-    const path = `/api/v1/agents/01JBENCH${String(next++).padStart(18, '0')}`;
-    const { statusCode, body } = await pool.request({ method: 'GET', path, headers });
+    const index = next++;
+    const request =
+      method === 'GET'
+        ? { method, path: `${AGENTS}/01JBENCH${String(index).padStart(18, '0')}`, headers }
+        : {
+            method: 'POST' as const,
+            path: AGENTS,
+            headers: { ...headers, 'content-type': 'application/json' },
+            body: JSON.stringify(agentSpec(index)),
+          };
+    const { statusCode, body } = await pool.request(request);
     const answer: unknown = JSON.parse(await body.text());
-    if (statusCode !== 200 || typeof answer !== 'object') throw new Error(`GET ${path}: ${statusCode}`);
+    if (statusCode !== 200 || typeof answer !== 'object') throw new Error(`${request.path}: ${statusCode}`);
   }
 }
 
-await Promise.all(Array.from({ length: Number(concurrency) }, reader));
+await Promise.all(Array.from({ length: Number(concurrency) }, loop));
 await pool.close();

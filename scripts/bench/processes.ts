@@ -6,7 +6,7 @@ import path from 'node:path';
 
 /** Runs that are measured leave nothing in the home of whoever measures. */
 const STATES = path.join(tmpdir(), `voxform-bench-${process.pid}`);
-export const CACHES = path.join(STATES, 'caches');
+const CACHES = path.join(STATES, 'caches');
 
 export interface Run {
   /** From the start of the process to its end. */
@@ -15,6 +15,9 @@ export interface Run {
   readonly mebibytes: number | undefined;
   /** Seconds of processor time, its own and the system's; where the memory was asked for. */
   readonly processor: number | undefined;
+  /** How often files were synced, and bytes that were written to them; where the memory was asked for. */
+  readonly syncs: number | undefined;
+  readonly bytes: number | undefined;
   readonly stdout: string;
 }
 
@@ -62,12 +65,14 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
     throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stderr.slice(-2000)}${stdout.slice(-500)}`);
   }
   const told = report === undefined ? [] : readFileSync(report, 'utf8').split(' ').map(Number);
-  const [kilobytes, microseconds] = told;
+  const [kilobytes, microseconds, syncs, bytes] = told;
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   return {
     seconds,
     mebibytes: kilobytes && kilobytes / 1024,
     processor: microseconds && microseconds / 1e6,
+    syncs,
+    bytes,
     stdout,
   };
 }
@@ -80,8 +85,15 @@ export interface Platform {
   stop(): Promise<void>;
 }
 
-/** Path of the loop that does no more than read. */
+/** Path of the loop that does no more than read, or create. */
 export const BARE_LOOP = path.join(import.meta.dirname, 'bare-loop.ts');
+/** Path of the parser alone. */
+export const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
+
+/** The parse cache is what makes a run warm. */
+export function forget(): void {
+  rmSync(path.join(CACHES, 'voxform', 'manifests'), { recursive: true, force: true });
+}
 
 /** A project that was applied, so that its state knows every agent. */
 export interface Applied {

@@ -1,14 +1,34 @@
 import { writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 /*
- * Loaded before a program: leaves the largest resident memory of the process, in kilobytes, and its processor time, in
- * microseconds, where the bench looks.
+ * Loaded before a program: leaves where the bench looks the largest resident memory of the process, in kilobytes, its processor time, in
+ * microseconds, and how often it synced how many bytes.
  */
 
 const file = process.env.BENCH_MEMORY_REPORT;
 if (file !== undefined) {
+  const handle = await open(import.meta.filename);
+  const methods = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const { datasync, sync, write } = methods;
+  let syncs = 0;
+  let bytes = 0;
+  methods.datasync = function () {
+    syncs++;
+    return datasync.call(this);
+  };
+  methods.sync = function () {
+    syncs++;
+    return sync.call(this);
+  };
+  methods.write = async function (this: typeof handle, ...given: Parameters<typeof write>) {
+    const done = await write.apply(this, given);
+    bytes += done.bytesWritten;
+    return done;
+  } as typeof write;
   process.on('exit', () => {
     const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
-    writeFileSync(file, `${maxRSS} ${userCPUTime + systemCPUTime}`);
+    writeFileSync(file, `${maxRSS} ${userCPUTime + systemCPUTime} ${syncs} ${bytes}`);
   });
 }

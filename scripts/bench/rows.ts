@@ -1,16 +1,18 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { applying } from './applying.ts';
 import { exporting } from './exporting.ts';
 import {
   type Applied,
   BARE_LOOP,
-  CACHES,
+  forget,
   interleaved,
   median,
   type Platform,
   type Run,
   runNode,
   startPlatform,
+  YAML_FLOOR,
 } from './processes.ts';
 import { memoryBudget, type Row } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
@@ -26,20 +28,6 @@ export interface Bench {
 }
 
 const CONCURRENCY = 16;
-const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
-
-/** `--version` and `--help` against a Node that does nothing. */
-export async function startUp({ bin, rounds, emit }: Bench): Promise<void> {
-  const times = await interleaved(rounds * 5, {
-    node: () => runNode(['-e', '0']),
-    version: () => runNode([bin, '--version']),
-    help: () => runNode([bin, '--help']),
-  });
-  const floorValue = times.node * 1000;
-  const row = { floor: 'node -e 0', floorValue, unit: 'ms' as const };
-  emit({ ...row, what: '--version', value: times.version * 1000, budget: 1.5 });
-  emit({ ...row, what: '--help', value: times.help * 1000, budget: 2 });
-}
 
 /** Everything about a project of one size. Gives what the commands took. */
 export async function atSize(bench: Bench, agents: number): Promise<Costs> {
@@ -56,7 +44,6 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
     memory: true,
   });
   const { byMethod, requests } = await empty.figures();
-  await empty.stop();
   emit({
     what: `apply creating ${agents}: requests beyond one POST each`,
     floor: '',
@@ -65,6 +52,12 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
     unit: 'requests',
     budget: 1,
   });
+  await applying(
+    { ...bench, rounds },
+    { agents, project, voxform },
+    { concurrency: CONCURRENCY, platform: empty, counted: applied },
+  );
+  await empty.stop();
 
   const of = { agents, project, voxform };
   await validating({ ...bench, rounds }, of);
@@ -143,7 +136,7 @@ async function validating({ emit, rounds }: Bench, { agents, project, voxform }:
   });
   const row = { floor: 'yaml', floorValue: times.floor };
   emit({ ...row, what: `validate ${agents}, cold`, value: times.cold, budget: 1.15 });
-  emit({ ...row, what: `validate ${agents}, unchanged`, value: times.warm, budget: 1.15 / 5 });
+  emit({ ...row, what: `validate ${agents}, unchanged`, value: times.warm, budget: 0.2 });
 }
 
 /** A plan with nothing to do, against the bare loop over the same requests. Gives the processor time of a warm one at no latency. */
@@ -249,8 +242,3 @@ export function growth(
 
 /** Seconds of processor time: less than this is lost in how start-up varies. */
 const MEASURABLE = 0.02;
-
-/** The parse cache is what makes a run warm. */
-function forget(): void {
-  rmSync(path.join(CACHES, 'voxform', 'manifests'), { recursive: true, force: true });
-}

@@ -1,0 +1,29 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { interleaved, runNode, startPlatform } from './processes.ts';
+import type { Bench } from './rows.ts';
+import { writeProject } from './workload.ts';
+
+/** `--version`, `--help` and a plan of one agent against a Node that does nothing. */
+export async function startUp({ bin, folder, rounds, emit }: Bench): Promise<void> {
+  const project = path.join(folder, 'one');
+  const platform = await startPlatform(1, 0);
+  writeProject(project, 1, platform.baseUrl);
+  const options = { cwd: project, env: { BENCH_API_KEY: 'key-of-the-bench' } };
+  try {
+    await runNode([bin, 'apply', '--auto-approve', '--quiet'], options);
+    const times = await interleaved(rounds * 5, {
+      node: () => runNode(['-e', '0']),
+      version: () => runNode([bin, '--version']),
+      help: () => runNode([bin, '--help']),
+      plan: () => runNode([bin, 'plan', '--quiet'], options),
+    });
+    const row = { floor: 'node -e 0', floorValue: times.node * 1000, unit: 'ms' as const };
+    emit({ ...row, what: '--version', value: times.version * 1000, budget: 1.5 });
+    emit({ ...row, what: '--help', value: times.help * 1000, budget: 1.6 });
+    emit({ ...row, what: 'plan of one agent', value: times.plan * 1000, budget: 3 });
+  } finally {
+    await platform.stop();
+    rmSync(project, { recursive: true, force: true });
+  }
+}
