@@ -2,6 +2,7 @@ import { addressOf } from '../state/backends/postgres/address.ts';
 import { type Database, provideDatabase } from '../state/backends/postgres/database.ts';
 import type { StatePlace } from '../state/state-place.ts';
 import { fleetAddress } from './addresses.ts';
+import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
 
 /** Stands for the database that runs in this process. */
@@ -17,7 +18,7 @@ export function fleetStatePlace(
   }: { readonly source: string; readonly project: string; readonly workspace: string },
 ): StatePlace {
   const name = fleetAddress(source, project, workspace);
-  return { backend: 'postgres', url: database, schema: 'voxform', name };
+  return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
 /** Keeps states in the database that runs in this process, until it is disposed of. */

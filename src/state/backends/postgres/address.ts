@@ -27,13 +27,16 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 const TLS_OPTIONS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'uselibpqcompat'];
 const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 
-/** @throws UserError where it is not set, or is no address of a database. It never shows the text. */
-export function addressOf(url: Secret | string): DatabaseAddress {
+/**
+ * @param setting that it is from, for messages.
+ * @throws UserError where it is not set, or is no address of a database. It never shows the text.
+ */
+export function addressOf(url: Secret | string, setting = 'state.url'): DatabaseAddress {
   const text = revealed('url', url);
   const parsed = parse(text);
   if (parsed === undefined) {
     const name = url instanceof Secret ? ` (${url.name})` : '';
-    throw new UserError(`state.url${name} is not the address of a PostgreSQL database`, {
+    throw new UserError(`${setting}${name} is not the address of a PostgreSQL database`, {
       hint: `Write it as ${EXAMPLE}. Percent-encode special characters in the password, such as %40 for @.`,
     });
   }
@@ -42,7 +45,7 @@ export function addressOf(url: Secret | string): DatabaseAddress {
   const user = options.get('user') ?? decodeURIComponent(parsed.username);
   const database = decodeURIComponent(parsed.pathname.slice(1)) || user;
   const port = options.get('port') ?? (parsed.port || '5432');
-  const tls = tlsOf(options, host);
+  const tls = tlsOf(options, host, setting);
   for (const option of TLS_OPTIONS) options.delete(option);
   if (host === '') parsed.hostname = 'localhost';
   return {
@@ -77,7 +80,7 @@ function isDecodable({ username, password, hostname, pathname }: URL): boolean {
 }
 
 /** What libpq makes of the options: without any, TLS where the server has it, and no look at its certificate. */
-function tlsOf(options: URLSearchParams, host: string): Tls {
+function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   const root = options.get('sslrootcert') ?? undefined;
   const isSocket = host.startsWith('/') || host.toLowerCase().startsWith('%2f');
   const usual = isSocket
@@ -88,7 +91,7 @@ function tlsOf(options: URLSearchParams, host: string): Tls {
   const given = options.get('sslmode') ?? usual;
   const mode = MODES.find((each) => each === given);
   if (mode === undefined) {
-    throw new UserError(`state.url: unknown sslmode ${JSON.stringify(given)}`, {
+    throw new UserError(`${setting}: unknown sslmode ${JSON.stringify(given)}`, {
       hint: `Expected one of ${MODES.join(', ')}.`,
     });
   }

@@ -10,14 +10,21 @@ const NO_TLS = 'The server does not support SSL connections';
 
 export type DatabaseRow = Readonly<Record<string, unknown>>;
 
-/** A database, reached through connections that all its users in this process share. Holds no state of a session, so that a pooler may be in between. */
-export interface Database {
-  /** True once it was reached. */
-  readonly wasReached: boolean;
+/** What takes statements. */
+export interface Statements {
   /**
-   * One statement, or several without values, which then are one transaction. Ended by the signal, and by a server that does not answer in time.
+   * One statement, or several without values, which then are one transaction; the rows of all. Ended by the signal, and by a server that
+   * does not answer in time.
    */
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
+}
+
+/** A database, reached through connections that all its users in this process share. Holds no state of a session, so that a pooler may be in between. */
+export interface Database extends Statements {
+  /** True once it was reached. */
+  readonly wasReached: boolean;
+  /** Does all statements of the work, or none of them where it throws. */
+  transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
 const databases = new Map<string, Database>();
@@ -40,6 +47,40 @@ function keyOf({ connectionString, tls }: DatabaseAddress): string {
   return JSON.stringify([connectionString, tls]);
 }
 
+/** What a driver gives: a result, or one for each of several statements. */
+interface StatementResult {
+  readonly rows: readonly DatabaseRow[];
+}
+
+export function rowsOf(result: StatementResult | readonly StatementResult[]): readonly DatabaseRow[] {
+  return 'rows' in result ? result.rows : result.flatMap(({ rows }) => rows);
+}
+
+interface AskedStatement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  readonly signal: AbortSignal;
+}
+
+async function ask(
+  client: PoolClient,
+  { text, values, signal }: AskedStatement,
+): Promise<readonly DatabaseRow[]> {
+  signal.throwIfAborted();
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  const silence = `no answer within ${ANSWER_MILLISECONDS / 1000} s`;
+  const timer = setTimeout(() => reject(new Error(silence)), ANSWER_MILLISECONDS);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const asked = values.length === 0 ? client.query(text) : client.query(text, [...values]);
+    return rowsOf(await Promise.race([asked, givenUp]));
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 class PooledDatabase implements Database {
   readonly #address: DatabaseAddress;
   #pool: Promise<Pool> | undefined;
@@ -50,31 +91,36 @@ class PooledDatabase implements Database {
     this.#address = address;
   }
 
-  async query(
-    text: string,
-    values: readonly unknown[],
-    signal: AbortSignal,
-  ): Promise<readonly DatabaseRow[]> {
+  query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]> {
+    return this.#connected(signal, (client) => ask(client, { text, values, signal }));
+  }
+
+  transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#connected(signal, async (client) => {
+      const begin = { values: [], signal };
+      await ask(client, { text: 'BEGIN', ...begin });
+      const result = await work({
+        query: (text, values, until) => ask(client, { text, values, signal: until }),
+      });
+      await ask(client, { text: 'COMMIT', ...begin });
+      return result;
+    });
+  }
+
+  /** A connection on which anything failed is closed, which takes back what was not committed. */
+  async #connected<T>(signal: AbortSignal, work: (client: PoolClient) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const client = await this.#connect();
     this.wasReached = true;
-    const { promise: givenUp, reject } = Promise.withResolvers<never>();
-    const stop = (): void => reject(signal.reason);
-    const silence = `no answer within ${ANSWER_MILLISECONDS / 1000} s`;
-    const timer = setTimeout(() => reject(new Error(silence)), ANSWER_MILLISECONDS);
-    signal.addEventListener('abort', stop, { once: true });
     // A connection that is lost rejects its query too.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     let isBroken = true;
     try {
-      const asked = values.length === 0 ? client.query(text) : client.query(text, [...values]);
-      const { rows } = await Promise.race([asked, givenUp]);
+      const result = await work(client);
       isBroken = false;
-      return rows;
+      return result;
     } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
       client.off('error', ignore);
       client.release(isBroken);
     }

@@ -128,7 +128,9 @@ export class PostgresRemotePlace implements RemotePlace {
     } catch (error) {
       if (error instanceof Overtaken) throw error;
       throw problemOf(error, {
-        location: this.location,
+        subject: `the state ${this.location}`,
+        setting: 'state.url',
+        setUp: 'voxform state init --sql',
         server: address.location,
         wasReached: database.wasReached,
         wasWritten: this.#wasWritten,

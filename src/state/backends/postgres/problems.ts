@@ -2,8 +2,12 @@ import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
 interface Situation {
-  /** How messages call the state. */
-  readonly location: string;
+  /** What could not be used, for messages. */
+  readonly subject: string;
+  /** The setting with the address. */
+  readonly setting: string;
+  /** The command that prints what an administrator runs. */
+  readonly setUp: string;
   /** Of the database alone. */
   readonly server: string;
   /** True once the database was reached: what fails then may pass. */
@@ -26,14 +30,12 @@ export function isAlready(error: unknown): boolean {
   return ALREADY.has(codeOf(error));
 }
 
-const ASK_ADMINISTRATOR = 'Have an administrator of the database run the output of: voxform state init --sql';
-
 /** A `UserError` for what will not pass by itself; for anything else an error with the way out in its message. */
 export function problemOf(error: unknown, about: Situation): Error {
   if (error instanceof UserError) return error;
   const refusal = refusalOf(error, about);
   if (refusal !== undefined) {
-    const message = `cannot use the state ${about.location}: ${refusal.message}`;
+    const message = `cannot use ${about.subject}: ${refusal.message}`;
     return new UserError(message, { hint: refusal.hint, cause: error });
   }
   const { message, hint } = passing(error, about);
@@ -45,42 +47,45 @@ interface Told {
   readonly hint: string;
 }
 
-function refusalOf(error: unknown, { server, wasReached, wasWritten }: Situation): Told | undefined {
+function refusalOf(
+  error: unknown,
+  { setting, setUp, server, wasReached, wasWritten }: Situation,
+): Told | undefined {
   const [code, message] = [codeOf(error), messageOf(error)];
   switch (code) {
     case '28P01':
     case '28000':
-      return { message, hint: 'Correct the user and the password in state.url.' };
+      return { message, hint: `Correct the user and the password in ${setting}.` };
     case '3D000':
-      return { message, hint: 'Create the database, or correct its name in state.url.' };
+      return { message, hint: `Create the database, or correct its name in ${setting}.` };
     case '42501':
-      return { message, hint: `${ASK_ADMINISTRATOR}.` };
+      return { message, hint: `Have an administrator of the database run the output of: ${setUp}.` };
     case '25006':
       if (wasWritten) return undefined;
-      return { message: `${server} is read-only`, hint: 'Point state.url to the primary server.' };
+      return { message: `${server} is read-only`, hint: `Point ${setting} to the primary server.` };
     case 'ENOTFOUND':
       if (wasReached) return undefined;
-      return { message: `no such host: ${server}`, hint: 'Correct the host in state.url.' };
+      return { message: `no such host: ${server}`, hint: `Correct the host in ${setting}.` };
     case 'ECONNREFUSED':
       if (wasReached) return undefined;
       return {
         message: `${server} refused the connection`,
-        hint: 'Start PostgreSQL, or correct the host and the port in state.url.',
+        hint: `Start PostgreSQL, or correct the host and the port in ${setting}.`,
       };
   }
   // `pg` gives these no code.
   if (message.startsWith('SASL: '))
-    return { message, hint: 'Correct the user and the password in state.url.' };
+    return { message, hint: `Correct the user and the password in ${setting}.` };
   if (message === 'The server does not support SSL connections') {
     return {
       message: `${server} has no TLS`,
-      hint: 'Turn TLS on there, or use sslmode=prefer in state.url.',
+      hint: `Turn TLS on there, or use sslmode=prefer in ${setting}.`,
     };
   }
   if (isCertificate(code)) {
     return {
       message: `the certificate of ${server} is not trusted: ${message}`,
-      hint: 'Name the file of its certificate authority in state.url: sslrootcert=FILE.',
+      hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }
   // The server understood, and will answer the same again.

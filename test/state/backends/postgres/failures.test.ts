@@ -161,7 +161,14 @@ describe('a database that cannot be used', () => {
     const error = await failureOf(
       databaseAt(addressOf(url)).query('SELECT 1', [], new AbortController().signal),
     );
-    const about = { location: 'it', server: 'there', wasReached: false, wasWritten: false };
+    const about = {
+      subject: 'it',
+      setting: 'url',
+      setUp: 'init',
+      server: 'there',
+      wasReached: false,
+      wasWritten: false,
+    };
     const problem = problemOf(error, about);
     expect(problem).not.toBeInstanceOf(UserError);
     expect(problem.message).toMatch(/too many connections for role.*Raise max_connections/);

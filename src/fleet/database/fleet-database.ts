@@ -1,0 +1,99 @@
+import { UserError } from '../../problems/user-error.ts';
+import { addressOf } from '../../state/backends/postgres/address.ts';
+import {
+  type Database,
+  type DatabaseRow,
+  databaseAt,
+  type Statements,
+} from '../../state/backends/postgres/database.ts';
+import { problemOf } from '../../state/backends/postgres/problems.ts';
+import type { Secret } from '../../values/value.ts';
+import { keepStatesIn } from '../fleet-state.ts';
+import { EmbeddedDatabase } from './embedded-database.ts';
+
+/** What takes statements of the fleet. */
+export interface FleetStatements {
+  /** The rows of one statement, or of several without values, which then are one transaction. */
+  ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
+}
+
+/** The one database of a fleet. What fails is a `UserError` where it will not pass by itself. */
+export interface FleetDatabase extends FleetStatements {
+  /** For messages: no user, no password. */
+  readonly location: string;
+  /** Of this process alone. */
+  readonly isEmbedded: boolean;
+  /** Who the statements of an administrator give rights to; undefined where the address names nobody. */
+  readonly user: string | undefined;
+  /** Does all statements of the work, or none of them where it throws. */
+  atomically<T>(work: (statements: FleetStatements) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Setting of the fleet file, for messages. */
+const SETTING = 'database';
+export const SET_UP_COMMAND = 'voxform fleet init --sql';
+
+/** Must not reach it yet. @throws UserError where it is no address. */
+export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
+  const address = addressOf(url, SETTING);
+  const { location, user } = address;
+  return fleetDatabase(databaseAt(address), {
+    location,
+    user,
+    isEmbedded: false,
+    close: async () => undefined,
+  });
+}
+
+/**
+ * A PostgreSQL in this process, with its files in a folder.
+ * @throws UserError where another process has it.
+ */
+export async function embeddedFleetDatabase(folder: string): Promise<FleetDatabase> {
+  const database = await EmbeddedDatabase.open(folder);
+  const states = keepStatesIn(database);
+  return fleetDatabase(database, {
+    location: folder,
+    user: undefined,
+    isEmbedded: true,
+    async close() {
+      states[Symbol.dispose]();
+      await database.close();
+    },
+  });
+}
+
+type DatabaseFacts = Omit<FleetDatabase, keyof FleetStatements | 'atomically'>;
+
+function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase {
+  // Every statement has a deadline of its own.
+  const { signal } = new AbortController();
+  const told = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof UserError ? error : problemIn(database, facts.location, error);
+    }
+  };
+  const askOn = (on: Statements): FleetStatements => ({
+    ask: (text, ...values) => on.query(text, values, signal),
+  });
+  return {
+    ...facts,
+    ask: (text, ...values) => told(() => database.query(text, values, signal)),
+    atomically: (work) => told(() => database.transaction((on) => work(askOn(on)), signal)),
+  };
+}
+
+function problemIn({ wasReached }: Database, location: string, error: unknown): Error {
+  return problemOf(error, {
+    subject: `the database of the fleet, ${location}`,
+    setting: SETTING,
+    setUp: SET_UP_COMMAND,
+    server: location,
+    wasReached,
+    // A server that takes no writes may be about to hand over to another.
+    wasWritten: wasReached,
+  });
+}

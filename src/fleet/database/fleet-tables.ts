@@ -1,0 +1,119 @@
+import { setUpStatements as stateTables } from '../../state/backends/postgres/schema.ts';
+
+/** Holds the fleet's tables and the states of its workspaces. */
+export const FLEET_SCHEMA = 'voxform_fleet';
+
+/** Holds the tables of pg-boss. */
+export const QUEUE_SCHEMA = 'voxform_queue';
+
+/** A change of the tables. It must leave what is stored as it is. */
+export interface SchemaStep {
+  readonly statements: string;
+  /** The oldest version of the schema whose processes can work with the tables after this step. */
+  readonly compatibleFrom: number;
+}
+
+/** The tables, of which `schema_version` is the first. */
+export const FLEET_TABLES = ['sources', 'workspaces', 'plans', 'runs', 'processes', 'notified'] as const;
+
+/**
+ * From nothing to the newest version, each step once. What every run writes to a row of `workspaces` is in no index, so that the row
+ * stays on its page.
+ */
+export const schemaSteps: readonly SchemaStep[] = [
+  {
+    compatibleFrom: 1,
+    statements: `${stateTables(FLEET_SCHEMA, true)}
+
+CREATE TABLE sources (
+  name text PRIMARY KEY,
+  shown text NOT NULL,
+  commit text,
+  fetched_at timestamptz,
+  problem text,
+  warnings json,
+  digest text,
+  next_fetch timestamptz NOT NULL DEFAULT now(),
+  seq bigint NOT NULL DEFAULT 0
+);
+COMMENT ON COLUMN sources.digest IS 'Of all that was discovered: where it is the same, no row of workspaces changes.';
+COMMENT ON COLUMN sources.seq IS 'Rises with each process that begins to fetch: only the last one may write what it found.';
+CREATE TABLE workspaces (
+  address text PRIMARY KEY,
+  source text NOT NULL,
+  project text NOT NULL,
+  workspace text NOT NULL,
+  workspace_id text,
+  base_url text,
+  mode text NOT NULL,
+  interval_ms bigint NOT NULL,
+  version text NOT NULL,
+  commit text,
+  good_version text,
+  good_commit text,
+  problem text,
+  vanished_at timestamptz,
+  paused_at timestamptz,
+  paused_by text,
+  paused_because text,
+  due_at timestamptz NOT NULL,
+  asked_at timestamptz,
+  asked_why text,
+  asked_by text,
+  failures integer NOT NULL DEFAULT 0,
+  status text NOT NULL DEFAULT 'never-run',
+  status_since timestamptz NOT NULL DEFAULT now(),
+  checked_at timestamptz,
+  last json
+) WITH (fillfactor = 70);
+COMMENT ON COLUMN workspaces.checked_at IS 'Start of the last run that saw the platform.';
+CREATE INDEX workspaces_due ON workspaces (due_at) WHERE paused_at IS NULL AND vanished_at IS NULL;
+CREATE INDEX workspaces_source ON workspaces (source, project);
+CREATE TABLE plans (
+  address text NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  id text NOT NULL,
+  digest text NOT NULL,
+  plan json NOT NULL,
+  made_at timestamptz NOT NULL DEFAULT now(),
+  state text NOT NULL DEFAULT 'waiting',
+  decided_by text,
+  decided_at timestamptz,
+  PRIMARY KEY (address, id)
+);
+COMMENT ON COLUMN plans.state IS 'waiting, approved, rejected, stale or applied.';
+CREATE UNIQUE INDEX plans_open ON plans (address) WHERE state IN ('waiting', 'approved');
+CREATE TABLE runs (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  address text NOT NULL,
+  started_at timestamptz NOT NULL,
+  seconds double precision NOT NULL,
+  mode text NOT NULL,
+  result text NOT NULL,
+  why text,
+  who text,
+  commit text,
+  plan_id text,
+  process text NOT NULL,
+  summary json NOT NULL
+);
+CREATE INDEX runs_of ON runs (address, id);
+CREATE INDEX runs_started ON runs (started_at);
+CREATE TABLE processes (
+  id text PRIMARY KEY,
+  host text NOT NULL,
+  pid integer NOT NULL,
+  version text NOT NULL,
+  since timestamptz NOT NULL DEFAULT now(),
+  heard_at timestamptz NOT NULL DEFAULT now(),
+  ending boolean NOT NULL DEFAULT false,
+  slots integer NOT NULL,
+  runs json NOT NULL DEFAULT '[]'
+);
+CREATE TABLE notified (
+  address text NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  key text NOT NULL,
+  digest text NOT NULL,
+  PRIMARY KEY (address, key)
+);`,
+  },
+];

@@ -1,0 +1,112 @@
+import { UserError } from '../../problems/user-error.ts';
+import { OLDEST_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema.ts';
+import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
+import { FLEET_SCHEMA, FLEET_TABLES, type SchemaStep, schemaSteps } from './fleet-tables.ts';
+
+const OURS = [...STATE_TABLES, ...FLEET_TABLES];
+
+/**
+ * Makes the tables, or brings them to the newest version. Processes of the version before keep running.
+ * @throws UserError where what is there is not ours or that of a newer voxform, or the server is too old.
+ */
+export async function setUpTables(database: FleetDatabase, steps = schemaSteps): Promise<void> {
+  const found = await versionIn(database, database, steps);
+  if (found.version >= steps.length) return;
+  await database.atomically(async (statements) => {
+    await statements.ask(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${FLEET_SCHEMA}'))`);
+    const { version, hasSchema } = await versionIn(database, statements, steps);
+    if (version >= steps.length) return;
+    if (!hasSchema) await statements.ask(`CREATE SCHEMA ${FLEET_SCHEMA}`);
+    await statements.ask(stepsAfter(version, steps));
+  });
+}
+
+/** What somebody does who has more rights than `role`. */
+export function tablesScript(role: string): string {
+  return `CREATE SCHEMA IF NOT EXISTS ${FLEET_SCHEMA};\n${stepsAfter(0, schemaSteps)}\n${grants(FLEET_SCHEMA, role)}`;
+}
+
+/** @param schema that needs no quotes. */
+export function grants(schema: string, role: string): string {
+  const quoted = `"${role.replaceAll('"', '""')}"`;
+  return `GRANT USAGE ON SCHEMA ${schema} TO ${quoted};
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${quoted};
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${quoted};`;
+}
+
+function stepsAfter(version: number, steps: readonly SchemaStep[]): string {
+  const compatibleFrom = steps.at(-1)?.compatibleFrom ?? 1;
+  return `${steps
+    .slice(version)
+    .map(({ statements }) => `SET LOCAL search_path = ${FLEET_SCHEMA};\n${statements}`)
+    .join('\n')}
+INSERT INTO ${FLEET_SCHEMA}.schema_version VALUES ('fleet', ${steps.length}), ('fleet, compatible from', ${compatibleFrom})
+ON CONFLICT (part) DO UPDATE SET version = excluded.version;`;
+}
+
+interface SchemaFound {
+  /** 0 where there are no tables. */
+  readonly version: number;
+  readonly hasSchema: boolean;
+}
+
+async function versionIn(
+  { location }: FleetDatabase,
+  statements: FleetStatements,
+  steps: readonly SchemaStep[],
+): Promise<SchemaFound> {
+  const [row] = await statements.ask(
+    `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
+  current_setting('server_encoding') AS encoding,
+  EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS has_schema,
+  ARRAY(SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1 AND c.relname = ANY ($2) ORDER BY 1) AS taken,
+  (SELECT count(*)::integer FROM pg_attribute a WHERE a.attrelid = to_regclass($1 || '.schema_version')
+    AND a.attname IN ('part', 'version') AND NOT a.attisdropped) AS columns`,
+    FLEET_SCHEMA,
+    OURS,
+  );
+  const taken = row?.taken as string[];
+  const hasSchema = row?.has_schema === true;
+  if (Number(row?.server) < OLDEST_SERVER.version) {
+    throw new UserError(
+      `the database of the fleet, ${location}, is PostgreSQL ${row?.server_name}; voxform needs ${OLDEST_SERVER.name} or later`,
+      { hint: 'Upgrade the server, or use another database.' },
+    );
+  }
+  if (row?.encoding !== 'UTF8') {
+    throw new UserError(
+      `the database of the fleet, ${location}, has the encoding ${row?.encoding}, not UTF8`,
+      {
+        hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
+      },
+    );
+  }
+  if (taken.length === 0) return { version: 0, hasSchema };
+  const versions =
+    Number(row?.columns) === 2
+      ? await statements.ask(`SELECT part, version FROM ${FLEET_SCHEMA}.schema_version`)
+      : [];
+  const of = (part: string): number => Number(versions.find((each) => each.part === part)?.version ?? 0);
+  const version = of('fleet');
+  if (version === 0) {
+    throw new UserError(
+      `the schema ${FLEET_SCHEMA} of ${location} has tables that are not of a fleet: ${taken.join(', ')}`,
+      { hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.' },
+    );
+  }
+  const oldest = of('fleet, compatible from');
+  if (oldest > steps.length) {
+    throw new UserError(
+      `the schema ${FLEET_SCHEMA} of ${location} has version ${version}; this voxform knows ${steps.length}`,
+      { hint: 'Upgrade voxform.' },
+    );
+  }
+  const missing = OURS.filter((table) => !taken.includes(table));
+  if (missing.length > 0) {
+    throw new UserError(`the schema ${FLEET_SCHEMA} of ${location} lacks ${missing.join(', ')}`, {
+      hint: 'Restore the schema from a backup of the database.',
+    });
+  }
+  return { version, hasSchema };
+}

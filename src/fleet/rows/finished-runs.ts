@@ -1,0 +1,157 @@
+import type { Json } from '../../values/json.ts';
+import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { ClaimedJob, Queue } from '../queue.ts';
+import type { RunRow, RunStatus } from './run-rows.ts';
+
+/** What a run leaves in the database. It holds no secret. */
+export interface FinishedRun {
+  readonly job: ClaimedJob;
+  readonly row: RunRow;
+  /** Undefined where it found nothing out. */
+  readonly status: RunStatus | undefined;
+  /** True where it saw the platform. */
+  readonly isChecked: boolean;
+  /** Failed runs in a row. */
+  readonly failures: number;
+  /** A turn of its own, in milliseconds from now; one that backs off comes even if its usual turn was sooner. */
+  readonly again: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
+  /** False where it did not do what was asked for. */
+  readonly isAnswer: boolean;
+  readonly isGood: boolean;
+  readonly summary: Json;
+  /** What became of plans: one waits, the approved one was carried out, or none is needed. */
+  readonly plan:
+    | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: Json }
+    | { readonly is: 'applied'; readonly id: string }
+    | { readonly is: 'needless' }
+    | undefined;
+  /** For the list of runs; undefined for one that nobody will look for. */
+  readonly record:
+    | {
+        readonly startedAt: Date;
+        readonly seconds: number;
+        readonly result: string;
+        readonly why: string;
+        readonly process: string;
+      }
+    | undefined;
+}
+
+const S = FLEET_SCHEMA;
+
+/**
+ * Writes what runs found and removes their jobs, in one transaction. A run whose job is somebody else's by now writes nothing. Doing it
+ * twice is doing it once.
+ */
+export async function enterFinished(
+  database: FleetDatabase,
+  queue: Queue,
+  runs: readonly FinishedRun[],
+): Promise<void> {
+  await database.atomically(async (statements) => {
+    const ours = await queue.finish(
+      runs.map(({ job }) => job),
+      statements,
+    );
+    const kept = runs.filter(({ job }) => ours.has(job.id));
+    if (kept.length === 0) return;
+    await statements.ask(UPDATE, JSON.stringify(kept.map(changesOf)));
+    for (const run of kept) await enterPlan(statements, run);
+    const records = kept.filter(({ record }) => record !== undefined);
+    if (records.length > 0) await statements.ask(ADD_RUNS, JSON.stringify(records.map(recordOf)));
+  });
+}
+
+/** Frees jobs whose workspaces are not to be run. */
+export async function dropJobs(
+  database: FleetDatabase,
+  queue: Queue,
+  jobs: readonly ClaimedJob[],
+): Promise<void> {
+  if (jobs.length > 0) await queue.finish(jobs, database);
+}
+
+const UPDATE = `UPDATE ${S}.workspaces w SET
+  status = coalesce(r.status, w.status),
+  status_since = CASE WHEN coalesce(r.status, w.status) = w.status THEN w.status_since ELSE r.read_at END,
+  checked_at = CASE WHEN r.checked THEN r.read_at ELSE w.checked_at END,
+  failures = r.failures,
+  last = r.summary,
+  good_version = CASE WHEN r.good THEN r.version ELSE w.good_version END,
+  good_commit = CASE WHEN r.good THEN r.commit ELSE w.good_commit END,
+  asked_why = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_why END,
+  asked_by = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_by END,
+  asked_at = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_at END,
+  due_at = CASE WHEN w.asked_at > r.read_at THEN now()
+    WHEN r.again IS NULL THEN w.due_at
+    WHEN r.backs_off THEN now() + r.again * interval '1 millisecond'
+    ELSE least(w.due_at, now() + r.again * interval '1 millisecond') END
+FROM json_to_recordset($1::json) AS r (address text, status text, checked boolean, failures integer, summary json, good boolean,
+  version text, commit text, answer boolean, read_at timestamptz, again float8, backs_off boolean)
+WHERE w.address = r.address`;
+
+function changesOf(run: FinishedRun): Json {
+  const { row, again } = run;
+  return {
+    address: row.address,
+    status: run.status ?? null,
+    checked: run.isChecked,
+    failures: run.failures,
+    summary: run.summary,
+    good: run.isGood,
+    version: row.version,
+    commit: row.commit ?? null,
+    answer: run.isAnswer,
+    read_at: row.readAt,
+    again: again?.milliseconds ?? null,
+    backs_off: again?.backsOff ?? false,
+  };
+}
+
+const OPEN = `state IN ('waiting', 'approved')`;
+
+/** A plan that was decided on is decided again only after it was stale. */
+async function enterPlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
+  if (plan === undefined) return;
+  if (plan.is === 'applied') {
+    await ask(`UPDATE ${S}.plans SET state = 'applied' WHERE address = $1 AND id = $2`, address, plan.id);
+    return;
+  }
+  await ask(
+    `UPDATE ${S}.plans SET state = 'stale' WHERE address = $1 AND ${OPEN} AND id <> $2`,
+    address,
+    plan.is === 'waiting' ? plan.id : '',
+  );
+  if (plan.is === 'needless') return;
+  await ask(
+    `INSERT INTO ${S}.plans AS p (address, id, digest, plan) VALUES ($1, $2, $3, $4::json)
+ON CONFLICT (address, id) DO UPDATE SET state = 'waiting', plan = excluded.plan, made_at = now(), decided_by = NULL, decided_at = NULL
+WHERE p.state IN ('stale', 'applied')`,
+    address,
+    plan.id,
+    plan.digest,
+    JSON.stringify(plan.document),
+  );
+}
+
+const ADD_RUNS = `INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, why, who, commit, plan_id, process, summary)
+SELECT address, started_at, seconds, mode, result, why, who, commit, plan_id, process, summary
+FROM json_to_recordset($1::json) AS r (address text, started_at timestamptz, seconds float8, mode text, result text, why text,
+  who text, commit text, plan_id text, process text, summary json)`;
+
+function recordOf({ row, record, plan, summary }: FinishedRun): Json {
+  return {
+    address: row.address,
+    started_at: record?.startedAt.toISOString() ?? null,
+    seconds: record?.seconds ?? null,
+    mode: row.mode,
+    result: record?.result ?? null,
+    why: record?.why ?? null,
+    who: row.asked?.by ?? null,
+    commit: row.commit ?? null,
+    plan_id: plan !== undefined && plan.is !== 'needless' ? plan.id : null,
+    process: record?.process ?? null,
+    summary,
+  };
+}

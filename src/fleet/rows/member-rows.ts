@@ -1,0 +1,152 @@
+import { hash } from 'node:crypto';
+import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { SourceContents, Sources } from '../member.ts';
+
+/** A source that this process is to fetch. */
+export interface ClaimedSource {
+  readonly name: string;
+  /** Whoever claims it later has a higher one. */
+  readonly seq: string;
+}
+
+/** Milliseconds that a fetch may take before another process tries. */
+const FETCH_PATIENCE = 300_000;
+/** Milliseconds by which workspaces that are new together begin after each other. */
+const NEWCOMER_PACE = 25;
+
+const S = FLEET_SCHEMA;
+
+/** The sources of the fleet file; what is known of one that is no longer in it stays. */
+export async function enterSources({ ask }: FleetStatements, all: Sources['all']): Promise<void> {
+  await ask(
+    `INSERT INTO ${S}.sources (name, shown) SELECT name, shown FROM json_to_recordset($1::json) AS s (name text, shown text)
+ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, digest = NULL, next_fetch = now()
+WHERE sources.shown <> excluded.shown`,
+    JSON.stringify(all.map(({ name, shown }) => ({ name, shown }))),
+  );
+}
+
+/** Those of the sources that are to be fetched now; nobody else gets them meanwhile. */
+export async function claimSources(
+  { ask }: FleetStatements,
+  names: readonly string[],
+): Promise<readonly ClaimedSource[]> {
+  const rows = await ask(
+    `UPDATE ${S}.sources SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond'
+WHERE name IN (SELECT name FROM ${S}.sources WHERE next_fetch <= now() AND name = ANY ($1::text[]) FOR UPDATE SKIP LOCKED)
+RETURNING name, seq::text`,
+    names,
+    FETCH_PATIENCE,
+  );
+  return rows.map(({ name, seq }) => ({ name: String(name), seq: String(seq) }));
+}
+
+interface Found {
+  readonly claimed: ClaimedSource;
+  readonly contents: SourceContents;
+  /** Milliseconds until it is fetched again. */
+  readonly interval: number;
+}
+
+/** Writes what a fetch found. False where another process has fetched since. */
+export function enterContents(
+  database: FleetDatabase,
+  { claimed: { name, seq }, contents, interval }: Found,
+): Promise<boolean> {
+  const digest = hash('sha256', JSON.stringify(contents));
+  return database.atomically(async (statements) => {
+    const [before] = await statements.ask(
+      `SELECT digest FROM ${S}.sources WHERE name = $1 AND seq = $2::bigint FOR UPDATE`,
+      name,
+      seq,
+    );
+    if (before === undefined) return false;
+    if (before.digest !== digest) await enterMembers(statements, contents);
+    await statements.ask(
+      `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
+  next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
+      name,
+      contents.commit ?? null,
+      JSON.stringify(contents.warnings),
+      digest,
+      interval,
+    );
+    return true;
+  });
+}
+
+/** Writes why a source could not be fetched. */
+export async function enterFetchProblem(
+  { ask }: FleetStatements,
+  { claimed: { name, seq }, problem, interval }: Omit<Found, 'contents'> & { readonly problem: string },
+): Promise<void> {
+  await ask(
+    `UPDATE ${S}.sources SET problem = $3, next_fetch = now() + $4 * interval '1 millisecond'
+WHERE name = $1 AND seq = $2::bigint`,
+    name,
+    seq,
+    problem,
+    interval,
+  );
+}
+
+/** The versions that rows of a source still name. */
+export async function versionsInUse({ ask }: FleetStatements, source: string): Promise<ReadonlySet<string>> {
+  const rows = await ask(
+    `SELECT DISTINCT unnest(ARRAY[version, good_version]) AS version FROM ${S}.workspaces WHERE source = $1`,
+    source,
+  );
+  return new Set(rows.flatMap(({ version }) => (version === null ? [] : [String(version)])));
+}
+
+const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
+
+async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
+  const members = projects.flatMap((project) => project.members);
+  const broken = projects.filter(({ problem }) => problem !== undefined);
+  await ask(
+    `INSERT INTO ${S}.workspaces AS w (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, due_at)
+SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit,
+  now() + random() * least(m.interval, $3) * interval '1 millisecond'
+FROM json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
+  mode text, interval bigint, version text, commit text)
+ON CONFLICT (address) DO UPDATE SET
+  source = excluded.source, project = excluded.project, workspace = excluded.workspace,
+  workspace_id = excluded.workspace_id, base_url = excluded.base_url, mode = excluded.mode,
+  interval_ms = excluded.interval_ms, version = excluded.version, commit = excluded.commit,
+  problem = NULL, vanished_at = NULL, ${conditional('w.version <> excluded.version OR w.mode <> excluded.mode OR w.vanished_at IS NOT NULL')},
+  due_at = CASE WHEN w.version <> excluded.version OR w.mode <> excluded.mode OR w.vanished_at IS NOT NULL THEN now()
+    ELSE least(w.due_at, now() + excluded.interval_ms * interval '1 millisecond') END
+WHERE (w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.problem, w.vanished_at)
+  IS DISTINCT FROM (excluded.source, excluded.project, excluded.workspace, excluded.workspace_id, excluded.base_url,
+    excluded.mode, excluded.interval_ms, excluded.version, NULL::text, NULL::timestamptz)`,
+    JSON.stringify(members),
+    source,
+    members.length * NEWCOMER_PACE,
+  );
+  // Their runs tell what is wrong, over the last good manifests.
+  await ask(
+    `UPDATE ${S}.workspaces w SET version = p.version, commit = p.commit, problem = p.problem, ${CHANGED}
+FROM json_to_recordset($1::json) AS p (project text, version text, commit text, problem text)
+WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
+  AND (w.version, w.problem) IS DISTINCT FROM (p.version, p.problem)`,
+    JSON.stringify(broken.map(({ members: _, ...project }) => project)),
+    source,
+  );
+  const gone = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))`;
+  const here = [source, members.map(({ address }) => address), broken.map(({ project }) => project)];
+  // What was never applied has nothing that could be forgotten.
+  await ask(
+    `DELETE FROM ${S}.workspaces w WHERE ${gone} AND coalesce((last->>'records')::integer, 0) = 0
+  AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,
+    ...here,
+  );
+  await ask(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${gone} AND vanished_at IS NULL`, ...here);
+}
+
+function conditional(condition: string): string {
+  return `asked_at = CASE WHEN ${condition} THEN now() ELSE w.asked_at END,
+  asked_why = CASE WHEN ${condition} THEN 'changed' ELSE w.asked_why END,
+  asked_by = CASE WHEN ${condition} THEN NULL ELSE w.asked_by END`;
+}

@@ -1,0 +1,54 @@
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+
+/** A process that serves the fleet. */
+export interface ServingProcess {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Of voxform. */
+  readonly version: string;
+  /** Runs at once. */
+  readonly slots: number;
+}
+
+export interface ProcessBeat {
+  readonly isEnding: boolean;
+  readonly runs: readonly { readonly address: string; readonly since: string }[];
+}
+
+const S = FLEET_SCHEMA;
+
+/** Says that a process lives and what it does. One that was silent for a day is removed. */
+export async function enterProcess(
+  { ask }: FleetStatements,
+  { id, host, pid, version, slots }: ServingProcess,
+  { isEnding, runs }: ProcessBeat,
+): Promise<void> {
+  await ask(
+    `WITH gone AS (DELETE FROM ${S}.processes WHERE heard_at < now() - interval '1 day' AND id <> $1)
+INSERT INTO ${S}.processes (id, host, pid, version, slots, ending, runs) VALUES ($1, $2, $3, $4, $5, $6, $7::json)
+ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs = excluded.runs`,
+    id,
+    host,
+    pid,
+    version,
+    slots,
+    isEnding,
+    JSON.stringify(runs),
+  );
+}
+
+/** Of a process that ended in order. */
+export async function removeProcess({ ask }: FleetStatements, id: string): Promise<void> {
+  await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
+}
+
+/** Removes what is older than `days` from the list of runs, and plans that were decided on or overtaken before. */
+export async function removeOldRuns({ ask }: FleetStatements, days: number): Promise<void> {
+  await ask(`DELETE FROM ${S}.runs WHERE started_at < now() - $1 * interval '1 day'`, days);
+  await ask(
+    `DELETE FROM ${S}.plans WHERE state NOT IN ('waiting', 'approved') AND coalesce(decided_at, made_at) < now() - $1 * interval '1 day'`,
+    days,
+  );
+}

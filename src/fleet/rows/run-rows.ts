@@ -1,0 +1,84 @@
+import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { FleetMode } from '../member.ts';
+import type { ClaimedJob } from '../queue.ts';
+
+/** How a workspace stood after its last run. What depends on the time, or on a person, is not in here. */
+export type RunStatus = 'in-sync' | 'drifted' | 'waiting' | 'pending' | 'failed' | 'invalid';
+
+/** Why a workspace runs before its turn. */
+export type AskedWhy = 'changed' | 'requested' | 'approved';
+
+/** A workspace as its run needs it. */
+export interface RunRow {
+  readonly address: string;
+  readonly source: string;
+  readonly project: string;
+  readonly workspace: string;
+  readonly baseUrl: string;
+  readonly mode: FleetMode;
+  readonly interval: number;
+  readonly version: string;
+  readonly commit: string | undefined;
+  /** The last version whose manifests were valid. */
+  readonly good: { readonly version: string; readonly commit: string | undefined } | undefined;
+  readonly failures: number;
+  readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
+  readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
+  /** Records that the last run missed, and since when. */
+  readonly missing: readonly {
+    readonly address: string;
+    readonly id: string | null;
+    readonly since: string;
+  }[];
+  /** When the row was read, by the clock of the database, as it writes it. */
+  readonly readAt: string;
+  /** Seconds since the run was due. */
+  readonly lateness: number;
+}
+
+const S = FLEET_SCHEMA;
+
+/** The workspaces of jobs; those that are paused or have vanished are not to be run. */
+export async function rowsToRun(
+  { ask }: FleetStatements,
+  jobs: readonly ClaimedJob[],
+): Promise<ReadonlyMap<string, RunRow>> {
+  const rows = await ask(
+    `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing,
+  extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.decided_by
+FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
+JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
+LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state = 'approved'`,
+    JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
+  );
+  return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
+}
+
+function rowOf(row: DatabaseRow): RunRow {
+  const text = (column: string): string | undefined =>
+    row[column] === null ? undefined : String(row[column]);
+  const [why, good] = [text('asked_why'), text('good_version')];
+  return {
+    address: String(row.address),
+    source: String(row.source),
+    project: String(row.project),
+    workspace: String(row.workspace),
+    baseUrl: text('base_url') ?? 'default',
+    mode: row.mode as FleetMode,
+    interval: Number(row.interval_ms),
+    version: String(row.version),
+    commit: text('commit'),
+    good: good === undefined ? undefined : { version: good, commit: text('good_commit') },
+    failures: Number(row.failures),
+    asked: why === undefined ? undefined : { why: why as AskedWhy, by: text('asked_by') },
+    approved:
+      row.plan_id === null
+        ? undefined
+        : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
+    missing: (row.missing ?? []) as RunRow['missing'],
+    readAt: String(row.read_at),
+    lateness: Number(row.lateness),
+  };
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import type { FleetDatabase } from '../../src/fleet/database/fleet-database.ts';
+import { scheduleDue } from '../../src/fleet/due.ts';
+import type { Queue } from '../../src/fleet/queue.ts';
+import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
+import { step } from '../step.ts';
+import {
+  contentsOf,
+  discover,
+  finishedRuns,
+  memberNamed,
+  newDatabases,
+  openQueue,
+} from './fleet-databases.ts';
+
+const allDue = (database: FleetDatabase) =>
+  database.ask('UPDATE voxform_fleet.workspaces SET due_at = now()');
+const jobsIn = (database: FleetDatabase) => database.ask('SELECT state FROM voxform_queue.job');
+const takenFrom = async (queue: Queue, most: number, without: string[] = []) =>
+  (await queue.take(most, without)).map(({ address }) => address);
+
+describe.each(Object.entries(newDatabases))(
+  'the queue of a fleet in a database of the kind %s',
+  (_, newDatabase) => {
+    it('gives each workspace that is due to one process, and has nothing left of runs that are done', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      const names = ['a', 'b', 'c', 'd'];
+      await discover(database, contentsOf(names.map((name) => memberNamed(name))));
+      expect(await scheduleDue(database, queue)).toBe(4);
+      expect(await scheduleDue(database, queue)).toBe(0);
+      const [some, others] = await Promise.all([queue.take(2, []), queue.take(10, [])]);
+      const jobs = [...some, ...others];
+      expect(jobs.map(({ address }) => address).sort()).toEqual(
+        names.map((name) => memberNamed(name).address),
+      );
+      await step('a workspace that is being run gets no second job', async () => {
+        await allDue(database);
+        expect(await scheduleDue(database, queue)).toBe(4);
+        expect(await takenFrom(queue, 10)).toEqual([]);
+      });
+      await enterFinished(database, queue, await finishedRuns(database, jobs));
+      expect(await jobsIn(database)).toEqual([]);
+      const rows = await database.ask(
+        'SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces',
+      );
+      expect(rows).toEqual([{ status: 'in-sync', later: true }]);
+    });
+
+    it('runs what changed first, then what is due for longest, and can leave out a base URL', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      const slow = { baseUrl: 'https://slow.example.com' };
+      const names = ['a', 'b', 'c'].map((name) => memberNamed(name));
+      await discover(database, contentsOf([...names, memberNamed('s', slow)]));
+      await database.ask(
+        `UPDATE voxform_fleet.workspaces SET due_at = now() - CASE project WHEN 'b' THEN 3 WHEN 's' THEN 2 ELSE 1 END * interval '1 minute'`,
+      );
+      await scheduleDue(database, queue);
+      await step('a job that waits becomes urgent where its workspace changes', async () => {
+        await discover(
+          database,
+          contentsOf([...names.slice(0, 2), memberNamed('c', { version: '2' }), memberNamed('s', slow)]),
+        );
+        await scheduleDue(database, queue);
+      });
+      expect(await takenFrom(queue, 2, [slow.baseUrl])).toEqual(
+        ['c', 'b'].map((name) => memberNamed(name).address),
+      );
+      expect(await takenFrom(queue, 1)).toEqual([memberNamed('s').address]);
+    });
+
+    it('gives the job of a silent process to another, and lets the first write nothing any more', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed('a')]));
+      await scheduleDue(database, queue);
+      const [job] = await queue.take(1, []);
+      if (job === undefined) throw new Error('no job');
+      expect(await queue.beat([job])).toEqual(new Set([job.id]));
+      await database.ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '31 seconds'`);
+      await queue.look();
+      expect(await queue.beat([job])).toEqual(new Set());
+      const again = await queue.take(1, []);
+      expect(again.map(({ address }) => address)).toEqual([job.address]);
+      await enterFinished(database, queue, await finishedRuns(database, [job], { status: 'failed' }));
+      const status = 'SELECT status FROM voxform_fleet.workspaces';
+      expect(await database.ask(status)).toEqual([{ status: 'never-run' }]);
+      await enterFinished(database, queue, await finishedRuns(database, again));
+      expect(await database.ask(status)).toEqual([{ status: 'in-sync' }]);
+      expect(await jobsIn(database)).toEqual([]);
+    });
+
+    it('keeps what was asked for while a run was under way, and backs off for as long as a run says', async () => {
+      const database = await newDatabase();
+      const queue = await openQueue(database);
+      await discover(database, contentsOf([memberNamed('a'), memberNamed('b', { interval: 1000 })]));
+      await scheduleDue(database, queue);
+      const runs = await finishedRuns(database, await queue.take(2, []), {
+        status: 'failed',
+        failures: 3,
+        again: { milliseconds: 90_000, backsOff: true },
+      });
+      await discover(
+        database,
+        contentsOf([memberNamed('a', { version: '2' }), memberNamed('b', { interval: 1000 })]),
+      );
+      await enterFinished(database, queue, runs);
+      const rows = await database.ask(
+        `SELECT project, failures, asked_why, round(extract(epoch FROM due_at - now()) / 90)::integer AS pauses FROM voxform_fleet.workspaces ORDER BY 1`,
+      );
+      expect(rows).toEqual([
+        { project: 'a', failures: 3, asked_why: 'changed', pauses: 0 },
+        { project: 'b', failures: 3, asked_why: null, pauses: 1 },
+      ]);
+    });
+  },
+);
