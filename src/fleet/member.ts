@@ -56,8 +56,6 @@ export interface SourceContents {
 export interface ProjectCheckout extends ProjectVersion {
   /** Absolute path of the project folder. */
   readonly folder: string;
-  /** Where its state, secrets and rescue files may lie. */
-  readonly local: LocalPaths;
 }
 
 export interface ProjectWanted extends ProjectVersion {
@@ -86,6 +84,8 @@ export interface Sources {
    * @throws UserError where there is none.
    */
   checkout(wanted: ProjectWanted, signal: AbortSignal): Promise<ProjectCheckout>;
+  /** Where the state, secrets and rescue files of a project may lie. */
+  local(source: string, project: string): LocalPaths;
   /** Removes the files of all versions but these, which are those that rows of the source name. */
   keep(source: string, versions: ReadonlySet<string>): Promise<void>;
 }

@@ -67,6 +67,6 @@ export class LastGoodManifests {
   /** After a restart nothing is in memory, but the source may still have what was good before it. */
   async #fallBack(newest: Fetched): Promise<void> {
     const good = await this.#options.source.lastGood();
-    if (good !== undefined && good.commit !== newest.commit) await this.#load(good);
+    if (good !== undefined && good.folder !== newest.folder) await this.#load(good);
   }
 }

@@ -9,6 +9,9 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
   /** Where git notes what it has checked out; the repository's own place where absent. */
   readonly index?: string | undefined;
+  readonly input?: string | undefined;
+  /** Of what it prints; UTF-8 where absent. */
+  readonly encoding?: BufferEncoding | undefined;
   /** Milliseconds after which git is ended. */
   readonly timeout: number;
   redact(text: string): string;
@@ -16,7 +19,7 @@ export interface FetchOptions {
 
 /** Runs git, and gives what it prints. Throws `UserError` with its complaint. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
-  const { env, signal, timeout, redact, address, index } = options;
+  const { env, signal, timeout, redact, address, index, input, encoding } = options;
   signal.throwIfAborted();
   const failed = (why: string): UserError => new UserError(`git ${verbOf(args)}: ${redact(why)}`);
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
@@ -25,8 +28,9 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
     const { code, out, complaint } = await runGit(args, {
       env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
       signal: ending,
+      ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
-    if (code === 0) return out.toString().trim();
+    if (code === 0) return out.toString(encoding).trim();
     throw failed(lastWords(complaint) || `git exited with ${code}`);
   } catch (error) {
     if (ending.aborted) throw failed(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);

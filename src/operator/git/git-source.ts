@@ -38,7 +38,8 @@ export function gitSource(options: GitSourceOptions): ManifestSource {
   return new GitSource({ ...options, subfolder }, address);
 }
 
-function secretsOf({ credentials }: GitAddress): string[] {
+/** What of an address must be shown nowhere. */
+export function secretsOf({ credentials }: GitAddress): string[] {
   if (credentials === undefined) return [];
   const { user, password } = credentials;
   // A token alone may stand where a user name is.

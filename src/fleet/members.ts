@@ -1,0 +1,60 @@
+import type { Environment } from '../manifests/inputs.ts';
+import { UserError } from '../problems/user-error.ts';
+import { loadProject, parseProject } from '../project/load-project.ts';
+import type { LocalPaths } from '../project/local-paths.ts';
+import type { ProjectConfig } from '../project/project.ts';
+import { type FleetRule, fleetAddress, ruleFor } from './addresses.ts';
+import { DEFAULT_RULE } from './fleet-file.ts';
+import type { DiscoveredProject, FleetMember } from './member.ts';
+import type { FoundProject } from './sources/source-reader.ts';
+
+interface MembersOptions {
+  readonly source: string;
+  readonly rules: readonly FleetRule[];
+  readonly env: Environment;
+  readonly local: LocalPaths;
+  /** Gives the folder with its files. */
+  checkout(): Promise<string>;
+}
+
+/** The workspaces of a project, as its project file tells them. */
+export async function membersOf(found: FoundProject, options: MembersOptions): Promise<DiscoveredProject> {
+  const { source, rules } = options;
+  const { project, version, commit } = found;
+  const known = { project, version, commit };
+  const read = found.problem ?? (await projectOf(found, options));
+  if (typeof read === 'string') return { ...known, problem: read, members: [] };
+  const members = Object.values(read.workspaces).map(({ name, workspaceId, baseUrl }): FleetMember => {
+    const address = fleetAddress(source, project, name);
+    const { mode, interval } = ruleFor(rules, address) ?? DEFAULT_RULE;
+    return {
+      ...known,
+      address,
+      source,
+      workspace: name,
+      workspaceId: workspaceId || undefined,
+      baseUrl: baseUrl || undefined,
+      mode,
+      interval,
+    };
+  });
+  return { ...known, problem: undefined, members };
+}
+
+/** What its project file says, or what is wrong with it. Its files are looked at only where that cannot be known without them. */
+async function projectOf(
+  { file, text }: FoundProject,
+  { env, local, checkout }: MembersOptions,
+): Promise<ProjectConfig | string> {
+  try {
+    return parseProject(text, { root: local.root, file, env, local, documents: undefined });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+  }
+  try {
+    return await loadProject({ cwd: await checkout(), env, local });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return error.message;
+  }
+}

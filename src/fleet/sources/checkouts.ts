@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import { errorCode } from '../../problems/error-code.ts';
+
+/** Milliseconds for which a checkout stays after it was used last: as long as a run may look into it. */
+const LONGEST_USE = 3_600_000;
+
+/** Folders with the files of a version each, shared by the processes of one machine. */
+export class Checkouts {
+  readonly #home: string;
+
+  /** @param home an absolute path. */
+  constructor(home: string) {
+    this.#home = home;
+  }
+
+  /** The folder of a version, where there is one. */
+  async find(version: string): Promise<string | undefined> {
+    const folder = path.join(this.#home, version);
+    const now = new Date();
+    return utimes(folder, now, now).then(
+      () => folder,
+      () => undefined,
+    );
+  }
+
+  /** Makes the folder of the version that `fill` gives: whole under its name, or not at all. */
+  async make<T extends { readonly version: string }>(
+    fill: (folder: string) => Promise<T>,
+  ): Promise<T & { readonly folder: string }> {
+    const partial = path.join(this.#home, `partial-${randomUUID()}`);
+    await mkdir(partial, { recursive: true, mode: 0o700 });
+    try {
+      const made = await fill(partial);
+      const folder = path.join(this.#home, made.version);
+      await rename(partial, folder).catch((error: unknown) => {
+        // Another process was first.
+        if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(errorCode(error) ?? '')) throw error;
+      });
+      return { ...made, folder };
+    } finally {
+      await rm(partial, { recursive: true, force: true });
+    }
+  }
+
+  /** Removes all others that nobody has used for long, and what killed processes left. */
+  async keep(versions: ReadonlySet<string>, now = Date.now()): Promise<void> {
+    for (const entry of await readdir(this.#home).catch(() => [])) {
+      if (versions.has(entry)) continue;
+      const folder = path.join(this.#home, entry);
+      const used = await stat(folder).catch(() => undefined);
+      if (used !== undefined && now - used.mtimeMs > LONGEST_USE)
+        await rm(folder, { recursive: true, force: true });
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import { parseGitAddress } from '../../git/git-address.ts';
+import type { Environment } from '../../manifests/inputs.ts';
+import { secretsOf } from '../../operator/git/git-source.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { CHECKOUTS, type LocalPaths } from '../../project/local-paths.ts';
+import type { Redactor } from '../../values/redactor.ts';
+import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
+import { fleetStatePlace } from '../fleet-state.ts';
+import type { DiscoveredProject, ProjectWanted, SourceContents, Sources } from '../member.ts';
+import { membersOf } from '../members.ts';
+import { FolderProjects } from './folder-projects.ts';
+import { GitProjects } from './git-projects.ts';
+import { unmatchedPatterns } from './project-patterns.ts';
+import type { FoundProject, SourceReader } from './source-reader.ts';
+
+interface SourcesOptions {
+  readonly fleet: FleetFile;
+  /** Absolute path: `.voxform` below it holds repositories and checkouts. */
+  readonly home: string;
+  /** What projects may know of the environment. */
+  readonly env: Environment;
+  /** Learns the passwords of repositories. */
+  readonly redactor: Redactor;
+}
+
+interface OpenSource {
+  readonly settings: SourceSettings;
+  readonly reader: SourceReader;
+  /** What was made of a project last: it stays as it is while its version does. */
+  readonly known: Map<string, { readonly found: FoundProject; readonly made: DiscoveredProject }>;
+}
+
+/** The sources of a fleet file. Touches nothing yet. */
+export function openSources(options: SourcesOptions): Sources {
+  const { fleet, env } = options;
+  const open = new Map(
+    fleet.sources.map((settings): [string, OpenSource] => [
+      settings.name,
+      { settings, reader: readerOf(settings, options), known: new Map() },
+    ]),
+  );
+  const named = (source: string): OpenSource => {
+    const found = open.get(source);
+    if (found === undefined) throw new Error(`there is no source ${source}`);
+    return found;
+  };
+  const local = (source: string, project: string): LocalPaths =>
+    localPaths(named(source).settings, project, options);
+
+  const checkout = async (wanted: ProjectWanted, signal: AbortSignal) => {
+    const { source, project, version, commit } = wanted;
+    return named(source).reader.checkout(project, { version, commit }, signal);
+  };
+
+  const discover = async (source: string, signal: AbortSignal): Promise<SourceContents> => {
+    const { settings, reader, known } = named(source);
+    const { commit, projects: all } = await reader.newest(signal);
+    const projects: DiscoveredProject[] = [];
+    for (const found of all) {
+      const before = known.get(found.project);
+      const isSame = before?.found.version === found.version;
+      const made = isSame
+        ? { ...before.made, commit, members: before.made.members.map((each) => ({ ...each, commit })) }
+        : await membersOf(found, {
+            source,
+            rules: fleet.rules,
+            env,
+            local: local(source, found.project),
+            checkout: async () => (await checkout({ ...found, source }, signal)).folder,
+          });
+      known.set(found.project, { found, made });
+      projects.push(made);
+    }
+    const folders = projects.map(({ project }) => project);
+    for (const project of known.keys()) if (!folders.includes(project)) known.delete(project);
+    const warnings = unmatchedPatterns(settings.projects, folders).map(
+      (pattern) => `no project of ${source} matches ${JSON.stringify(pattern)}`,
+    );
+    return { source, commit, projects, warnings };
+  };
+
+  return {
+    all: fleet.sources.map(({ name, interval }) => ({ name, shown: named(name).reader.shown, interval })),
+    discover,
+    checkout,
+    local,
+    keep: (source, versions) => named(source).reader.keep(versions),
+  };
+}
+
+function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: SourcesOptions): SourceReader {
+  const { projects } = settings;
+  const homeOf = (...place: string[]): string => {
+    const key = createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 16);
+    return path.join(home, CHECKOUTS, key);
+  };
+  if (!('git' in settings)) {
+    return new FolderProjects({ folder: settings.path, projects, home: homeOf(settings.path) });
+  }
+  const address = parseGitAddress(addressText(settings), { cwd: fleet.folder, option: 'git' });
+  for (const secret of secretsOf(address)) redactor.add(secret);
+  return new GitProjects({
+    address,
+    ref: settings.ref,
+    projects,
+    env,
+    redact: (text) => redactor.redact(text),
+    home: homeOf(address.url, settings.ref, settings.name),
+  });
+}
+
+function addressText({ git, name }: GitSourceSettings): string {
+  if (typeof git === 'string') return git;
+  if (git.isSet) return git.reveal();
+  throw new UserError(`the source ${name} needs ${git.name}, which is not set`, {
+    hint: `Set the environment variable ${git.name} to the address of the repository.`,
+  });
+}
+
+/** What a project may have beside its files: one never sees the secrets of another. */
+function localPaths(
+  settings: SourceSettings,
+  project: string,
+  { fleet, home }: Pick<SourcesOptions, 'fleet' | 'home'>,
+): LocalPaths {
+  const { name: source } = settings;
+  const secrets = settings.secrets?.replaceAll('{source}', source).replaceAll('{project}', project);
+  const common = {
+    allowed: secrets === undefined ? [] : [secrets],
+    allowedWith: `set secrets of the source ${source} in the fleet file`,
+    stateOf: (workspace: string) => fleetStatePlace(fleet, { source, project, workspace }),
+  };
+  if ('git' in settings) {
+    return {
+      ...common,
+      root: path.join(home, '.voxform', 'fleet', 'projects', source, project),
+      source: addressText(settings),
+      isFleeting: true,
+      ...(secrets !== undefined && { secrets: { folder: secrets, isDefault: true } }),
+    };
+  }
+  const root = path.join(settings.path, project);
+  return { ...common, root, secrets: { folder: secrets ?? root, isDefault: secrets !== undefined } };
+}

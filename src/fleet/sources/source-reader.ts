@@ -1,0 +1,34 @@
+import type { ProjectVersion } from '../member.ts';
+
+/** A folder with a project file, at the newest version of its source. */
+export interface FoundProject extends ProjectVersion {
+  /** With slashes; `.` for the root. */
+  readonly project: string;
+  /** Name of the project file, and its text. */
+  readonly file: string;
+  readonly text: string;
+  /** Why that text cannot be used. */
+  readonly problem: string | undefined;
+}
+
+export interface FoundProjects {
+  readonly commit: string | undefined;
+  readonly projects: readonly FoundProject[];
+}
+
+/** The files of a version: the one that was asked for, or where that is gone the newest one. */
+export interface CheckedOut extends ProjectVersion {
+  /** Absolute path. */
+  readonly folder: string;
+}
+
+/** One kind of source, as `Sources` uses it. */
+export interface SourceReader {
+  /** For messages; names no secret. */
+  readonly shown: string;
+  /** @throws UserError where it cannot be reached. */
+  newest(signal: AbortSignal): Promise<FoundProjects>;
+  /** @throws UserError where neither that version nor a newer one can be had. */
+  checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut>;
+  keep(versions: ReadonlySet<string>): Promise<void>;
+}

@@ -1,0 +1,301 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
+import type { SourceContents, Sources } from '../../src/fleet/member.ts';
+import { openSources } from '../../src/fleet/sources/open-sources.ts';
+import { Redactor } from '../../src/values/redactor.ts';
+import { Remote } from '../operator/git-remote.ts';
+import { step } from '../step.ts';
+
+const never = new AbortController().signal;
+
+function projectText(id: string, more = ''): string {
+  return `version: 1
+workspaces:
+  test: { base_url: https://platform.example, workspace_id: ${id}, api_key: { $secret: KEY } }
+${more}`;
+}
+
+/** A fleet of one source, as a process beside others of the same folder opens it. */
+function fleet(home: string, source: string, env: Record<string, string | undefined> = {}): Sources {
+  const file = path.join(home, 'fleet.yaml');
+  writeFileSync(
+    file,
+    `version: 1\nsources:\n  voices: ${source}\nworkspaces:\n  "*/acme:test": { mode: apply, interval: 1m }\n`,
+  );
+  return openSources({
+    fleet: loadFleetFile(file, {}),
+    home,
+    env: { PATH: process.env.PATH, HOME: home, ...env },
+    redactor: new Redactor(),
+  });
+}
+
+const gitFleet = (remote: Remote, more = '', env = {}): Sources =>
+  fleet(remote.watched, `{ git: ${remote.bare}, projects: ["clients/*"]${more} }`, env);
+
+function addresses({ projects }: SourceContents): string[] {
+  return projects.flatMap(({ members }) => members.map(({ address }) => address)).sort();
+}
+
+function versionsOf({ projects }: SourceContents): Record<string, string> {
+  return Object.fromEntries(projects.map(({ project, version }) => [project, version]));
+}
+
+/** Runs of git that a trace tells of, by their first word. */
+function gitRuns(trace: string): string[] {
+  if (!existsSync(trace)) return [];
+  return readFileSync(trace, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as { event: string; argv?: string[]; sid: string })
+    .filter(({ event, sid }) => event === 'start' && !sid.includes('/'))
+    .map(({ argv = [] }) => argv.find((each, index) => index > 0 && /^[a-z][a-z-]*$/.test(each)) ?? '');
+}
+
+describe('a repository of projects', () => {
+  it('is fetched once for all workspaces, and a project that did not change is neither parsed nor checked out again', async () => {
+    using remote = new Remote();
+    const trace = path.join(remote.root, 'trace');
+    const names = Array.from({ length: 12 }, (_, index) => `c${index}`);
+    remote.push(Object.fromEntries(names.map((name) => [`clients/${name}/voxform.yaml`, projectText(name)])));
+    const sources = gitFleet(remote, '', { GIT_TRACE2_EVENT: trace });
+    const first = await sources.discover('voices', never);
+    expect(addresses(first)).toHaveLength(12);
+    expect(gitRuns(trace).filter((verb) => verb === 'fetch')).toHaveLength(1);
+    expect(gitRuns(trace).length).toBeLessThan(8);
+    for (const found of first.projects) await sources.checkout({ ...found, source: 'voices' }, never);
+    rmSync(trace);
+
+    const commit = remote.push({ 'clients/c3/manifests/a.yaml': '# more' });
+    const second = await sources.discover('voices', never);
+    const changed = names.filter(
+      (name) => versionsOf(first)[`clients/${name}`] !== versionsOf(second)[`clients/${name}`],
+    );
+    expect([changed, second.commit]).toEqual([['c3'], commit]);
+    for (const found of second.projects) await sources.checkout({ ...found, source: 'voices' }, never);
+    const runs = gitRuns(trace);
+    expect(runs.filter((verb) => verb === 'read-tree')).toHaveLength(1);
+    expect(runs.filter((verb) => verb === 'fetch')).toHaveLength(1);
+    expect(runs).not.toContain('cat-file');
+
+    rmSync(trace);
+    await sources.discover('voices', never);
+    expect(gitRuns(trace)).toEqual(['fetch', 'rev-parse']);
+  });
+
+  it('finds projects by pattern, with their rules', async () => {
+    using remote = new Remote();
+    remote.push({
+      'voxform.yaml': projectText('root'),
+      'clients/acme/voxform.yaml': projectText('acme'),
+      'clients/acme/eu/voxform.yml': projectText('eu'),
+      'clients/archive/old/voxform.yaml': projectText('old'),
+      'clients/notes/readme.md': 'none',
+      '.github/voxform.yaml': projectText('hidden'),
+    });
+    const found = async (projects: string) =>
+      addresses(
+        await fleet(remote.watched, `{ git: ${remote.bare}, projects: ${projects} }`).discover(
+          'voices',
+          never,
+        ),
+      );
+    expect(await found('["."]')).toEqual(['voices:test']);
+    expect(await found('["clients/*"]')).toEqual(['voices/clients/acme:test']);
+    expect(await found('["clients/**", "!clients/archive"]')).toEqual([
+      'voices/clients/acme/eu:test',
+      'voices/clients/acme:test',
+    ]);
+    expect(await found('["**"]')).toHaveLength(4);
+    const contents = await gitFleet(remote, ', interval: 5s').discover('voices', never);
+    expect(contents.projects[0]?.members).toMatchObject([
+      { workspaceId: 'acme', baseUrl: 'https://platform.example', mode: 'apply', interval: 60_000 },
+    ]);
+    const none = await fleet(remote.watched, `{ git: ${remote.bare}, projects: ["kunden/*"] }`).discover(
+      'voices',
+      never,
+    );
+    expect([none.projects, none.warnings]).toEqual([[], ['no project of voices matches "kunden/*"']]);
+  });
+
+  it('tells of projects that moved or vanished by leaving them out', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/a/voxform.yaml': projectText('a'), 'clients/b/voxform.yaml': projectText('b') });
+    const sources = gitFleet(remote);
+    const first = await sources.discover('voices', never);
+    remote.git('mv', 'clients/a', 'clients/z');
+    remote.git('rm', '-r', '--quiet', 'clients/b');
+    remote.push({});
+    const second = await sources.discover('voices', never);
+    expect([addresses(first), addresses(second)]).toEqual([
+      ['voices/clients/a:test', 'voices/clients/b:test'],
+      ['voices/clients/z:test'],
+    ]);
+    expect(versionsOf(second)['clients/z']).toBe(versionsOf(first)['clients/a']);
+  });
+
+  it('says what is wrong with a broken project, and no word of the others', async () => {
+    using remote = new Remote();
+    remote.link({});
+    remote.push({
+      'clients/good/voxform.yaml': projectText('good'),
+      'clients/bad/voxform.yaml': projectText('bad', 'guard: {}\n'),
+      'clients/twice/voxform.yaml': projectText('a'),
+      'clients/twice/voxform.yml': projectText('b'),
+      'clients/state/voxform.yaml': projectText('s', 'state: { path: x.json }\n'),
+    });
+    mkdirSync(path.join(remote.root, 'work/clients/link'));
+    remote.link({ 'clients/link/voxform.yaml': '../good/voxform.yaml' });
+    remote.push({});
+    const { projects } = await gitFleet(remote).discover('voices', never);
+    expect(Object.fromEntries(projects.map(({ project, problem }) => [project.slice(8), problem]))).toEqual({
+      good: undefined,
+      bad: 'voxform.yaml:4:1  unknown field "guard"; did you mean "guards"?',
+      twice: 'it has two project files, voxform.yaml and voxform.yml; delete one of them',
+      link: 'voxform.yaml is a symbolic link; put the file itself there',
+      state: expect.stringMatching(
+        /^voxform\.yaml:4:8 {2}a fleet keeps no local state of a project from Git/,
+      ),
+    });
+  });
+
+  it('has last good versions after a restart, on this machine and on another', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/acme/voxform.yaml': projectText('acme'), 'clients/acme/x': 'good' });
+    const sources = gitFleet(remote);
+    const [good] = (await sources.discover('voices', never)).projects;
+    if (good === undefined) throw new Error('nothing was found');
+    await sources.checkout({ ...good, source: 'voices' }, never);
+    remote.push({ 'clients/acme/x': 'bad' });
+    const [bad] = (await sources.discover('voices', never)).projects;
+    await sources.keep('voices', new Set([good.version, bad?.version ?? '']));
+
+    const textIn = async (opened: Sources, wanted = good): Promise<string> => {
+      const { folder } = await opened.checkout({ ...wanted, source: 'voices' }, never);
+      return readFileSync(path.join(folder, 'x'), 'utf8');
+    };
+    const git = path.join(remote.watched, '.voxform/git');
+    const trees = () => readdirSync(git).flatMap((each) => readdirSync(path.join(git, each, 'trees')));
+    await step('from its own repository, while the server is away', async () => {
+      for (const each of readdirSync(git)) rmSync(path.join(git, each, 'trees'), { recursive: true });
+      renameSync(remote.bare, `${remote.bare}.away`);
+      expect(await textIn(gitFleet(remote))).toBe('good');
+      renameSync(`${remote.bare}.away`, remote.bare);
+    });
+    await step('from the server, by its commit', async () => {
+      rmSync(git, { recursive: true });
+      expect(await textIn(gitFleet(remote))).toBe('good');
+    });
+    await step('and where the server has it no longer, the newest', async () => {
+      rmSync(git, { recursive: true });
+      const gone = { ...good, version: 'a'.repeat(40), commit: 'b'.repeat(40) };
+      expect(await textIn(gitFleet(remote), gone)).toBe('bad');
+    });
+    await step('and lets go of those that nobody wants', async () => {
+      const opened = gitFleet(remote);
+      const { folder } = await opened.checkout({ ...good, source: 'voices' }, never);
+      const before = trees();
+      await opened.keep('voices', new Set());
+      expect(trees()).toEqual(before);
+      utimesSync(folder, 0, 0);
+      await opened.keep('voices', new Set());
+      expect(trees()).toEqual(before.filter((each) => each !== good.version));
+    });
+  });
+
+  it('cannot be discovered while it is away, and says so', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
+    const sources = gitFleet(remote);
+    await sources.discover('voices', never);
+    renameSync(remote.bare, `${remote.bare}.away`);
+    await expect(sources.discover('voices', never)).rejects.toThrow(/^git fetch: .*remote\.git/);
+    renameSync(`${remote.bare}.away`, remote.bare);
+    expect(addresses(await sources.discover('voices', never))).toEqual(['voices/clients/acme:test']);
+  });
+
+  it('keeps the secrets of a project to itself', async () => {
+    using remote = new Remote();
+    const secrets = path.join(remote.root, 'secrets');
+    const other = path.join(secrets, 'clients/other');
+    remote.push({
+      'clients/acme/voxform.yaml': projectText('acme'),
+      'clients/thief/voxform.yaml': projectText('thief').replace('api_key', `secrets_dir: ${other}, api_key`),
+    });
+    const sources = gitFleet(remote, `, secrets: "${secrets}/{project}"`);
+    const { projects } = await sources.discover('voices', never);
+    expect(projects.map(({ problem }) => problem)).toEqual([
+      undefined,
+      expect.stringMatching(
+        /secrets_dir leads to .*other, outside .*thief; set secrets of the source voices in the fleet file/,
+      ),
+    ]);
+    expect(sources.local('voices', 'clients/acme').secrets).toEqual({
+      folder: path.join(secrets, 'clients/acme'),
+      isDefault: true,
+    });
+  });
+});
+
+describe('a folder of projects', () => {
+  const folderFleet = (remote: Remote): Sources =>
+    fleet(remote.watched, '{ path: voices, projects: ["clients/*"] }');
+  const write = (remote: Remote, name: string, text: string): void => {
+    const file = path.join(remote.watched, 'voices', name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  };
+
+  it('has a version that changes with its files alone, and copies that nobody writes to', async () => {
+    using remote = new Remote();
+    write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
+    write(remote, 'clients/acme/manifests/a.yaml', 'one');
+    write(remote, 'clients/other/voxform.yaml', projectText('other'));
+    symlinkSync('acme', path.join(remote.watched, 'voices/clients/link'));
+    const sources = folderFleet(remote);
+    const first = await sources.discover('voices', never);
+    expect(addresses(first)).toEqual(['voices/clients/acme:test', 'voices/clients/other:test']);
+    const [acme] = first.projects;
+    if (acme === undefined) throw new Error('nothing was found');
+    const one = await sources.checkout({ ...acme, source: 'voices' }, never);
+
+    write(remote, 'clients/acme/manifests/a.yaml', 'two');
+    const second = await sources.discover('voices', never);
+    expect(versionsOf(second)['clients/acme']).not.toBe(acme.version);
+    expect(versionsOf(second)['clients/other']).toBe(versionsOf(first)['clients/other']);
+    expect(versionsOf(await folderFleet(remote).discover('voices', never))).toEqual(versionsOf(second));
+    expect(readFileSync(path.join(one.folder, 'manifests/a.yaml'), 'utf8')).toBe('one');
+    const again = await folderFleet(remote).checkout({ ...acme, source: 'voices' }, never);
+    expect(again).toEqual(one);
+
+    write(remote, 'clients/acme/manifests/a.yaml', 'one');
+    expect(versionsOf(await sources.discover('voices', never))).toEqual(versionsOf(first));
+  });
+
+  it('gives the newest files where a version is gone, and says what is missing', async () => {
+    using remote = new Remote();
+    write(remote, 'clients/acme/voxform.yaml', projectText('acme'));
+    const sources = folderFleet(remote);
+    const [acme] = (await sources.discover('voices', never)).projects;
+    if (acme === undefined) throw new Error('nothing was found');
+    const wanted = { ...acme, source: 'voices', version: 'a'.repeat(40) };
+    expect((await sources.checkout(wanted, never)).version).toBe(acme.version);
+    rmSync(path.join(remote.watched, 'voices'), { recursive: true });
+    await expect(sources.discover('voices', never)).rejects.toThrow(/cannot open the folder .*voices/);
+    await expect(sources.checkout({ ...wanted, version: 'b'.repeat(40) }, never)).rejects.toThrow(
+      /cannot open/,
+    );
+  });
+});
