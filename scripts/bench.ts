@@ -3,31 +3,36 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { growing } from './bench/growing.ts';
 import { HEADER, rowText } from './bench/report.ts';
-import { atSize, type Costs, growth, withNothing } from './bench/rows.ts';
+import { atSize, GROUPS, type Group } from './bench/rows.ts';
 import { sharedStates } from './bench/shared-states.ts';
 import { startUp } from './bench/starting.ts';
+import { watching } from './bench/watching.ts';
+
+const USAGE = `npm run bench -- [${GROUPS.join('|')}]... [--size 10000] [--large] [--rounds N]`;
 
 /*
- * Measures the built command against the least that the same work costs, in the same run:
- *   npm run bench -- [--sizes 100,1000,10000] [--large] [--rounds N]
- * `--large` adds 100,000 agents. It fails on nothing: the figures are for docs/performance.md.
+ * Measures the built command against the least that the same work costs, in the same run, all of it or some groups. `--large` adds
+ * 100,000 agents. It fails on nothing: the figures are for docs/performance.md.
  */
 
-const values = given();
+const { values, positionals } = given();
 const rounds = counted('rounds', values.rounds);
-const sizes = values.sizes.split(',').map((size) => counted('sizes', size));
-if (values.large) sizes.push(100_000);
+const size = counted('size', values.size);
+for (const name of positionals) if (!GROUPS.some((group) => group === name)) refuse(`no group ${name}`);
+const wants = (group: Group): boolean => positionals.length === 0 || positionals.includes(group);
 
 function given() {
   try {
     return parseArgs({
+      allowPositionals: true,
       options: {
-        sizes: { type: 'string', default: '100,1000,10000' },
+        size: { type: 'string', default: '10000' },
         large: { type: 'boolean', default: false },
         rounds: { type: 'string', default: '3' },
       },
-    }).values;
+    });
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
@@ -39,7 +44,7 @@ function counted(option: string, text: string): number {
 }
 
 function refuse(why: string): never {
-  process.stderr.write(`${why}\nnpm run bench -- [--sizes 100,1000,10000] [--large] [--rounds N]\n`);
+  process.stderr.write(`${why}\n${USAGE}\n`);
   process.exit(2);
 }
 
@@ -60,10 +65,13 @@ const bench = {
   bin: path.join(root, 'dist', 'main.js'),
   folder,
   rounds,
+  wants,
   emit: (row: Parameters<typeof rowText>[0]) => write(rowText(row)),
 };
-await startUp(bench);
-const costs = new Map<number, Costs>();
-for (const size of sizes) costs.set(size, await atSize(bench, size));
-growth(bench, costs, await withNothing(bench));
-for (const size of sizes) if (size <= 10_000) await sharedStates(bench, size);
+if (wants('start')) await startUp(bench);
+const bySize = (['validate', 'plan', 'apply', 'export'] as const).some(wants);
+if (bySize) await atSize(bench, size);
+if (bySize && values.large) await atSize(bench, 100_000);
+if (wants('growth')) await growing(bench, size);
+if (wants('state')) await sharedStates(bench, size);
+if (wants('watch')) await watching(bench);

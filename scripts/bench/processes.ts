@@ -31,6 +31,10 @@ export interface RunOptions {
 
 const REPORT_MEMORY = path.join(import.meta.dirname, 'report-memory.ts');
 
+export function processEnv(): NodeJS.ProcessEnv {
+  return { ...process.env, XDG_STATE_HOME: STATES, XDG_CACHE_HOME: CACHES };
+}
+
 /** Runs a script in a Node process of its own. Throws where it fails. */
 export async function runNode(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const folder = options.memory ? mkdtempSync(path.join(tmpdir(), 'voxform-bench-memory-')) : undefined;
@@ -42,9 +46,7 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
     {
       cwd: options.cwd,
       env: {
-        ...process.env,
-        XDG_STATE_HOME: STATES,
-        XDG_CACHE_HOME: CACHES,
+        ...processEnv(),
         ...options.env,
         ...(report !== undefined && { BENCH_MEMORY_REPORT: report }),
       },

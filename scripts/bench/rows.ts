@@ -7,9 +7,7 @@ import {
   BARE_LOOP,
   forget,
   interleaved,
-  median,
   type Platform,
-  type Run,
   runNode,
   startPlatform,
   YAML_FLOOR,
@@ -24,14 +22,19 @@ export interface Bench {
   readonly folder: string;
   /** How often each thing is timed; the median counts. */
   readonly rounds: number;
+  /** Whether a group of rows is asked for. */
+  wants(group: Group): boolean;
   emit(row: Row): void;
 }
 
+export const GROUPS = ['start', 'validate', 'plan', 'apply', 'export', 'state', 'watch', 'growth'] as const;
+export type Group = (typeof GROUPS)[number];
+
 const CONCURRENCY = 16;
 
-/** Everything about a project of one size. Gives what the commands took. */
-export async function atSize(bench: Bench, agents: number): Promise<Costs> {
-  const { bin, emit } = bench;
+/** Everything about a project of one size. */
+export async function atSize(bench: Bench, agents: number): Promise<void> {
+  const { bin, emit, wants } = bench;
   const rounds = agents > 10_000 ? 1 : bench.rounds;
   const project = path.join(bench.folder, String(agents));
   const env = { BENCH_API_KEY: 'key-of-the-bench' };
@@ -44,84 +47,32 @@ export async function atSize(bench: Bench, agents: number): Promise<Costs> {
     memory: true,
   });
   const { byMethod, requests } = await empty.figures();
-  emit({
-    what: `apply creating ${agents}: requests beyond one POST each`,
-    floor: '',
-    floorValue: undefined,
-    value: requests - (byMethod.POST ?? 0) + Math.abs((byMethod.POST ?? 0) - agents),
-    unit: 'requests',
-    budget: 1,
-  });
-  await applying(
-    { ...bench, rounds },
-    { agents, project, voxform },
-    { concurrency: CONCURRENCY, platform: empty, counted: applied },
-  );
+  if (wants('apply')) {
+    emit({
+      what: `apply creating ${agents}: requests beyond one POST each`,
+      floor: '',
+      floorValue: undefined,
+      value: requests - (byMethod.POST ?? 0) + Math.abs((byMethod.POST ?? 0) - agents),
+      unit: 'requests',
+      budget: 1,
+    });
+    const what = `apply creating ${agents}: memory`;
+    const value = applied.mebibytes ?? Number.NaN;
+    emit({ what, floor: '', floorValue: undefined, value, unit: 'MiB', budget: undefined });
+    await applying(
+      { ...bench, rounds },
+      { agents, project, voxform },
+      { concurrency: CONCURRENCY, platform: empty, counted: applied },
+    );
+  }
   await empty.stop();
 
   const of = { agents, project, voxform };
-  await validating({ ...bench, rounds }, of);
-  const plan = await planning({ ...bench, rounds }, of, 0);
-  if (agents <= 10_000) await planning({ ...bench, rounds }, of, 20);
-  await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
-  forget();
-  const validate = await voxform(['validate', '--quiet'], { memory: true });
-  const list = await voxform(['state', 'list', '--quiet'], { memory: true });
-  for (const [command, { mebibytes = Number.NaN }] of Object.entries({
-    apply: applied,
-    validate,
-    'state list': list,
-  })) {
-    const what = `${command} ${agents}: memory`;
-    emit({ what, floor: '', floorValue: undefined, value: mebibytes, unit: 'MiB', budget: undefined });
-  }
+  if (wants('validate')) await validating({ ...bench, rounds }, of);
+  if (wants('plan')) await planning({ ...bench, rounds }, of, 0);
+  if (wants('plan') && agents <= 10_000) await planning({ ...bench, rounds }, of, 20);
+  if (wants('export')) await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
   rmSync(project, { recursive: true, force: true });
-  return {
-    validate: processorOf(validate),
-    plan,
-    apply: processorOf(applied),
-    'state list': processorOf(list),
-  };
-}
-
-function processorOf({ processor = Number.NaN }: Run): number {
-  return processor;
-}
-
-/** Seconds of processor time of each command: what else the machine does shows least in it. */
-export interface Costs {
-  readonly validate: number;
-  readonly plan: number;
-  readonly apply: number;
-  readonly 'state list': number;
-}
-
-const GROWING = ['validate', 'plan', 'apply', 'state list'] as const;
-
-/** What each command takes of the processor where there is nothing: starting up is not counted as the cost of resources. */
-export async function withNothing({ bin, folder, rounds }: Bench): Promise<Costs> {
-  const project = path.join(folder, 'nothing');
-  const platform = await startPlatform(0, 0);
-  writeProject(project, 0, platform.baseUrl);
-  const env = { BENCH_API_KEY: 'key-of-the-bench' };
-  const typical = async (...args: string[]): Promise<number> => {
-    const found: number[] = [];
-    for (let round = 0; round < Math.max(rounds, 3); round++) {
-      found.push(processorOf(await runNode([bin, ...args], { cwd: project, env, memory: true })));
-    }
-    return median(found);
-  };
-  try {
-    return {
-      validate: await typical('validate', '--quiet'),
-      plan: await typical('plan', '--quiet'),
-      apply: await typical('apply', '--auto-approve', '--quiet'),
-      'state list': await typical('state', 'list', '--quiet'),
-    };
-  } finally {
-    await platform.stop();
-    rmSync(project, { recursive: true, force: true });
-  }
 }
 
 /** Cold and with a warm cache, against the parser alone. */
@@ -139,15 +90,14 @@ async function validating({ emit, rounds }: Bench, { agents, project, voxform }:
   emit({ ...row, what: `validate ${agents}, unchanged`, value: times.warm, budget: 0.2 });
 }
 
-/** A plan with nothing to do, against the bare loop over the same requests. Gives the processor time of a warm one at no latency. */
+/** A plan with nothing to do, against the bare loop over the same requests. */
 async function planning(
   { emit, rounds }: Bench,
   { agents, project, voxform }: Applied,
   latency: number,
-): Promise<number> {
+): Promise<void> {
   const platform = await startPlatform(agents, latency);
   writeFileSync(path.join(project, 'voxform.yaml'), projectText(platform.baseUrl));
-  let processor = Number.NaN;
   const flags = ['plan', '--quiet', '--detailed-exitcode', '--concurrency', String(CONCURRENCY)];
   try {
     await voxform(flags);
@@ -176,10 +126,9 @@ async function planning(
       budget: latency === 0 ? 1.3 : 1.25,
     });
     if (latency === 0) {
-      processor = await tellMemory(emit, { agents, project, voxform }, flags);
+      await tellMemory(emit, { agents, project, voxform }, flags);
       await tellRequests(emit, { agents, project, voxform }, { platform, flags });
     }
-    return processor;
   } finally {
     await platform.stop();
   }
@@ -189,18 +138,14 @@ async function tellMemory(
   emit: Bench['emit'],
   { agents, voxform }: Applied,
   flags: readonly string[],
-): Promise<number> {
-  let warm = Number.NaN;
+): Promise<void> {
   const budget = memoryBudget(agents);
   for (const cache of ['warm', 'cold']) {
     if (cache === 'cold') forget();
-    const run = await voxform(flags, { memory: true });
-    if (cache === 'warm') warm = processorOf(run);
-    const { mebibytes = Number.NaN } = run;
+    const { mebibytes = Number.NaN } = await voxform(flags, { memory: true });
     const what = `plan ${agents}: memory, ${cache}`;
     emit({ what, floor: '', floorValue: undefined, value: mebibytes, unit: 'MiB', budget });
   }
-  return warm;
 }
 
 async function tellRequests(
@@ -214,31 +159,3 @@ async function tellRequests(
   const what = `plan ${agents}: requests`;
   emit({ what, floor: 'one each', floorValue: agents, value: requests, unit: 'requests', budget: 1 });
 }
-
-/** What one resource costs at each size beside starting up, against what it costs at the smallest. */
-export function growth(
-  { emit }: Pick<Bench, 'emit'>,
-  costs: ReadonlyMap<number, Costs>,
-  nothing: Costs,
-): void {
-  const spent = (agents: number, command: keyof Costs): number =>
-    (costs.get(agents)?.[command] ?? Number.NaN) - nothing[command];
-  const each = (agents: number, command: keyof Costs): number => (spent(agents, command) / agents) * 1e6;
-  for (const command of GROWING) {
-    const [smallest, ...larger] = [...costs.keys()].filter((agents) => spent(agents, command) >= MEASURABLE);
-    if (smallest === undefined) continue;
-    for (const agents of larger) {
-      emit({
-        what: `${command}: a resource of ${agents}, processor time without start-up`,
-        floor: `of ${smallest}`,
-        floorValue: each(smallest, command),
-        value: each(agents, command),
-        unit: 'µs each',
-        budget: 1.3,
-      });
-    }
-  }
-}
-
-/** Seconds of processor time: less than this is lost in how start-up varies. */
-const MEASURABLE = 0.02;

@@ -1,0 +1,113 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { BARE_LOOP, type Platform, processEnv, runNode, startPlatform } from './processes.ts';
+import type { Bench } from './rows.ts';
+import { writeProject } from './workload.ts';
+
+const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
+const env = { BENCH_API_KEY: 'key-of-the-bench' };
+
+interface Watched {
+  /** Waits for so many runs. */
+  runs(count: number): Promise<void>;
+  usage(): Promise<{ readonly kilobytes: number; readonly microseconds: number }>;
+}
+
+/** What an interval costs where nothing changes, and what 10,000 of them leave in memory. */
+export async function watching(bench: Bench): Promise<void> {
+  const { emit } = bench;
+  await watched(bench, AGENTS, async ({ runs, usage }) => {
+    await runs(WARM_UP);
+    const before = await usage();
+    await runs(MEASURED);
+    const after = await usage();
+    emit({
+      what: `watch at rest, ${AGENTS} agents: processor time of an interval`,
+      floor: 'loop',
+      floorValue: (await loopTime()) * 1000,
+      value: (after.microseconds - before.microseconds) / 1000 / MEASURED,
+      unit: 'ms',
+      budget: 2,
+    });
+  });
+  await watched(bench, 3, async ({ runs, usage }) => {
+    let done = 0;
+    let first: number | undefined;
+    for (const total of [1000, 2000, 5000, 10_000]) {
+      await runs(total - done);
+      done = total;
+      const { kilobytes } = await usage();
+      const what = `watch at rest, 3 agents: memory after ${total} runs`;
+      const floor = first === undefined ? '' : 'after 1000';
+      emit({ what, floor, floorValue: first, value: kilobytes / 1024, unit: 'MiB', budget: first && 1.1 });
+      first ??= kilobytes / 1024;
+    }
+  });
+}
+
+const AGENTS = 1000;
+/** Runs. */
+const WARM_UP = 10;
+const MEASURED = 20;
+
+/** Seconds of processor time that the bare loop takes for the requests of one run once it is warm. */
+async function loopTime(): Promise<number> {
+  const platform = await startPlatform((WARM_UP + MEASURED) * AGENTS, 0);
+  const loop = async (runs: number): Promise<number> => {
+    const args = [BARE_LOOP, platform.baseUrl, String(runs * AGENTS), '16'];
+    return (await runNode(args, { memory: true })).processor ?? Number.NaN;
+  };
+  try {
+    return ((await loop(WARM_UP + MEASURED)) - (await loop(WARM_UP))) / MEASURED;
+  } finally {
+    await platform.stop();
+  }
+}
+
+/** Looks at a process that watches a project of so many agents, with no pause between its runs. */
+async function watched(
+  { bin, folder }: Bench,
+  agents: number,
+  look: (watched: Watched) => Promise<void>,
+): Promise<void> {
+  const project = path.join(folder, 'watched');
+  const platform = await startPlatform(0, 0);
+  writeProject(project, agents, platform.baseUrl);
+  await runNode([bin, 'apply', '--auto-approve', '--quiet'], { cwd: project, env });
+  await platform.reset();
+  const child = fork(bin, ['watch', '--mode', 'apply', '--auto-approve', '--interval', '0.001s'], {
+    cwd: project,
+    env: { ...processEnv(), ...env },
+    execArgv: ['--import', REPORT_USAGE],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  try {
+    await look(watchedBy(child, agents, platform));
+  } finally {
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    await gone;
+    await platform.stop();
+    rmSync(project, { recursive: true, force: true });
+  }
+}
+
+function watchedBy(child: ChildProcess, agents: number, platform: Platform): Watched {
+  const done = async (): Promise<number> => (await platform.figures()).requests / agents;
+  return {
+    async runs(count) {
+      for (const enough = (await done()) + count; (await done()) < enough; ) {
+        if (child.exitCode !== null) throw new Error(`watch ended with ${child.exitCode}`);
+        await setTimeout(20);
+      }
+    },
+    async usage() {
+      child.send('usage');
+      const [usage] = await once(child, 'message');
+      return usage as Awaited<ReturnType<Watched['usage']>>;
+    },
+  };
+}
