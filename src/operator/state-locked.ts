@@ -1,4 +1,4 @@
-import type { LockHolder } from '../state/store.ts';
+import type { LockHolder } from '../state/lock-info.ts';
 
 /** Another run holds the lock of the state. */
 export class StateLocked extends Error {

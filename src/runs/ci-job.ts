@@ -1,4 +1,4 @@
-import type { CiJob } from '../state/store.ts';
+import type { CiJob } from '../state/lock-info.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

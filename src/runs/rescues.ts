@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { UserError } from '../problems/user-error.ts';
-import { inSession } from '../state/in-session.ts';
 import { readRescue, rescuesOf, takeIn } from '../state/rescue.ts';
-import type { SessionOptions } from '../state/session.ts';
+import { inSession, type SessionOptions } from '../state/session.ts';
 import type { StateStore } from '../state/store.ts';
 import type { RunLog } from './run-context.ts';
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isDeeperThan, isObject, setOwn } from '../values/json.ts';
+import { isDeeperThan, isObject, parsedJson, setOwn } from '../values/json.ts';
 import { misplacedKey } from './misplaced-keys.ts';
 import {
   type ResourceEntry,
@@ -48,7 +48,7 @@ export function parseInParts(bytes: Uint8Array, deepest: number): WrittenDocumen
 }
 
 function entriesIn(text: string, deepest: number): [address: string, entry: ResourceEntry][] | undefined {
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text, 1) !== undefined)
     return undefined;
   const entries: [string, ResourceEntry][] = [];
@@ -63,18 +63,10 @@ function entriesIn(text: string, deepest: number): [address: string, entry: Reso
 /** The document without its resources. */
 function documentAround(before: string, after: string, deepest: number): WrittenDocument | undefined {
   // Otherwise the resources stand deeper, and are not those of the document.
-  if (parsed(`${before}}}`) === undefined) return undefined;
+  if (parsedJson(`${before}}}`) === undefined) return undefined;
   const text = before + after;
-  const value = parsed(text);
+  const value = parsedJson(text);
   if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text) !== undefined) return undefined;
   const read = writtenDocument.safeParse(value);
   return read.success ? read.data : undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

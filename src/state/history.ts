@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import type { Immutable } from '../values/json.ts';
+import { type Immutable, parsedJson } from '../values/json.ts';
+import { ciJob, type LockInfo } from './lock-info.ts';
 
 /*
  * What became of every run that took the lock: a line when it begins, a line when it ends. No line holds a value of a field.
  */
-
-const job = z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.');
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
@@ -14,7 +13,7 @@ const beginning = z.object({
   command: z.string(),
   who: z.string().describe('user@host'),
   host: z.string(),
-  job: job.optional(),
+  job: ciJob.optional(),
   commit: z
     .string()
     .optional()
@@ -87,32 +86,13 @@ export interface DeadRun {
   readonly outcome: RunEnding;
 }
 
-/** As much of a lock as a run is told by. */
-interface RunLock {
-  readonly id: string;
-  readonly operation: string;
-  readonly who: string;
-  readonly host: string;
-  readonly job?: { readonly name: string; readonly url: string } | undefined;
-  readonly voxform_version: string;
-  readonly since: string;
+export function beginningLine(lock: Omit<LockInfo, 'pid'>, commit: string | undefined): string {
+  const { id: run, operation: command, who, host, job, voxform_version, since: began } = lock;
+  const line: z.infer<typeof beginning> = { run, command, who, host, job, commit, voxform_version, began };
+  return JSON.stringify(line);
 }
 
-export function beginningLine(lock: RunLock, commit: string | undefined): string {
-  const { id, operation, who, host, job: its, voxform_version, since } = lock;
-  return JSON.stringify({
-    run: id,
-    command: operation,
-    who,
-    host,
-    job: its,
-    commit,
-    voxform_version,
-    began: since,
-  } satisfies z.infer<typeof beginning>);
-}
-
-export function unlockLine({ id }: Pick<RunLock, 'id'>, who: string): string {
+export function unlockLine({ id }: Pick<LockInfo, 'id'>, who: string): string {
   return JSON.stringify({ run: id, unlocked_by: who } satisfies z.infer<typeof unlocking>);
 }
 
@@ -122,7 +102,7 @@ interface HowEnded {
 }
 
 export function endingLine(
-  { id }: Pick<RunLock, 'id'>,
+  { id }: Pick<LockInfo, 'id'>,
   ended: Date,
   { outcome: { resources, ...outcome }, redact = (text) => text }: HowEnded,
 ): string {
@@ -161,7 +141,7 @@ function withinBound(resources: RunResources): RunResources {
 export function runsIn(lines: Iterable<string>): RunRecord[] {
   const runs = new Map<string, RunRecord>();
   for (const line of lines) {
-    const value = parsed(line);
+    const value = parsedJson(line);
     const begun = beginning.safeParse(value);
     if (begun.success) runs.set(begun.data.run, begun.data);
     const more = z.union([ending, unlocking]).safeParse(value);
@@ -185,12 +165,4 @@ export function newestLines(text: string): string {
 export function withLine(text: string, line: string): string {
   const all = `${text}${line}\n`;
   return all.length <= MOST_HISTORY ? all : newestLines(all);
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
-import { deadRunOf } from './dead-run.ts';
 import { fold } from './fold.ts';
 import { droppedBy } from './held-ids.ts';
-import { withLease } from './in-session.ts';
 import { MovedState } from './moved-state.ts';
-import { admitOlder, checkWorkspace, type SessionOptions } from './session.ts';
+import { deadRunOf } from './run-ending.ts';
+import { admitOlder, checkWorkspace, type SessionOptions, withLease } from './session.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';
 

@@ -3,11 +3,10 @@ import { idKey, kindOf } from '../manifests/resource.ts';
 import { UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
 import { type HeldId, sharedId } from './held-ids.ts';
-import { withLease } from './in-session.ts';
 import { LostState } from './lost-state.ts';
 import { orphanOf } from './orphan.ts';
 import { dropped, type PushOptions, quarantineDamaged } from './push-over-damaged.ts';
-import { openSession, type SessionOptions } from './session.ts';
+import { openSession, type SessionOptions, withLease } from './session.ts';
 import type { StateDocument } from './state-document.ts';
 import type { StateStore } from './store.ts';
 

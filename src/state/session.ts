@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
-import { deadRunOf } from './dead-run.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { RunEnding, RunResources } from './history.ts';
 import type { JournalEvent } from './journal.ts';
+import type { LockHolder } from './lock-info.ts';
 import { olderState } from './older-state.ts';
-import { changeOf, endingAfter } from './run-ending.ts';
+import { changeOf, deadRunOf, endingAfter } from './run-ending.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
-import type { LockHolder, LockRequest, StateLease, StateStore, StoredState } from './store.ts';
+import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
 export interface StateSession {
   /** Always the current state: what has been recorded shows in it at once. */
@@ -253,4 +253,39 @@ export function checkWorkspace(
       hint: `Correct workspace_id, or give this workspace its own \`${setting}\` in voxform.yaml.`,
     },
   );
+}
+
+/** Does work in a session and closes it whatever comes of it. Why the work failed is in the history. */
+export async function inSession<T>(
+  store: StateStore,
+  options: SessionOptions,
+  work: (session: StateSession) => Promise<T>,
+): Promise<T> {
+  const session = await openSession(store, options);
+  try {
+    return await work(session);
+  } catch (error) {
+    session.note(endingAfter(error, { signal: options.lock.signal, changed: session.changed }));
+    throw error;
+  } finally {
+    await session.close();
+  }
+}
+
+/** Does work with the lease and releases it whatever comes of it. Why the work failed is in the history. */
+export async function withLease<T>(
+  store: StateStore,
+  request: LockRequest,
+  work: (lease: StateLease) => Promise<T>,
+): Promise<T> {
+  const lease = await store.lock(request);
+  let outcome: RunEnding | undefined;
+  try {
+    return await work(lease);
+  } catch (error) {
+    outcome = endingAfter(error, { signal: request.signal, changed: false });
+    throw error;
+  } finally {
+    await lease.release({ outcome });
+  }
 }

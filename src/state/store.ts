@@ -1,5 +1,6 @@
 import type { DeadRun, RunEnding, RunRecord } from './history.ts';
 import type { JournalEntry } from './journal.ts';
+import type { LockHolder, LockInfo } from './lock-info.ts';
 import type { MovedMark } from './moved-state.ts';
 import type { NewerState } from './older-state.ts';
 import type { State } from './state.ts';
@@ -112,28 +113,4 @@ export interface LockRequest {
   notice(message: string): void;
   /** Told of ids that could not be stored. */
   warn(message: string): void;
-}
-
-/** The job of a CI system. */
-export interface CiJob {
-  readonly name: string;
-  readonly url: string;
-}
-
-export interface LockInfo {
-  readonly id: string;
-  readonly operation: string;
-  /** user@host */
-  readonly who: string;
-  readonly host: string;
-  readonly pid: number;
-  /** ISO 8601. */
-  readonly since: string;
-  readonly voxform_version: string;
-  readonly job?: CiJob | undefined;
-}
-
-export interface LockHolder extends LockInfo {
-  /** Since its last sign of life; undefined where that cannot be said. */
-  readonly silentSeconds: number | undefined;
 }

@@ -19,6 +19,15 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What a text says; undefined where it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Deep equality of JSON values; the order of an object's keys does not count, that of an array's items does. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -7,9 +7,9 @@ import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { freshState } from '../../runs/state-access.ts';
 import { emptyDocument } from '../../state/fold.ts';
-import { withLease } from '../../state/in-session.ts';
 import { moveState } from '../../state/move.ts';
 import { MovedState } from '../../state/moved-state.ts';
+import { withLease } from '../../state/session.ts';
 import {
   backendOf,
   isBackend,

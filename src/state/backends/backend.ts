@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { TransportOptions } from '../../platform/transport-options.ts';
+import type { LockUser } from '../lock-info.ts';
 import type { Marks } from '../marks.ts';
-import type { CiJob, StateStore } from '../store.ts';
+import type { StateStore } from '../store.ts';
 
 /**
  * One way to keep a state: all that is special about it. `index.ts` names it, and nothing else does.
@@ -45,17 +46,9 @@ export interface StateOwner {
 }
 
 /** Who works with the state, for its lock, and in which project. */
-export interface StoreUser {
+export interface StoreUser extends LockUser {
   /** Absolute path of the project folder: messages call a state inside it by its path from there. */
   readonly root: string;
-  readonly host: string;
-  readonly user: string;
-  readonly pid: number;
-  /** Where voxform runs in CI. */
-  readonly job?: CiJob | undefined;
-  /** Of voxform. */
-  readonly version: string;
-  now(): Date;
   /** Strikes secrets out of what is said in the history. */
   redact?: ((text: string) => string) | undefined;
   /** What this machine knows of states; nothing where absent. */

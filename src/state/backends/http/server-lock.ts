@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../../../problems/user-error.ts';
-import { isObject } from '../../../values/json.ts';
+import { isObject, parsedJson } from '../../../values/json.ts';
 import type { Gate, RemoteLock } from '../remote/remote-place.ts';
 import type { HttpPlace } from './http-address.ts';
 import type { StateAnswer, StateServer } from './state-server.ts';
@@ -86,7 +86,7 @@ export class ServerLock implements Gate {
 
   #holderIn({ body }: StateAnswer): Holder {
     const text = body.toString('utf8').trim();
-    const told = parsed(text);
+    const told = parsedJson(text);
     const info = isObject(told) ? told : {};
     const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
     if (typeof id !== 'string') return { id: UNKNOWN };
@@ -125,12 +125,4 @@ export function withId(address: string, id: string): string {
   const url = new URL(address);
   url.searchParams.set('ID', id);
   return url.href;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

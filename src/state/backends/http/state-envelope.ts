@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
-import { isObject } from '../../../values/json.ts';
+import { isObject, parsedJson } from '../../../values/json.ts';
 import { NO_CONTENT, type RemoteChange, type RemoteContent } from '../remote/remote-place.ts';
 import { silenceOf, storedLock } from '../remote/stored-lock.ts';
 import { changed } from '../remote/write-surely.ts';
@@ -46,7 +46,7 @@ export function noVersion(): StateVersion {
 
 /** @throws UserError where it is nothing of ours, or a newer voxform's. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
-  const value = parsed(body);
+  const value = parsedJson(body.toString());
   if (!isObject(value)) throw foreign(`${location} holds no JSON`);
   const inside = value.voxform;
   if (!isObject(inside)) {
@@ -145,14 +145,6 @@ function revisionOf(serial: number, write: string): string {
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 function foreign(message: string): UserError {

@@ -2,11 +2,12 @@ import { type Files, syncFolderOf, unlinkIfThere } from '../../../files/files.ts
 import { UserError } from '../../../problems/user-error.ts';
 import { type DeadRun, endingLine } from '../../history.ts';
 import type { JournalEntry } from '../../journal.ts';
+import type { LockInfo } from '../../lock-info.ts';
 import { LostLock } from '../../lost-lock.ts';
 import type { Marks } from '../../marks.ts';
 import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
-import type { Ending, LockInfo, LockRequest, StateLease, StoredState } from '../../store.ts';
+import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { FailPoint, StoreUser } from '../backend.ts';
 import { quarantine } from './backups.ts';
 import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } from './document-file.ts';

@@ -6,17 +6,10 @@ import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { lockInfo } from '../../lock-info.ts';
 import { readIfThere } from './file-problem.ts';
 
-const lockFile = z.object({
-  id: z.string().min(1),
-  operation: z.string(),
-  who: z.string(),
-  host: z.string(),
-  pid: z.int(),
-  since: z.string(),
-  voxform_version: z.string(),
-  job: z.object({ name: z.string(), url: z.string() }).optional(),
+const lockFile = lockInfo.extend({
   process: z
     .object({
       boot: z.string().optional(),

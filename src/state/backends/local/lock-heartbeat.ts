@@ -120,10 +120,6 @@ export function secondsOf(silence: Silence | undefined): number | undefined {
   return silence === undefined ? undefined : Math.round(silence.milliseconds / 1000);
 }
 
-export function silenceWords(seconds: number | undefined): string {
-  return seconds === undefined ? '' : `, last seen ${seconds} s ago`;
-}
-
 /** How long nobody has written to the file; undefined where there is no such file, or the folder cannot be written. */
 async function silenceOf(files: Files, path: string, own: HeldLock): Promise<Silence | undefined> {
   try {

@@ -4,10 +4,19 @@ import { type Files, unlinkIfThere } from '../../../files/files.ts';
 import { processFacts } from '../../../files/process-facts.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { isLockId } from '../../lock-id.ts';
-import type { CiJob, LockHolder, LockInfo, LockRequest } from '../../store.ts';
+import {
+  describedHolder,
+  heldBy,
+  type LockHolder,
+  type LockInfo,
+  type LockUser,
+  lockFor,
+  lockWithId,
+  refuseWhenAborted,
+} from '../../lock-info.ts';
+import type { LockRequest } from '../../store.ts';
 import { createWhole, type HeldLock, readLock, replaceWhole } from './lock-file.ts';
-import { type Judging, judge, secondsOf, silenceWords } from './lock-heartbeat.ts';
+import { type Judging, judge, secondsOf } from './lock-heartbeat.ts';
 
 /*
  * The lock is a file that appears whole under its name, or not at all. Who wants to end the lock X of someone else first
@@ -15,27 +24,22 @@ import { type Judging, judge, secondsOf, silenceWords } from './lock-heartbeat.t
  * holder cannot both take its place. A claim is a lock file itself, and that of a dead process is claimed in the same way.
  */
 
-export interface LockSettings extends Judging {
+export interface LockSettings extends Judging, LockUser {
   /** Of the lock file. */
   readonly path: string;
   /** How messages call what is locked. */
   readonly location: string;
-  readonly user: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly job?: CiJob | undefined;
-  now(): Date;
 }
 
 const pollMilliseconds = { least: 25, most: 500 };
 
 /** Takes the lock, waiting for its holder as the request allows. Rejects with the signal's reason when that fires. */
 export async function takeLock(settings: LockSettings, request: LockRequest): Promise<LockInfo> {
-  const own = lockFor(settings, request.operation);
+  const own = newLock(settings, request.operation);
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   let told = false;
   for (let wait = pollMilliseconds.least; ; wait = Math.min(wait * 1.5, pollMilliseconds.most)) {
-    refuseWhenAborted(request);
+    refuseWhenAborted(request.signal);
     const holder = await readLock(settings.files, settings.path);
     if (holder === undefined) {
       if (await createWhole(settings.files, settings.path, own)) return infoOf(own);
@@ -45,50 +49,38 @@ export async function takeLock(settings: LockSettings, request: LockRequest): Pr
       pause(milliseconds, request.signal),
     );
     if (death !== undefined && (await takeOver(settings, holder, own))) {
-      request.notice(`acquired the lock of ${settings.location} from ${death}: ${described(holder)}`);
+      request.notice(`acquired the lock of ${settings.location} from ${death}: ${describedHolder(holder)}`);
       return infoOf(own);
     }
     const left = deadline - performance.now();
-    if (left <= 0) throw heldBy({ ...holder, silentSeconds: secondsOf(silence) }, settings);
-    if (!told) {
-      const held = `held by ${described(holder)}${silenceWords(secondsOf(silence))}`;
-      request.notice(`waiting for the lock of ${settings.location}, ${held}`);
-    }
+    const seen = { ...holder, silentSeconds: secondsOf(silence) };
+    if (left <= 0) throw heldBy(seen, settings.location);
+    if (!told)
+      request.notice(`waiting for the lock of ${settings.location}, held by ${describedHolder(seen)}`);
     told = true;
     await pause(Math.min(left, wait * (0.5 + Math.random())), request.signal);
   }
 }
 
-function lockFor(settings: LockSettings, operation: string): HeldLock {
+function newLock(settings: LockSettings, operation: string): HeldLock {
   return {
-    id: randomUUID(),
-    operation,
-    who: `${settings.user}@${settings.host}`,
-    host: settings.host,
-    pid: settings.pid,
-    since: settings.now().toISOString(),
-    voxform_version: settings.version,
-    ...(settings.job !== undefined && { job: settings.job }),
+    ...lockFor(settings, { id: randomUUID(), operation }),
     process: processFacts(settings.pid),
   };
 }
 
 async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   await delay(milliseconds, undefined, { signal }).catch((error: unknown) => {
-    refuseWhenAborted({ signal });
+    refuseWhenAborted(signal);
     throw error;
   });
-}
-
-function refuseWhenAborted({ signal }: Pick<LockRequest, 'signal'>): void {
-  if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
 /** Who holds the lock; undefined where nobody does who may still run. */
 export async function lockHolder(settings: LockSettings): Promise<LockHolder | undefined> {
   const holder = await readLock(settings.files, settings.path);
   if (holder === undefined) return undefined;
-  const own = lockFor(settings, 'status');
+  const own = newLock(settings, 'status');
   const { death, silence } = await judge(settings, { file: settings.path, holder, own });
   return death === undefined ? { ...infoOf(holder), silentSeconds: secondsOf(silence) } : undefined;
 }
@@ -105,14 +97,8 @@ export async function releaseLock(settings: LockSettings, id: string): Promise<v
 
 /** Ends the lock with this id, whoever holds it. */
 export async function breakLock(settings: LockSettings, id: string): Promise<LockInfo> {
-  const holder = await readLock(settings.files, settings.path);
-  if (holder === undefined) throw new UserError(`the state ${settings.location} is not locked`);
-  if (!isLockId(holder, id)) {
-    throw new UserError(`the lock of ${settings.location} has the id ${holder.id}, not ${id}`, {
-      hint: `It is held by ${described(holder)}.`,
-    });
-  }
-  const own = lockFor(settings, 'state unlock');
+  const holder = lockWithId(id, await readLock(settings.files, settings.path), settings);
+  const own = newLock(settings, 'state unlock');
   const claims = await claim(settings, { file: settings.path, dead: holder, own });
   if (claims === undefined) {
     throw new UserError(`another process is removing the lock ${holder.id}`, {
@@ -169,22 +155,6 @@ function claimName(settings: LockSettings, id: string): string {
 
 async function dropClaims(files: Files, claims: readonly string[]): Promise<void> {
   for (const name of claims) await unlinkIfThere(files, name);
-}
-
-function heldBy(holder: LockHolder, settings: LockSettings): UserError {
-  return new UserError(
-    `the state ${settings.location} is locked by ${described(holder)}${silenceWords(holder.silentSeconds)}`,
-    {
-      hint: 'Wait for it with --lock-timeout 5m.',
-      next: [{ action: 'unlock', id: holder.id }],
-    },
-  );
-}
-
-function described(holder: LockInfo): string {
-  const { job } = holder;
-  const where = job === undefined ? `process ${holder.pid}` : `${job.name} ${job.url}`;
-  return `${holder.who} (${where}) since ${holder.since} for ${holder.operation}, lock ${holder.id}`;
 }
 
 function infoOf({ process: _, ...info }: HeldLock): LockInfo {

@@ -2,8 +2,16 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
 import { beginningLine, unlockLine } from '../../history.ts';
-import { isLockId } from '../../lock-id.ts';
-import type { LockHolder, LockInfo, LockRequest } from '../../store.ts';
+import {
+  describedHolder,
+  heldBy,
+  type LockHolder,
+  type LockInfo,
+  lockFor,
+  lockWithId,
+  refuseWhenAborted,
+} from '../../lock-info.ts';
+import type { LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { Overtaken, type RemoteContent, type RemoteLock, type RemotePlace } from './remote-place.ts';
 import { persistently, writeSurely } from './write-surely.ts';
@@ -33,11 +41,13 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
   const { poll } = place.timing;
   const pause = async (milliseconds: number): Promise<void> => {
     const jittered = milliseconds * (0.5 + Math.random());
-    await delay(jittered, undefined, { signal: request.signal }).catch(() => refuseWhenAborted(request));
+    await delay(jittered, undefined, { signal: request.signal }).catch(() =>
+      refuseWhenAborted(request.signal),
+    );
   };
   let isTold = false;
   for (let misses = 0; ; ) {
-    refuseWhenAborted(request);
+    refuseWhenAborted(request.signal);
     const taken = await tryLock(locking, request);
     const left = deadline - performance.now();
     if (taken === 'again') {
@@ -47,8 +57,9 @@ export async function takeLock(locking: Locking, request: LockRequest): Promise<
       continue;
     }
     if ('lock' in taken) return taken;
-    if (left <= 0) throw heldBy(taken, locking);
-    if (!isTold) request.notice(`waiting for the lock of ${place.location}, held by ${described(taken)}`);
+    if (left <= 0) throw heldBy(taken, place.location, untilTakenOver(taken, place));
+    if (!isTold)
+      request.notice(`waiting for the lock of ${place.location}, held by ${describedHolder(taken)}`);
     isTold = true;
     await pause(Math.min(left, poll));
   }
@@ -63,7 +74,7 @@ async function tryLock(
   const held = await persistently({ stop }, (signal) => place.read(signal));
   const seen = holderIn(held);
   if (seen !== undefined && !isSilent(seen, timing.patience)) return seen;
-  const lock = lockFor(user, operation);
+  const lock = newLock(user, operation);
   const before = await persistently({ stop }, async (signal) => gate?.enter(lock, signal));
   if (before !== undefined && before.id !== lock.id) {
     if (seen?.id !== before.id && !isFromBefore(before.id, user.now().getTime() - timing.patience)) {
@@ -81,7 +92,7 @@ async function tryLock(
     };
     const locked = await writeSurely(place, change, held, { stop });
     if (seen !== undefined)
-      notice(`acquired the lock of ${location}, whose holder fell silent: ${described(seen)}`);
+      notice(`acquired the lock of ${location}, whose holder fell silent: ${describedHolder(seen)}`);
     return { lock, held: locked };
   } catch (error) {
     await persistently({ stop }, async (signal) => gate?.leave(lock.id, signal)).catch(() => undefined);
@@ -95,13 +106,8 @@ export async function breakLock({ place, user }: Locking, id: string): Promise<L
   const { gate, location } = place;
   for (;;) {
     const held = await persistently({ stop: undefined }, (signal) => place.read(signal));
-    const holder = held.lock ?? (await gateHolder({ place, user }));
-    if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
-    if (!isLockId(holder, id)) {
-      throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
-        hint: `It is held by ${described({ ...holder, silentSeconds: held.silentSeconds })}.`,
-      });
-    }
+    const found = held.lock ?? (await gateHolder({ place, user }));
+    const holder = lockWithId(id, found, { location, silentSeconds: held.silentSeconds });
     try {
       const history = unlockLine(holder, `${user.user}@${user.host}`);
       const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
@@ -117,7 +123,7 @@ export async function breakLock({ place, user }: Locking, id: string): Promise<L
 /** Who holds only the server's own lock, found out by asking for it. */
 async function gateHolder({ place: { gate }, user }: Locking): Promise<LockInfo | undefined> {
   if (gate === undefined) return undefined;
-  const lock = lockFor(user, 'state unlock');
+  const lock = newLock(user, 'state unlock');
   const before = await persistently({ stop: undefined }, (signal) => gate.enter(lock, signal));
   if (before !== undefined && before.id !== lock.id) return { ...unknownHolder, ...before };
   await persistently({ stop: undefined }, (signal) => gate.leave(lock.id, signal));
@@ -139,19 +145,9 @@ function isSilent({ silentSeconds = 0 }: LockHolder, patience: number): boolean 
   return silentSeconds * 1000 >= patience;
 }
 
-function lockFor({ user, host, pid, version, now, job }: StoreUser, operation: string): RemoteLock {
-  const since = now().toISOString();
-  return {
-    id: newId(now()),
-    operation,
-    who: `${user}@${host}`,
-    host,
-    pid,
-    since,
-    voxform_version: version,
-    ...(job !== undefined && { job }),
-    heard: since,
-  };
+function newLock(user: StoreUser, operation: string): RemoteLock {
+  const lock = lockFor(user, { id: newId(user.now()), operation });
+  return { ...lock, heard: lock.since };
 }
 
 /** A UUID of version 7: a server that tells only the id of a lock tells with it how old the lock is. */
@@ -176,34 +172,17 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
   voxform_version: '',
 };
 
-function refuseWhenAborted({ signal }: Pick<LockRequest, 'signal'>): void {
-  if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
-}
-
-function heldBy(holder: LockHolder, { place }: Locking): UserError {
-  const { silentSeconds } = holder;
-  const left = Math.ceil(place.timing.patience / 1000 - (silentSeconds ?? 0));
-  const wait =
-    silentSeconds === undefined
-      ? ''
-      : ` It is taken over by itself once its holder is silent for ${Math.ceil(place.timing.patience / 60_000)} min, in ${left} s at the earliest.`;
-  return new UserError(`the state ${place.location} is locked by ${described(holder)}`, {
-    hint: `Wait for it with --lock-timeout 5m.${wait}`,
-    next: [{ action: 'unlock', id: holder.id }],
-  });
+/** A sentence on when a silent holder loses its lock; empty where its silence cannot be told. */
+function untilTakenOver({ silentSeconds }: LockHolder, { timing }: RemotePlace): string {
+  if (silentSeconds === undefined) return '';
+  const left = Math.ceil(timing.patience / 1000 - silentSeconds);
+  return ` It is taken over by itself once its holder is silent for ${Math.ceil(timing.patience / 60_000)} min, in ${left} s at the earliest.`;
 }
 
 function changingHands({ place }: Locking, misses: number): UserError {
   return new UserError(`the lock of ${place.location} went to other runs ${misses} times`, {
     hint: 'Wait for it with --lock-timeout 5m.',
   });
-}
-
-function described({ who, pid, job, since, operation, id, silentSeconds }: LockHolder): string {
-  const where = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
-  const begun = since === '' ? '' : ` since ${since}`;
-  const seen = silentSeconds === undefined ? '' : `, last seen ${silentSeconds} s ago`;
-  return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
 }
 
 function infoOf({ heard: _, ...info }: RemoteLock | (LockInfo & { readonly heard?: string })): LockInfo {

@@ -1,4 +1,4 @@
-import type { LockInfo } from '../../store.ts';
+import type { LockInfo } from '../../lock-info.ts';
 
 /**
  * A place that many machines share: all that a backend has to do, besides its settings. Everything about locks, waiting, lost answers and

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { UserError } from '../problems/user-error.ts';
+import type { Immutable } from '../values/json.ts';
+
+export const ciJob = z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.');
+
+export type CiJob = Immutable<z.infer<typeof ciJob>>;
+
+/** A lock in JSON. */
+export const lockInfo = z.object({
+  id: z.string().min(1),
+  /** The command, e.g. `apply`. */
+  operation: z.string(),
+  /** user@host */
+  who: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  /** ISO 8601. */
+  since: z.string(),
+  voxform_version: z.string(),
+  job: z.object(ciJob.shape).optional(),
+});
+
+export type LockInfo = Immutable<z.infer<typeof lockInfo>>;
+
+export interface LockHolder extends LockInfo {
+  /** Since its last sign of life; undefined where that cannot be said. */
+  readonly silentSeconds: number | undefined;
+}
+
+/** Who asks for locks. */
+export interface LockUser {
+  readonly host: string;
+  readonly user: string;
+  readonly pid: number;
+  /** Where voxform runs in CI. */
+  readonly job?: CiJob | undefined;
+  /** Of voxform. */
+  readonly version: string;
+  now(): Date;
+}
+
+export function lockFor(
+  { user, host, pid, version, now, job }: LockUser,
+  { id, operation }: Pick<LockInfo, 'id' | 'operation'>,
+): LockInfo {
+  const since = now().toISOString();
+  const who = `${user}@${host}`;
+  return {
+    id,
+    operation,
+    who,
+    host,
+    pid,
+    since,
+    voxform_version: version,
+    ...(job !== undefined && { job }),
+  };
+}
+
+/** As much of a holder as is known, for messages. */
+export function describedHolder(holder: LockInfo & { readonly silentSeconds?: number | undefined }): string {
+  const { who, pid, job, since, operation, id, silentSeconds } = holder;
+  const where = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
+  const begun = since === '' ? '' : ` since ${since}`;
+  const seen = silentSeconds === undefined ? '' : `, last seen ${silentSeconds} s ago`;
+  return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
+}
+
+/** @param wait a sentence on how long it may be held. */
+export function heldBy(holder: LockHolder, location: string, wait = ''): UserError {
+  return new UserError(`the state ${location} is locked by ${describedHolder(holder)}`, {
+    hint: `Wait for it with --lock-timeout 5m.${wait}`,
+    next: [{ action: 'unlock', id: holder.id }],
+  });
+}
+
+export function refuseWhenAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
+}
+
+/** Characters that stand for a whole id. */
+const SHORTEST = 8;
+
+/**
+ * The lock in force.
+ * @throws UserError where there is none, and unless the id or its beginning is its own.
+ */
+export function lockWithId<Lock extends LockInfo>(
+  id: string,
+  holder: Lock | undefined,
+  { location, silentSeconds }: { readonly location: string; readonly silentSeconds?: number | undefined },
+): Lock {
+  if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
+  if (id === holder.id || (id.length >= SHORTEST && holder.id.startsWith(id))) return holder;
+  throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
+    hint: `It is held by ${describedHolder({ ...holder, silentSeconds })}.`,
+  });
+}
