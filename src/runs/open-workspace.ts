@@ -136,6 +136,16 @@ export class OpenWorkspace extends StateAccess {
     return { ...client, close };
   }
 
+  /** Does work with a client, which is closed whatever comes of it. */
+  async withClient<T>(options: PlatformOptions, work: (client: PlatformClient) => Promise<T>): Promise<T> {
+    const client = this.connect(options);
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  }
+
   #keep(secret: Secret): void {
     if (!secret.isSet) return;
     this.#platformRedactor.add(secret.reveal());

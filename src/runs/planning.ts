@@ -88,12 +88,9 @@ export function preparedToPlan<T>(
       return work({ desired, ...early });
     }
     const state = await stateToRead({ log }, opened);
-    const client = opened.connect(options);
-    try {
+    return opened.withClient(options, async (client) => {
       return await work({ desired, state, client, ahead: undefined });
-    } finally {
-      await client.close();
-    }
+    });
   });
 }
 

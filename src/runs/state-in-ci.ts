@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { type GitCall, gitEnvironment, runGit } from '../git/run-git.ts';
 import { UserError } from '../problems/user-error.ts';
 import { backendOf } from '../state/state-place.ts';
@@ -22,7 +22,7 @@ export async function checkStateInCi(
   if (file === undefined) return;
   const location = backend.locationOf(workspace.state, project.root);
   const tracking = await trackingOf(file, { env, cwd: project.root });
-  if (tracking === 'untracked' && !(await exists(file))) {
+  if (tracking === 'untracked' && !existsSync(file)) {
     // A platform on this machine is one to try things with.
     if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
     throw new UserError(
@@ -49,11 +49,4 @@ async function trackingOf(
     () => undefined,
   );
   return result?.code === 0 ? 'tracked' : result?.code === 1 ? 'untracked' : undefined;
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -7,7 +7,7 @@ import { acceptable, referableRecords } from '../../runs/accept.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { planAll, progressFor } from './planning.ts';
+import { planAll } from './planning.ts';
 import { type WriteBackOptions, writeBack } from './write-back.ts';
 
 export interface AcceptOptions extends PlatformFlags, WriteBackOptions {
@@ -37,11 +37,9 @@ async function acceptanceFor(
   );
   const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
   refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
-  const client = opened.connect(options);
-  try {
-    const progress = progressFor(context);
+  return opened.withClient(options, async (client) => {
     const flags = { ...options, target: addresses, refresh: true, evenIfAll: true, retryIgnored: true };
-    const { plan } = await planAll(context, { opened, state, client, progress, desired: resources, flags });
+    const { plan } = await planAll(context, { opened, state, client, desired: resources, flags });
     const { wanted, refused, unmoved } = acceptable(driftOf(plan), addresses);
     const declared = new Set(resources.map(({ address }) => address));
     const records = await referableRecords({
@@ -60,7 +58,5 @@ async function acceptanceFor(
       refused: [...refused, ...edits.refused],
       unmoved,
     };
-  } finally {
-    await client.close();
-  }
+  });
 }

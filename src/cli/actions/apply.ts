@@ -27,7 +27,14 @@ import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { LockFlags, PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { confirm } from './confirm.ts';
-import { progressFor, type ReportFlags, refuseLooseEvenIfAll, report, strictCode } from './planning.ts';
+import {
+  beginWriting,
+  progressFor,
+  type ReportFlags,
+  refuseLooseEvenIfAll,
+  report,
+  strictCode,
+} from './planning.ts';
 import { refuseSeveral } from './several.ts';
 
 export interface ApplyFlags extends PlanFlags, LockFlags, GuardOptions, WorkspacesFlags, ReportFlags {
@@ -100,10 +107,7 @@ async function approveAndApply(
   }
 
   const { interrupts } = context;
-  interrupts.patient = true;
-  const onStop = () => context.log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
-  interrupts.stop.addEventListener('abort', onStop, { once: true });
-  const progress = progressFor(context, changesIn(document));
+  const progress = beginWriting(context, changesIn(document));
   const applied = await applyPlan(context, {
     opened,
     session,

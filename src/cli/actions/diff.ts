@@ -10,7 +10,7 @@ import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags } from '../flags.ts';
-import { planAll, progressFor } from './planning.ts';
+import { planAll } from './planning.ts';
 import { inEach } from './several.ts';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
@@ -47,15 +47,11 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
 async function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Promise<SeenSide> {
   const { resources: desired } = await opened.desired();
   const state = await stateToRead(context, opened);
-  const client = opened.connect(options);
-  try {
+  return opened.withClient(options, async (client) => {
     const flags = { ...options, refresh: true, evenIfAll: true };
-    const progress = progressFor(context);
-    const planned = await planAll(context, { opened, state, client, progress, desired, flags });
+    const planned = await planAll(context, { opened, state, client, desired, flags });
     return { planned, desired, state };
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 function rendered(

@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
-import { discoverEach, idsInState } from '../../runs/discover.ts';
-import { Drafter } from '../../runs/export/drafts.ts';
-import { namesInManifests, namesInState } from '../../runs/export/known-names.ts';
+import { withDrafts } from '../../runs/draft-workspace.ts';
+import { namesInManifests } from '../../runs/export/known-names.ts';
 import { ownSecrets } from '../../runs/export/own-secrets.ts';
 import {
   type ExportedWorkspace,
@@ -14,7 +12,6 @@ import {
   type ProjectFile,
   projectFiles,
 } from '../../runs/export/project-files.ts';
-import { Spool } from '../../runs/export/spool.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
 import { isFolder, refuseUsed, writeFolder } from '../../runs/export/write-folder.ts';
 import { otherFiles, type WrittenOver, writeOver } from '../../runs/export/write-over.ts';
@@ -24,8 +21,7 @@ import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { PlatformFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
-import { packagePath } from '../package-files.ts';
-import { editorSettings, gitIgnore } from './init-settings.ts';
+import { settingsFiles } from './init-settings.ts';
 import { progressFor } from './planning.ts';
 
 export interface ExportOptions extends PlatformFlags, DiscoveryFlags {
@@ -42,31 +38,17 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   if (!options.force) await refuseUsed(target);
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
-  const memory = await remember(opened);
-  const spool = new Spool();
-  const client = opened.connect(options);
   const progress = progressFor(context);
-  try {
-    const drafter = new Drafter({ kinds, secrets: memory.secrets, spool });
-    const { lookups: found, missed } = await discoverEach(
-      {
-        client,
-        workspaceId: opened.workspace.workspaceId,
-        concurrency: opened.concurrency(options),
-        known: [...given, ...memory.ids],
-        since: options.callsFrom ?? ALL_CALLS,
-        onProgress: (reading) => progress.read(reading),
-      },
-      (kind, record) => drafter.take(kind, record),
-    );
-    const drafts = drafter.drafts({ ...memory, lookups: found });
+  const reading = { given, since: options.callsFrom ?? ALL_CALLS, options, onProgress: progress.read };
+  const sources = { ...(await rememberManifests(opened)), ...reading };
+  return withDrafts(opened, sources, async ({ drafts, missed }) => {
     const tokens: TokenUrl[] = [];
     const file = projectFileIn(target) ?? PROJECT_FILE;
     const files = projectFiles(drafts, {
       workspace: exportedWorkspace(opened),
       layout: options.layout,
       file,
-      settings: await settingsFiles(),
+      settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
     });
     const noted = notingTokens(untilStopped(files, context), tokens);
     const { written, replaced } = await write(noted, { ...options, target, file });
@@ -81,10 +63,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
       log.warn('older manifests may declare the same records: delete those, then run voxform validate');
     log.info(`Next: run voxform -C ${asArgument(options.out)} plan to see what it would adopt.`);
     return ExitCode.ok;
-  } finally {
-    spool.close();
-    await client.close();
-  }
+  });
 }
 
 const MOST_TOKENS = 20;
@@ -107,13 +86,7 @@ function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): G
   }
 }
 
-/** What an export needs of the project's manifests and its state, which are let go one after the other. */
-async function remember(opened: OpenWorkspace) {
-  const { inManifests, ...declared } = await rememberManifests(opened);
-  const { inState, ids } = await rememberState(opened);
-  return { ...declared, ids, knownNames: [inState, inManifests] };
-}
-
+/** What an export needs of the project's manifests, which are let go then. */
 async function rememberManifests(opened: OpenWorkspace) {
   const { resources } = await opened.declared('offline');
   const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => [...specials(spec)])].filter(
@@ -124,11 +97,6 @@ async function rememberManifests(opened: OpenWorkspace) {
     inManifests: namesInManifests(resources, kinds),
     ownSecrets: ownSecrets(resources, kinds),
   };
-}
-
-async function rememberState(opened: OpenWorkspace) {
-  const state = await opened.state();
-  return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
 }
 
 async function write(
@@ -148,16 +116,4 @@ function asArgument(folder: string): string {
 function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {
   const { name, baseUrl, workspaceId, apiKey } = workspace;
   return { name, baseUrl, workspaceId, apiKeySecret: apiKey.name };
-}
-
-/** What `voxform init` gives a project beside its manifests. */
-async function settingsFiles(): Promise<ProjectFile[]> {
-  const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];
-  return [
-    { path: '.gitignore', text: gitIgnore(false) },
-    { path: '.vscode/settings.json', text: editorSettings },
-    ...(await Promise.all(
-      schemas.map(async (name) => ({ path: name, text: await readFile(packagePath(name), 'utf8') })),
-    )),
-  ];
 }

@@ -1,9 +1,9 @@
-import { importById } from '../../engine/apply/import-record.ts';
+import { claimOf, importById, recordClaims } from '../../engine/apply/import-record.ts';
 import { kinds } from '../../kinds/index.ts';
 import { parseAddress, type Resource, undeclarable } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { checkRows, type RowsImport, recordRows } from '../../runs/import-checked-rows.ts';
+import { checkRows, type RowsImport } from '../../runs/import-checked-rows.ts';
 import { InvalidRows, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { withSession } from '../../runs/with-session.ts';
@@ -73,7 +73,10 @@ async function importFile(context: Context, file: string, options: ImportOptions
     if (wrong.length > 0) {
       throw new InvalidRows(wrong.map((each) => ({ severity: 'error', code: 'bad-row', file, ...each })));
     }
-    await recordRows(checked.fresh, taking);
+    await recordClaims(
+      checked.fresh.map((row) => claimOf(row.address, row.id)),
+      taking,
+    );
     return checked.fresh;
   });
   const held = rows.length - fresh.length;

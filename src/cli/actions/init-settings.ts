@@ -1,5 +1,21 @@
-/** @param isShared whether the state is in the repository, for every clone of it. */
-export function gitIgnore(isShared: boolean): string {
+import { readFile } from 'node:fs/promises';
+import { packagePath } from '../package-files.ts';
+
+/**
+ * What every project has beside its manifests, by path.
+ * @param isShared whether the state is in the repository, for every clone of it.
+ */
+export async function settingsFiles(isShared: boolean): Promise<[path: string, text: string][]> {
+  const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];
+  const texts = await Promise.all(schemas.map((name) => readFile(packagePath(name), 'utf8')));
+  return [
+    ['.gitignore', gitIgnore(isShared)],
+    ['.vscode/settings.json', editorSettings],
+    ...schemas.map((name, index): [string, string] => [name, texts[index] ?? '']),
+  ];
+}
+
+function gitIgnore(isShared: boolean): string {
   const state = isShared
     ? `# What voxform keeps on this machine alone. The state is not in it.
 .voxform/
@@ -31,7 +47,7 @@ state: { backend: git }`,
   );
 }
 
-export const editorSettings = `{
+const editorSettings = `{
   "yaml.schemas": {
     "./schemas/manifest.schema.json": ["manifests/**/*.yaml", "manifests/**/*.yml", "manifests/**/*.json"],
     "./schemas/project.schema.json": ["voxform.yaml", "voxform.yml"]

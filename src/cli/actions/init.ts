@@ -10,7 +10,7 @@ import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { packagePath } from '../package-files.ts';
-import { ciWorkflow, editorSettings, gitIgnore, withSharedState } from './init-settings.ts';
+import { ciWorkflow, settingsFiles, withSharedState } from './init-settings.ts';
 
 /** Writes a new project into a folder. Files that are there already are left as they are. */
 export async function init(context: Context, { dir: folder }: { readonly dir: string }): Promise<number> {
@@ -23,7 +23,7 @@ export async function init(context: Context, { dir: folder }: { readonly dir: st
   }
   const isShared = await hasOrigin(target, context.env);
   const files = await projectFiles(isShared);
-  const { out } = lines(context);
+  const out = (line: string): void => context.terminal.out(`${line}\n`);
   for (const [name, text] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     out(
       `${(await writeNew(path.join(target, name), text)) ? 'created' : 'kept   '}  ${path.join(folder, name)}`,
@@ -47,8 +47,7 @@ export async function init(context: Context, { dir: folder }: { readonly dir: st
  */
 async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   const files = new Map<string, string>([
-    ['.gitignore', gitIgnore(isShared)],
-    ['.vscode/settings.json', editorSettings],
+    ...(await settingsFiles(isShared)),
     ['.github/workflows/voxform.yml', ciWorkflow(VERSION)],
   ]);
   const example = packagePath('examples/quickstart');
@@ -61,9 +60,6 @@ async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   }
   const project = files.get(PROJECT_FILE);
   if (isShared && project !== undefined) files.set(PROJECT_FILE, withSharedState(project));
-  for (const name of ['schemas/manifest.schema.json', 'schemas/project.schema.json']) {
-    files.set(name, await readFile(packagePath(name), 'utf8'));
-  }
   return files;
 }
 
@@ -106,8 +102,4 @@ async function exists(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function lines({ terminal }: Context) {
-  return { out: (line: string) => terminal.out(`${line}\n`) };
 }

@@ -35,7 +35,7 @@ import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
 import type { FullFlag } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
 import { approve } from './confirm.ts';
-import { progressFor } from './planning.ts';
+import { beginWriting, progressFor } from './planning.ts';
 
 export interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag {
   readonly from: string;
@@ -60,12 +60,9 @@ export async function migrate(context: Context, options: MigrateOptions): Promis
   const common = { context, ends, live, names, globs: { include, exclude }, options, onRead: progress.read };
   try {
     if (options.dryRun) {
-      const client = to.connect(options);
-      try {
-        return await show({ ...common, client, state: await stateToRead(context, to) });
-      } finally {
-        await client.close();
-      }
+      return await to.withClient(options, async (client) =>
+        show({ ...common, client, state: await stateToRead(context, to) }),
+      );
     }
     await checkStateInCi(context, to);
     return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
@@ -157,10 +154,7 @@ async function run(running: Running, session: StateSession): Promise<number> {
       return interrupts.exitCode ?? ExitCode.error;
     }
   }
-  interrupts.patient = true;
-  const onStop = () => log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
-  interrupts.stop.addEventListener('abort', onStop, { once: true });
-  const progress = progressFor(context, changesIn(planned.plan.document));
+  const progress = beginWriting(context, changesIn(planned.plan.document));
   const report = await runMigration(running, { session, prepared, planned, onEvent: progress.apply });
   progress.clear();
   tellAfter(running, outlook, report);

@@ -52,17 +52,12 @@ async function check(
   opened: OpenWorkspace,
   { options, wanted }: Checking,
 ): Promise<number> {
-  const client = opened.connect(options);
-  let looked: readonly OrphanStatus[];
-  let isTrusted: boolean;
-  try {
-    const { workspaceId } = opened.workspace;
+  const { workspaceId } = opened.workspace;
+  let { looked, isTrusted } = await opened.withClient(options, async (client) => {
     const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
-    looked = await lookAtOrphans(wanted, looking);
-    isTrusted = await isRightPlatform(looked, await opened.stateAhead(), looking);
-  } finally {
-    await client.close();
-  }
+    const looked: readonly OrphanStatus[] = await lookAtOrphans(wanted, looking);
+    return { looked, isTrusted: await isRightPlatform(looked, await opened.stateAhead(), looking) };
+  });
   const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
   if (options.output === 'text') print(looked, options, context);
   const { exitCode } = context.interrupts;

@@ -1,22 +1,14 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { sealed } from '../../engine/plan/saved-plan.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { planReport } from '../../output/report.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
 import { writePrivateFile } from '../private-file.ts';
-import {
-  planAll,
-  progressFor,
-  type ReportFlags,
-  refuseLooseEvenIfAll,
-  report,
-  strictCode,
-} from './planning.ts';
-import { inEach, severalCode, severalNamed } from './several.ts';
+import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './planning.ts';
+import { reportEach, severalNamed } from './several.ts';
 
 export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags {
   readonly out?: string;
@@ -25,32 +17,24 @@ export interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlag
 
 export async function plan(context: Context, options: PlanCommandFlags): Promise<number> {
   refuseLooseEvenIfAll(options);
-  const several = severalNamed(context, options);
-  if (several !== undefined) return planSeveral(context, several, options);
-  const opened = await openWorkspace(context, { requireKey: true });
-  const document = await planOf(context, opened, options);
-  if (options.out !== undefined) await writePrivateFile(context, options.out, jsonText(sealed(document)));
-  const { workspaceFlag } = opened;
-  await report(context, { ...options, workspaceFlag }, planReport(document));
-  if (options.out !== undefined) context.log.info(`Plan saved. To apply it: voxform apply ${options.out}`);
-  return codeFor([document], options);
-}
-
-async function planSeveral(
-  context: Context,
-  names: readonly string[] | 'all',
-  options: PlanCommandFlags,
-): Promise<number> {
-  if (options.out !== undefined) {
+  const { out } = options;
+  if (out !== undefined && severalNamed(context, options) !== undefined) {
     throw new UserError('--out takes one workspace only', {
       hint: 'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
       exitCode: ExitCode.usage,
     });
   }
-  const planned = await inEach(context, names, (opened) => planOf(context, opened, options));
-  const { done: documents, failures } = planned;
-  await report(context, options, { what: 'plan', reports: documents.map(planReport), failures });
-  return severalCode(context, planned, codeFor(documents, options));
+  const exitCode = await reportEach(context, options, {
+    what: 'plan',
+    async look(opened) {
+      const document = await planOf(context, opened, options);
+      if (out !== undefined) await writePrivateFile(context, out, jsonText(sealed(document)));
+      return document;
+    },
+    codeFor: (documents) => codeFor(documents, options),
+  });
+  if (out !== undefined) context.log.info(`Plan saved. To apply it: voxform apply ${out}`);
+  return exitCode;
 }
 
 async function planOf(
@@ -60,7 +44,7 @@ async function planOf(
 ): Promise<PlanDocument> {
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, routes: true };
-    const { plan } = await planAll(context, { ...prepared, opened, progress: progressFor(context), flags });
+    const { plan } = await planAll(context, { ...prepared, opened, flags });
     return plan.document;
   });
 }

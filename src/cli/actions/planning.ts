@@ -13,15 +13,16 @@ import type { FullFlag, PlanFlags } from '../flags.ts';
 
 interface PlanningFlags extends PlanSources {
   readonly opened: OpenWorkspace;
-  readonly progress: Progress;
   readonly flags: PlanningOptions;
 }
 
 /** Plans everything that the flags leave in scope, with progress shown. */
 export async function planAll(
-  { now }: Context,
-  { progress, flags, ...surroundings }: PlanningFlags,
+  context: Context,
+  { flags, ...surroundings }: PlanningFlags,
 ): Promise<PlanResult> {
+  const { now } = context;
+  const progress = progressFor(context);
   const planned = await planWorkspace({ ...surroundings, options: flags, now, onProgress: progress.read });
   progress.clear();
   return planned;
@@ -37,6 +38,15 @@ export function progressFor({ terminal, log, quiet, now }: Context, writes?: num
     style: terminal.errorStyle,
     now: () => now().getTime(),
   });
+}
+
+/** From now on requests in flight come to their end. @param writes is how many resources will be written. */
+export function beginWriting(context: Context, writes: number): Progress {
+  const { interrupts, log } = context;
+  interrupts.patient = true;
+  const onStop = () => log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
+  interrupts.stop.addEventListener('abort', onStop, { once: true });
+  return progressFor(context, writes);
 }
 
 export interface ReportFlags extends FullFlag {

@@ -10,7 +10,7 @@ import {
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { InvalidManifests } from '../../project/invalid-manifests.ts';
 import { OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { findLostRecords, type Recovery } from '../../runs/recover/find-lost-records.ts';
+import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
 import type { Match } from '../../runs/recover/matches.ts';
 import { recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
 import type { Context } from '../context.ts';
@@ -34,11 +34,9 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   const backups = await opened.store.backups();
   const { state, loss } = await recoverableState(opened, backups);
   if (loss !== undefined) context.log.warn(loss.message);
-  const client = opened.connect(options);
   const progress = progressFor(context);
-  let recovery: Recovery;
-  try {
-    recovery = await findLostRecords({
+  const recovery = await opened.withClient(options, (client) =>
+    findLostRecords({
       client,
       workspaceId: opened.workspace.workspaceId,
       concurrency: opened.concurrency(options),
@@ -47,12 +45,9 @@ export async function recover(context: Context, options: RecoverOptions): Promis
       state,
       backups,
       given,
-      onProgress: (reading) => progress.read(reading),
-    });
-  } finally {
-    progress.clear();
-    await client.close();
-  }
+      onProgress: progress.read,
+    }).finally(progress.clear),
+  );
   const { matches } = recovery;
   if (matches.length === 0 && recovery.unanswered.length === 0) {
     context.log.info('Nothing to recover: the state has a record for every manifest.');

@@ -1,11 +1,14 @@
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { renderError } from '../../output/errors.ts';
 import { failureOf, isOwnMistake } from '../../output/failures.ts';
+import { driftReport, planReport } from '../../output/report.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
-import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { forEachWorkspace, openWorkspaces } from '../../runs/several.ts';
 import type { Context } from '../context.ts';
 import type { WorkspacesFlags } from '../flags.ts';
+import { type ReportFlags, report } from './planning.ts';
 
 /** The workspaces that the command line asks for where they are several, or all of them; undefined for one. */
 export function severalNamed(
@@ -59,6 +62,33 @@ export async function inEach<T>(
     if (isOwnMistake(error)) log.block('error', renderError(error, terminal.errorStyle, { verbose, redact }));
   }
   return { done, failures: failed.map((each) => failureOf(each, redact)) };
+}
+
+interface EachDocument {
+  readonly what: 'plan' | 'drift';
+  look(opened: OpenWorkspace): Promise<PlanDocument>;
+  codeFor(documents: readonly PlanDocument[]): number;
+}
+
+/** Looks at each workspace that the command line asks for, reports what was found, and gives the exit code. */
+export async function reportEach(
+  context: Context,
+  options: WorkspacesFlags & ReportFlags,
+  { what, look, codeFor }: EachDocument,
+): Promise<number> {
+  const reportOf = what === 'plan' ? planReport : driftReport;
+  const several = severalNamed(context, options);
+  if (several === undefined) {
+    const opened = await openWorkspace(context, { requireKey: true });
+    const document = await look(opened);
+    const { workspaceFlag } = opened;
+    await report(context, { ...options, workspaceFlag }, reportOf(document));
+    return codeFor([document]);
+  }
+  const found = await inEach(context, several, look);
+  const { done: documents, failures } = found;
+  await report(context, options, { what, reports: documents.map(reportOf), failures });
+  return severalCode(context, found, codeFor(documents));
 }
 
 /** 1 where a workspace failed, which is then said; else the code of what was found. */

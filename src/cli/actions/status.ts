@@ -11,7 +11,7 @@ import { isSettled, type ResourceStatus, statusOf } from '../../runs/status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { PlatformFlags, SelectionFlags, WorkspacesFlags } from '../flags.ts';
-import { planAll, progressFor } from './planning.ts';
+import { planAll } from './planning.ts';
 import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
 
 export interface StatusOptions extends SelectionFlags, PlatformFlags, WorkspacesFlags {
@@ -76,8 +76,7 @@ async function statusIn(
   return preparedToPlan(context, { opened, options }, async (prepared) => {
     const flags = { ...options, refresh: true, evenIfAll: true, publications: true };
     const look = async (given: PlanSources): Promise<ResourceStatus[]> => {
-      const progress = progressFor(context);
-      const { plan } = await planAll(context, { ...given, opened, progress, flags });
+      const { plan } = await planAll(context, { ...given, opened, flags });
       return statusOf(plan.document.resources.filter(({ kind: each }) => kind?.includes(each) ?? true));
     };
     let resources = await look(prepared);

@@ -37,9 +37,8 @@ export async function versions(context: Context, options: VersionsOptions): Prom
   // So that the project's secrets are known, and struck out of what the platform says.
   await opened.declared('offline');
   const state = await stateToRead(context, opened);
-  const client = opened.connect(options);
   const { terminal, log } = context;
-  try {
+  return opened.withClient(options, async (client) => {
     const of = recordOf(address, state);
     if (version === undefined) {
       if (options.diff !== undefined) throw whichVersion(address, options.diff);
@@ -70,9 +69,7 @@ export async function versions(context: Context, options: VersionsOptions): Prom
         : betweenText(of, [shown, other], { numbers: [version, options.diff], style: terminal.style }),
     );
     return ExitCode.ok;
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 /** What is between two versions in the fields that a manifest can have: when each was published is in the list. */
@@ -102,8 +99,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
   const opened = await openWorkspace(context, { requireKey: true });
   const { resources } = await opened.desired();
   const state = await stateToRead(context, opened);
-  const client = opened.connect(options);
-  try {
+  return opened.withClient(options, async (client) => {
     const resource = resources.find((each) => each.address === address);
     if (resource === undefined) throw undeclared(address, resources);
     const { workspaceId } = opened.workspace;
@@ -118,9 +114,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
         nothing: `No managed field of ${address} differs from version ${options.to}.`,
       },
     });
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 interface Editing {

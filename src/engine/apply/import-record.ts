@@ -1,3 +1,4 @@
+import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
@@ -84,8 +85,20 @@ function notThere({ kind, id }: Claim, seen: Observation): UserError {
   });
 }
 
-/** Puts a claim that was checked into the state. */
-export async function recordClaim(
+/** Puts claims that were checked into the state: at once, so that one sync of the journal keeps many of them. */
+export async function recordClaims(
+  claims: readonly Claim[],
+  into: Pick<RecordImport, 'session' | 'now'>,
+): Promise<void> {
+  await Promise.all(claims.map((claim) => recordClaim(claim, into)));
+}
+
+/** The claim of an address whose kind is known. */
+export function claimOf(address: Address, id: string): Claim {
+  return { address, id, kind: kindNamed(kindOf(address)) };
+}
+
+async function recordClaim(
   { address, id, kind }: Claim,
   { session, now }: Pick<RecordImport, 'session' | 'now'>,
 ): Promise<void> {

@@ -2,19 +2,14 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { isHeldAlready, recordClaim } from '../../engine/apply/import-record.ts';
-import type { OnReadProgress } from '../../engine/observe/read-counter.ts';
-import { kindNamed, kinds } from '../../kinds/index.ts';
-import { type Address, kindOf } from '../../manifests/resource.ts';
+import { claimOf, isHeldAlready, recordClaims } from '../../engine/apply/import-record.ts';
+import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { Secret } from '../../values/value.ts';
-import { type Discovery, discoverEach, idsInState } from '../discover.ts';
-import { Drafter, type ExportedManifest, type ManifestDrafts } from '../export/drafts.ts';
-import { namesInState } from '../export/known-names.ts';
+import { type DraftSources, withDrafts } from '../draft-workspace.ts';
+import type { ExportedManifest, ManifestDrafts } from '../export/drafts.ts';
 import { manifestFiles, type ProjectFile } from '../export/project-files.ts';
-import { Spool } from '../export/spool.ts';
 import { refuseUsed, writeAll, writeFolder } from '../export/write-folder.ts';
-import type { KnownId } from '../mentioned-ids.ts';
+import type { Missed } from '../mentioned-ids.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-options.ts';
 import { withSession } from '../with-session.ts';
@@ -26,17 +21,10 @@ export interface LiveExport {
   /** The paths of the files in it. */
   readonly files: readonly string[];
   readonly drafts: ManifestDrafts;
-  readonly missed: Discovery['missed'];
+  readonly missed: readonly Missed[];
   readonly ids: ReadonlyMap<Address, string>;
   /** Removes the folder. */
   discard(): Promise<void>;
-}
-
-interface LiveExportOptions {
-  readonly given: readonly KnownId[];
-  readonly since: Date;
-  readonly options: PlatformOptions;
-  readonly onProgress?: OnReadProgress;
 }
 
 /** The folder that manifests are written to, in a project that has none. */
@@ -48,31 +36,12 @@ const MANIFESTS = 'manifests';
  */
 export async function exportLive(
   opened: OpenWorkspace,
-  { given, since, options, onProgress }: LiveExportOptions,
+  reading: Pick<DraftSources, 'given' | 'since' | 'options' | 'onProgress'>,
 ): Promise<LiveExport> {
   await refuseUsedManifests(opened);
-  const state = await opened.state();
-  const spool = new Spool();
-  const client = opened.connect(options);
-  try {
-    const { apiKey, workspaceId } = opened.workspace;
-    const secrets = [apiKey].filter((secret) => secret instanceof Secret && secret.isSet);
-    const drafter = new Drafter({ kinds, secrets, spool });
-    const { lookups: found, missed } = await discoverEach(
-      {
-        client,
-        workspaceId,
-        concurrency: opened.concurrency(options),
-        known: [...given, ...idsInState(state.resources)],
-        since,
-        onProgress,
-      },
-      (kind, record) => drafter.take(kind, record),
-    );
-    const drafts = drafter.drafts({
-      knownNames: [namesInState(state)],
-      lookups: found,
-    });
+  const { apiKey } = opened.workspace;
+  const secrets = apiKey.isSet ? [apiKey] : [];
+  return withDrafts(opened, { ...reading, secrets }, async ({ drafts, missed }) => {
     const ids = new Map(
       drafts.manifests.flatMap(({ kind, name, id }) =>
         id === undefined ? [] : [[`${kind}/${name}`, id] as const],
@@ -88,10 +57,7 @@ export async function exportLive(
       ids,
       discard: () => rm(root, { recursive: true, force: true }),
     };
-  } finally {
-    spool.close();
-    await client.close();
-  }
+  });
 }
 
 function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
@@ -120,14 +86,9 @@ export async function adoptLive(
   { options, now }: { readonly options: LockOptions & PlatformOptions; now(): Date },
 ): Promise<void> {
   await withSession(opened, { operation: 'migrate', options }, async ({ session }) => {
-    const claims = [...ids].map(([address, id]) => ({
-      address,
-      id,
-      kind: kindNamed(kindOf(address)),
-    }));
+    const claims = [...ids].map(([address, id]) => claimOf(address, id));
     const fresh = claims.filter((claim) => !isHeldAlready(session.state, claim, false));
-    // At once, so that one sync of the journal keeps many of them.
-    await Promise.all(fresh.map((claim) => recordClaim(claim, { session, now })));
+    await recordClaims(fresh, { session, now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);
   // So that the new one takes its place in one step: half of the manifests would pass for all of them.

@@ -1,6 +1,5 @@
-import { recordClaim } from '../../engine/apply/import-record.ts';
-import { kindNamed } from '../../kinds/index.ts';
-import { type Address, kindOf } from '../../manifests/resource.ts';
+import { claimOf, recordClaims } from '../../engine/apply/import-record.ts';
+import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
 import { LostState } from '../../state/lost-state.ts';
@@ -73,12 +72,8 @@ export async function recordRecovery(
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
       await restore(recovery.merged, session, declared);
     }
-    // At once, so that one sync of the journal keeps many of them.
-    await Promise.all(
-      [...taken].map(([address, id]) =>
-        recordClaim({ address, id, kind: kindNamed(kindOf(address)) }, { session, now }),
-      ),
-    );
+    const claims = [...taken].map(([address, id]) => claimOf(address, id));
+    await recordClaims(claims, { session, now });
   });
   return kept;
 }

@@ -1,49 +1,45 @@
 import { z } from 'zod';
 import { isRefName } from '../../../git/git-address.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import type { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { createGitPlace } from './git-place.ts';
 import { type GitPlace, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 
-export interface GitSettings {
-  readonly remote?: Secret | string | undefined;
-  readonly ref?: string | undefined;
-}
-
 const REF = 'refs/voxform/{workspace}';
 /** The branches or tags of whatever else is in the repository. */
 const ALL_REFS = /^refs\/((heads|tags)\/)?\*$/;
 
-/** A state in a ref of a Git repository. */
-export const git: StateBackend<GitSettings, GitPlace> = {
-  settings: z.strictObject({
-    remote: secretTextSetting(
-      z
-        .string()
-        .min(1)
-        .refine((text) => !hasPassword(text), {
-          error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
-        }),
-      {
-        description:
-          'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
-        examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
-      },
-    ).optional(),
-    ref: z
+const settings = z.strictObject({
+  remote: secretTextSetting(
+    z
       .string()
-      .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {
-        error: 'expected a whole ref, such as refs/voxform/{workspace}',
-      })
-      .meta({
-        description: `Ref of the state, with {workspace} for the name of the workspace; default: ${REF}.`,
-        examples: [REF, 'refs/heads/voxform/{workspace}'],
-      })
-      .optional(),
-  }),
+      .min(1)
+      .refine((text) => !hasPassword(text), {
+        error: 'the password must not be in the project file; use { $secret: NAME } or { $env: NAME }',
+      }),
+    {
+      description:
+        'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
+      examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
+    },
+  ).optional(),
+  ref: z
+    .string()
+    .refine((ref) => ref.startsWith('refs/') && isRefName(withWorkspace(ref, 'x')), {
+      error: 'expected a whole ref, such as refs/voxform/{workspace}',
+    })
+    .meta({
+      description: `Ref of the state, with {workspace} for the name of the workspace; default: ${REF}.`,
+      examples: [REF, 'refs/heads/voxform/{workspace}'],
+    })
+    .optional(),
+});
+
+/** A state in a ref of a Git repository. */
+export const git: StateBackend<z.infer<typeof settings>, GitPlace> = {
+  settings,
   description: 'Backend of the state: git, a ref of a Git repository that machines share.',
   placeSetting: 'ref',
   placeWord: 'ref',

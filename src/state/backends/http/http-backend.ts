@@ -1,21 +1,9 @@
 import { z } from 'zod';
-import type { Secret } from '../../../values/value.ts';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import type { HttpPlace } from './http-address.ts';
 import { httpPlace } from './http-place.ts';
-
-export interface HttpSettings {
-  readonly address: string;
-  readonly update_method?: string | undefined;
-  readonly lock_address?: string | undefined;
-  readonly lock_method?: string | undefined;
-  readonly unlock_address?: string | undefined;
-  readonly unlock_method?: string | undefined;
-  readonly username?: Secret | string | undefined;
-  readonly password?: Secret | undefined;
-}
 
 const WHERE = 'with {workspace} for the name of the workspace';
 
@@ -46,40 +34,39 @@ function method(description: string, example: string) {
     .optional();
 }
 
+const settings = z.strictObject({
+  address: address(`Address of the state, ${WHERE}.`),
+  update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
+  lock_address: address(`Address of the lock, ${WHERE}; default: address, with /lock at its end.`).optional(),
+  lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
+  unlock_address: address(`Address that unlocks, ${WHERE}; default: that of the lock.`).optional(),
+  unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
+  username: secretTextSetting(z.string().min(1), {
+    description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
+    examples: ['gitlab-ci-token'],
+  }).optional(),
+  password: secretSetting('password', {
+    description: 'Password or token, as { $secret: NAME } or { $env: NAME }, never as text.',
+    examples: [{ $secret: 'STATE_TOKEN' }],
+  }).optional(),
+});
+
 /** A state on a server of Terraform's http protocol, with Terraform's names for the settings. */
-export const http: StateBackend<HttpSettings, HttpPlace> = {
-  settings: z.strictObject({
-    address: address(`Address of the state, ${WHERE}.`),
-    update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
-    lock_address: address(
-      `Address of the lock, ${WHERE}; default: address, with /lock at its end.`,
-    ).optional(),
-    lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
-    unlock_address: address(`Address that unlocks, ${WHERE}; default: that of the lock.`).optional(),
-    unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
-    username: secretTextSetting(z.string().min(1), {
-      description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
-      examples: ['gitlab-ci-token'],
-    }).optional(),
-    password: secretSetting('password', {
-      description: 'Password or token, as { $secret: NAME } or { $env: NAME }, never as text.',
-      examples: [{ $secret: 'STATE_TOKEN' }],
-    }).optional(),
-  }),
+export const http: StateBackend<z.infer<typeof settings>, HttpPlace> = {
+  settings,
   description: "Backend of the state: http, a server of Terraform's http protocol, such as GitLab.",
   placeSetting: 'address',
   placeWord: 'address',
-  place(settings, { workspace }) {
-    const { update_method, lock_method, unlock_method, username, password } = settings;
-    const own = withWorkspace(settings.address, workspace);
-    const lockAddress = withWorkspace(settings.lock_address ?? lockOf(own), workspace);
+  place({ username, password, ...given }, { workspace }) {
+    const address = withWorkspace(given.address, workspace);
+    const lockAddress = withWorkspace(given.lock_address ?? lockOf(address), workspace);
     return {
-      address: own,
-      updateMethod: update_method ?? 'POST',
+      address,
+      updateMethod: given.update_method ?? 'POST',
       lockAddress,
-      lockMethod: lock_method ?? 'LOCK',
-      unlockAddress: withWorkspace(settings.unlock_address ?? lockAddress, workspace),
-      unlockMethod: unlock_method ?? 'UNLOCK',
+      lockMethod: given.lock_method ?? 'LOCK',
+      unlockAddress: withWorkspace(given.unlock_address ?? lockAddress, workspace),
+      unlockMethod: given.unlock_method ?? 'UNLOCK',
       username,
       password,
     };

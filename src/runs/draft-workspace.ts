@@ -1,0 +1,62 @@
+import type { OnReadProgress } from '../engine/observe/read-counter.ts';
+import { kinds } from '../kinds/index.ts';
+import type { Secret } from '../values/value.ts';
+import { discoverEach, idsInState } from './discover.ts';
+import { Drafter, type ManifestDrafts } from './export/drafts.ts';
+import { type NamesInProject, namesInState } from './export/known-names.ts';
+import type { OwnSecrets } from './export/own-secrets.ts';
+import { Spool } from './export/spool.ts';
+import type { KnownId, Missed } from './mentioned-ids.ts';
+import type { OpenWorkspace } from './open-workspace.ts';
+import type { PlatformOptions } from './run-options.ts';
+
+export interface DraftSources {
+  /** Ids that a person named. */
+  readonly given: readonly KnownId[];
+  /** Mentions from then on are followed. */
+  readonly since: Date;
+  readonly options: PlatformOptions;
+  /** Secrets that are set: their texts are written nowhere. */
+  readonly secrets: readonly Secret[];
+  /** Names that the project's manifests have for records; those of the state come first. */
+  readonly inManifests?: NamesInProject;
+  readonly ownSecrets?: OwnSecrets;
+  readonly onProgress?: OnReadProgress;
+}
+
+interface DraftedWorkspace {
+  readonly drafts: ManifestDrafts;
+  readonly missed: readonly Missed[];
+}
+
+/** Reads a workspace, and does work with a manifest of each record that it has. The values in them can be had until the work is done. */
+export async function withDrafts<T>(
+  opened: OpenWorkspace,
+  { given, since, options, secrets, inManifests, ownSecrets, onProgress }: DraftSources,
+  work: (drafted: DraftedWorkspace) => Promise<T>,
+): Promise<T> {
+  const { inState, ids } = await rememberState(opened);
+  const spool = new Spool();
+  try {
+    return await opened.withClient(options, async (client) => {
+      const { workspaceId } = opened.workspace;
+      const concurrency = opened.concurrency(options);
+      const drafter = new Drafter({ kinds, secrets, spool });
+      const { lookups, missed } = await discoverEach(
+        { client, workspaceId, concurrency, known: [...given, ...ids], since, onProgress },
+        (kind, record) => drafter.take(kind, record),
+      );
+      const knownNames = [inState, ...(inManifests === undefined ? [] : [inManifests])];
+      const drafts = drafter.drafts({ knownNames, lookups, ...(ownSecrets !== undefined && { ownSecrets }) });
+      return work({ drafts, missed });
+    });
+  } finally {
+    spool.close();
+  }
+}
+
+/** The state itself is let go before the workspace is read. */
+async function rememberState(opened: OpenWorkspace) {
+  const state = await opened.state();
+  return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
+}
