@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Kind, Lookup } from '../kinds/kind.ts';
-import { dateOrMoment } from './dates.ts';
+import { dateOrMoment } from './flags.ts';
 
 /** The flags of commands that look for everything in a workspace: ids of kinds that no list shows, and how far to look back. */
 export interface DiscoveryFlags {

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { JsonLines } from './log-entry.ts';
+import type { Json } from '../values/json.ts';
 
 interface JsonLinesOptions {
   write(line: string): void;
@@ -22,3 +22,11 @@ export function jsonLines({ write, now }: JsonLinesOptions): JsonLines {
   );
   return (level, message, fields) => logger[level](fields, message);
 }
+
+export type Level = 'error' | 'warning' | 'info' | 'debug';
+
+/** What a program wants to know beside the sentence. */
+export type Fields = Readonly<Record<string, Json>>;
+
+/** Writes one entry as a line of JSON. */
+export type JsonLines = (level: Level, message: string, fields: Fields) => void;

@@ -1,4 +1,4 @@
-import type { Fields, JsonLines, Level } from './log-entry.ts';
+import type { Fields, JsonLines, Level } from './json-lines.ts';
 import type { Terminal } from './terminal.ts';
 
 type LogFormat = 'text' | 'json';

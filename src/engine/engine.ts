@@ -1,10 +1,9 @@
-import { bindDesired } from './decide/bind-desired.ts';
+import { bindDesired } from './decide/bind.ts';
 import { makePlan, type Plan } from './decide/make-plan.ts';
 import { missingAmong } from './observe/missing-records.ts';
-import { observe, observeOptions, type Snapshot } from './observe/observe.ts';
+import { observe, observeOptions, type PlanRequest, type Snapshot } from './observe/observe.ts';
 import type { ObserveOptions } from './observe/observe-options.ts';
 import { planWithPublications } from './observe/plan-publications.ts';
-import type { PlanRequest } from './observe/plan-request.ts';
 import { planWithRoutes } from './observe/plan-routes.ts';
 
 export { apply } from './apply/apply.ts';

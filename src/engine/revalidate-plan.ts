@@ -6,9 +6,9 @@ import { jsonEqual } from '../values/json.ts';
 import { unflatten } from '../values/path.ts';
 import { fromForms, type Secret, type Value } from '../values/value.ts';
 import { type PlanResult, planFor } from './engine.ts';
-import type { PlanRequest } from './observe/plan-request.ts';
+import type { PlanRequest } from './observe/observe.ts';
 import { type PlanDocument, type PlannedChange, type PlannedResource, writes } from './plan/plan-document.ts';
-import { refuseInvalidContents } from './plan/saved-plan-contents.ts';
+import { refuseInvalidContents } from './plan/saved-plan.ts';
 
 export interface RevalidateInput
   extends Omit<

@@ -1,4 +1,4 @@
-import type { Observation } from '../engine/decide/observation.ts';
+import type { Observation } from '../engine/decide/observed.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
 import { type OnReadProgress, ReadCounter } from '../engine/observe/read-counter.ts';
 import { readList } from '../engine/observe/read-list.ts';

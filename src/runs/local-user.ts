@@ -1,8 +1,50 @@
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
+import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** By the variable that only this system sets: the variables with the name of the job, and its address. */
+const systems: Readonly<Record<string, { readonly name: readonly string[]; url(env: Env): string }>> = {
+  GITHUB_RUN_ID: {
+    name: ['GITHUB_WORKFLOW', 'GITHUB_JOB'],
+    url: ({ GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: run }) =>
+      `${server}/${repository}/actions/runs/${run}`,
+  },
+  CI_JOB_URL: { name: ['CI_JOB_NAME'], url: ({ CI_JOB_URL: url }) => `${url}` },
+  BUILDKITE_BUILD_URL: {
+    name: ['BUILDKITE_PIPELINE_NAME', 'BUILDKITE_LABEL'],
+    url: ({ BUILDKITE_BUILD_URL: url, BUILDKITE_JOB_ID: job }) => `${url}#${job}`,
+  },
+  CIRCLE_BUILD_URL: { name: ['CIRCLE_JOB'], url: ({ CIRCLE_BUILD_URL: url }) => `${url}` },
+  BITBUCKET_BUILD_NUMBER: {
+    name: ['BITBUCKET_REPO_FULL_NAME'],
+    url: ({ BITBUCKET_GIT_HTTP_ORIGIN: repository, BITBUCKET_BUILD_NUMBER: build }) =>
+      `${repository}/pipelines/results/${build}`,
+  },
+  SYSTEM_TEAMFOUNDATIONCOLLECTIONURI: {
+    name: ['BUILD_DEFINITIONNAME', 'SYSTEM_JOBDISPLAYNAME'],
+    url: ({
+      SYSTEM_TEAMFOUNDATIONCOLLECTIONURI: server,
+      SYSTEM_TEAMPROJECT: project,
+      BUILD_BUILDID: build,
+    }) => `${server}${project}/_build/results?buildId=${build}`,
+  },
+  JENKINS_URL: { name: ['JOB_NAME'], url: ({ BUILD_URL: url }) => `${url}` },
+};
+
+/** The CI job that voxform runs in; undefined outside of the systems that are known. */
+export function ciJob(env: Env): CiJob | undefined {
+  for (const [variable, { name, url }] of Object.entries(systems)) {
+    if (!env[variable]) continue;
+    const named = name.flatMap((each) => env[each] || []).join(' / ');
+    return { name: named === '' ? 'CI' : named, url: url(env) };
+  }
+  return undefined;
+}
 
 /** What this machine remembers of the states of a platform that it wrote; undefined where the environment names no place for it. */
 export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | undefined {

@@ -1,4 +1,4 @@
-import type { Observation } from '../engine/decide/observation.ts';
+import type { Observation } from '../engine/decide/observed.ts';
 import { addClause, gatherMentions, type MentionsById } from '../engine/observe/mentions.ts';
 import { getRecord } from '../engine/observe/read-record.ts';
 import type { Kind, ShownRecord } from '../kinds/kind.ts';

@@ -6,14 +6,17 @@ import { createClient } from '../platform/http-client.ts';
 import type { OddFields } from '../platform/read-answer.ts';
 import { createTransport } from '../platform/transport.ts';
 import { UserError } from '../problems/user-error.ts';
+import { allDiagnostics } from '../project/all-diagnostics.ts';
+import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests } from '../project/invalid-manifests.ts';
+import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadListener, loadDesired } from '../project/load-desired.ts';
+import { loadProject } from '../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { ReadDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspace } from '../project/select-workspace.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
-import { openProject } from './open-project.ts';
 import type { RunContext } from './run-context.ts';
 import type { PlatformOptions } from './run-options.ts';
 import { SHORTEST_REDACTED, StateAccess } from './state-access.ts';
@@ -170,4 +173,26 @@ function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiK
   if (own === undefined || own.name === apiKey.name) return;
   if (own.isSet && own.reveal() === apiKey.reveal()) return;
   log.warn(`Using ${apiKey.name} instead of ${own.name}, the api_key of the workspace ${name}.`);
+}
+
+/**
+ * The project of the context's folder.
+ * @throws InvalidProject with all that is wrong in its file.
+ */
+export function openProject(context: RunContext): Promise<ProjectConfig> {
+  const { cwd, projectFolder = cwd, env, cacheFolder } = context;
+  return loadProject({ cwd: projectFolder, env, cacheFolder }).catch(async (error: unknown) => {
+    throw error instanceof InvalidProject ? await withTheRest(error, context) : error;
+  });
+}
+
+/** The error with all that is wrong in the project file; the manifests have their turn when it is right. */
+async function withTheRest(
+  error: InvalidProject,
+  { env, workspace: name }: RunContext,
+): Promise<InvalidProject> {
+  const diagnostics = await allDiagnostics(error, { kinds, lookups, env, name });
+  return new InvalidProject(
+    diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),
+  );
 }

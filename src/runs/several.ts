@@ -1,8 +1,7 @@
 import { kinds, lookups } from '../kinds/index.ts';
 import { declarationsOnce } from '../project/read-declarations.ts';
 import { selectWorkspaces } from '../project/select-workspace.ts';
-import { openProject } from './open-project.ts';
-import { OpenWorkspace } from './open-workspace.ts';
+import { OpenWorkspace, openProject } from './open-workspace.ts';
 import type { RunContext, RunSignals } from './run-context.ts';
 
 /** Opens the project of the context's folder with these workspaces, or all of them. Its files are read once for all. */

@@ -3,16 +3,15 @@ import { UserError } from '../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../values/json.ts';
 import { parseInParts } from './document-parts.ts';
 import { digestOf, isAsWritten } from './document-pieces.ts';
-import { LostState } from './lost-state.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
-import { MovedState, movedMark } from './moved-state.ts';
 import {
   STATE_FORMAT_VERSION,
   type StateDocument,
   type WrittenDocument,
   writtenDocument,
 } from './state-document.ts';
+import { LostState, MovedState, movedMark } from './state-errors.ts';
 
 /** Far deeper than what manifests can nest; whatever walks a state may then do so step into step. */
 const DEEPEST = 500;

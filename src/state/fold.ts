@@ -1,10 +1,10 @@
 import { idKey, kindOf } from '../manifests/resource.ts';
 import { isMasked } from './fingerprint.ts';
 import type { JournalEntry, JournalEvent } from './journal.ts';
-import { orphanOf } from './orphan.ts';
 import type { FreshState, State } from './state.ts';
 import {
   type Orphan,
+  orphanOf,
   type PendingCreate,
   type ResourceEntry,
   STATE_FORMAT_VERSION,

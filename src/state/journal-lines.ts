@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { type JournalEntry, journalEntry } from './journal.ts';
-import { LostState, RECOVER } from './lost-state.ts';
+import { LostState, RECOVER } from './state-errors.ts';
 
 interface JournalContent {
   readonly entries: readonly JournalEntry[];

@@ -1,7 +1,7 @@
 import { UserError } from '../problems/user-error.ts';
 import { droppedBy, sharedId } from './held-ids.ts';
-import { LostState } from './lost-state.ts';
 import type { StateDocument } from './state-document.ts';
+import { LostState } from './state-errors.ts';
 
 /** Records that the hint names. */
 const MOST = 20;

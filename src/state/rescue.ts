@@ -9,9 +9,9 @@ import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { JournalEntry } from './journal.ts';
 import { journalLine, wholeEntries } from './journal-lines.ts';
-import { orphanOf } from './orphan.ts';
 import type { StateSession } from './session.ts';
 import type { State } from './state.ts';
+import { orphanOf } from './state-document.ts';
 
 /*
  * What a store did not take is written to a file of the project, synced: the ids in it are nowhere else. The next run that finds the file

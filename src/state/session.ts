@@ -4,10 +4,10 @@ import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { RunEnding, RunResources } from './history.ts';
 import type { JournalEvent } from './journal.ts';
 import type { LockHolder } from './lock-info.ts';
-import { olderState } from './older-state.ts';
 import { changeOf, deadRunOf, endingAfter } from './run-ending.ts';
 import type { FreshState, State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
+import { olderState } from './state-errors.ts';
 import type { LockRequest, StateLease, StateStore, StoredState } from './store.ts';
 
 export interface StateSession {

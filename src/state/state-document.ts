@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Address, kindOf } from '../manifests/resource.ts';
 import type { Immutable, Json } from '../values/json.ts';
 
 /*
@@ -118,3 +119,19 @@ export type ClosingReason = z.infer<typeof closingReason>;
 /** The digest belongs to the text: it is made when the document is written, and held against it when it is read. */
 export type WrittenDocument = Immutable<z.infer<typeof writtenDocument>>;
 export type StateDocument = Omit<Immutable<z.infer<typeof stateDocument>>, 'write_digest'>;
+
+/** The orphan that a record becomes when its address is no longer its own. */
+export function orphanOf(
+  address: Address,
+  { id, reason, since, natural_key, closed }: Omit<Orphan, 'kind' | 'address'>,
+): Orphan {
+  return {
+    kind: kindOf(address),
+    id,
+    address,
+    reason,
+    since,
+    ...(natural_key !== undefined && { natural_key }),
+    ...(closed !== undefined && { closed }),
+  };
+}

@@ -1,10 +1,9 @@
 import type { DeadRun, RunEnding, RunRecord } from './history.ts';
 import type { JournalEntry } from './journal.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
-import type { MovedMark } from './moved-state.ts';
-import type { NewerState } from './older-state.ts';
 import type { State } from './state.ts';
 import type { StateDocument } from './state-document.ts';
+import type { MovedMark, NewerState } from './state-errors.ts';
 
 /**
  * Where a state is kept. The engine knows no more of it than this, and must not assume that any call is quick.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dateOrMoment } from '../../src/cli/dates.ts';
+import { dateOrMoment } from '../../src/cli/flags.ts';
 
 describe('dates of the command line', () => {
   it.each([

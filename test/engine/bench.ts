@@ -12,7 +12,7 @@ import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
 import { importById } from '../../src/engine/apply/import-record.ts';
 import { driftOf } from '../../src/engine/decide/drift.ts';
 import { type PlanResult, planFor } from '../../src/engine/engine.ts';
-import type { PlanRequest } from '../../src/engine/observe/plan-request.ts';
+import type { PlanRequest } from '../../src/engine/observe/observe.ts';
 import { ReadAhead } from '../../src/engine/observe/read-ahead.ts';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
 import { parseSavedPlan, sealed } from '../../src/engine/plan/saved-plan.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { batchesOf } from '../../src/runs/migrate/batches.ts';
+import { batchesOf } from '../../src/runs/migrate/apply-in-batches.ts';
 import { mapText } from '../../src/runs/migrate/id-map.ts';
 import { lookupIndexOf, oddNames, parseNameMap, patchesFor } from '../../src/runs/migrate/knowledge-map.ts';
 import { foreignIds } from '../../src/runs/migrate/manifest-ids.ts';

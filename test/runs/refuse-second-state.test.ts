@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ProjectConfig, WorkspaceConfig } from '../../src/project/project.ts';
 import { refuseSecondState } from '../../src/runs/refuse-second-state.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
-import { LostState } from '../../src/state/lost-state.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { openSession } from '../../src/state/session.ts';
+import { LostState } from '../../src/state/state-errors.ts';
 import { failureOf, saved, sessionOptions, storeAt } from '../state/temporary-state.ts';
 
 /** A project without a state, on a machine that wrote one of the same workspace at this place. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { statePieces } from '../../src/state/document-pieces.ts';
 import { parseEdited, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
-import { LostState } from '../../src/state/lost-state.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
+import { LostState } from '../../src/state/state-errors.ts';
 import { jsonEqual, sortKeys } from '../../src/values/json.ts';
 import { entry, stateText } from './temporary-state.ts';
 

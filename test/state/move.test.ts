@@ -5,8 +5,8 @@ import type { FailPoint, StateBackend } from '../../src/state/backends/backend.t
 import { backends } from '../../src/state/backends/index.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { moveState } from '../../src/state/move.ts';
-import { MovedState } from '../../src/state/moved-state.ts';
 import { openSession, readState } from '../../src/state/session.ts';
+import { MovedState } from '../../src/state/state-errors.ts';
 import { memory } from './backends/memory-backend.ts';
 import { settingsOf } from './backends/settings.ts';
 import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';

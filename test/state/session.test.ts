@@ -2,8 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/problems/user-error.ts';
-import { LostLock } from '../../src/state/lost-lock.ts';
 import { openSession, readState } from '../../src/state/session.ts';
+import { LostLock } from '../../src/state/state-errors.ts';
 import type { StateLease, StateStore } from '../../src/state/store.ts';
 import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 

@@ -8,8 +8,8 @@ import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts'
 import { freshState } from '../../runs/state-access.ts';
 import { emptyDocument } from '../../state/fold.ts';
 import { moveState } from '../../state/move.ts';
-import { MovedState } from '../../state/moved-state.ts';
 import { withLease } from '../../state/session.ts';
+import { MovedState } from '../../state/state-errors.ts';
 import {
   backendOf,
   isBackend,

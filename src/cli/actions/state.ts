@@ -1,9 +1,24 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { recordedKey } from '../../engine/decide/natural-key.ts';
+import { kinds } from '../../kinds/index.ts';
+import { reasonOf } from '../../manifests/read-file.ts';
+import { kindOf, undeclarable } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
+import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
+import { takeInFile } from '../../runs/rescues.ts';
+import { statePieces } from '../../state/document-pieces.ts';
+import { parseEdited } from '../../state/document-text.ts';
+import { fold } from '../../state/fold.ts';
+import { pushState } from '../../state/push.ts';
+import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import { orphanOf } from '../../state/state-document.ts';
 import type { Context } from '../context.ts';
+import type { LockFlags } from '../flags.ts';
 import { unknownInState } from '../unknown-in-state.ts';
 
 export interface StateOutput {
@@ -72,4 +87,138 @@ function rowsOf(state: State): Row[] {
     const status = state.pending.has(address) ? 'unknown' : entry?.adopted ? 'adopted' : 'managed';
     return { address, id: entry?.id ?? null, status };
   });
+}
+
+export interface PushFlags extends LockFlags {
+  readonly file: string;
+  readonly force?: boolean;
+}
+
+export async function moveInState(
+  context: Context,
+  { from, to, ...options }: LockFlags & { readonly from: string; readonly to: string },
+): Promise<number> {
+  await editing(context, { operation: 'state mv', options }, async (session) => {
+    requireKnown(from, session.state);
+    if (kindOf(from) !== kindOf(to)) {
+      throw new UserError(`cannot rename ${from} to ${to}: the kinds differ`, {
+        exitCode: ExitCode.usage,
+      });
+    }
+    const refusal = undeclarable(to);
+    if (refusal !== undefined) throw new UserError(`${to}: ${refusal}`, { exitCode: ExitCode.usage });
+    if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
+      throw new UserError(`${to} is already in the state`, {
+        hint: `Rename it first, or release it: voxform state rm ${to}`,
+      });
+    }
+    await session.record({ type: 'renamed', from, to });
+  });
+  context.terminal.out(`Renamed ${from} to ${to}. Rename it in the manifests too.\n`);
+  return ExitCode.ok;
+}
+
+export async function removeFromState(
+  context: Context,
+  { address: addresses, ...options }: LockFlags & { readonly address: readonly string[] },
+): Promise<number> {
+  await editing(context, { operation: 'state rm', options }, async (session) => {
+    for (const address of addresses) {
+      requireKnown(address, session.state);
+      if (session.state.pending.has(address)) {
+        throw new UserError(`${address} has an unknown create: resolve it first`, {
+          hint: `voxform import ${address} ID, or voxform state resolve ${address} --not-created`,
+        });
+      }
+    }
+    for (const address of new Set(addresses)) {
+      const entry = session.state.resources.get(address);
+      const orphan = orphanOf(address, {
+        id: entry?.id ?? '',
+        reason: 'removed',
+        since: context.now().toISOString(),
+        natural_key: recordedKey(kinds.get(kindOf(address)), entry),
+      });
+      await session.record({ type: 'forgotten', address, orphan });
+    }
+  });
+  for (const address of addresses) {
+    context.terminal.out(`Released ${address}. Its record is on the orphan list.\n`);
+  }
+  return ExitCode.ok;
+}
+
+/** Prints the state as it is now, what a dead run left in the journal included. */
+export async function pullState(context: Context): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const { store } = opened;
+  const stored = await store.read();
+  if (stored.document === undefined) {
+    await opened.refuseSecond();
+    throw new UserError(`no state at ${store.location} yet`, {
+      hint: 'The first apply or import creates it.',
+    });
+  }
+  const document = fold(stored.document, stored.journal).toDocument(stored.document);
+  for (const piece of statePieces(document)) context.terminal.out(piece.toString());
+  return ExitCode.ok;
+}
+
+export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
+    throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
+      hint: 'Pass a file with the output of voxform state pull.',
+      cause,
+    });
+  });
+  const document = parseEdited(bytes, file, 'Use another copy. The state was not changed.');
+  const pushed = await pushState(opened.store, {
+    document,
+    file: `${shellWord(file)}${opened.workspaceFlag}`,
+    force: flags.force ?? false,
+    session: opened.sessionOptions('state push', flags),
+    naturalKey: (address, entry) => recordedKey(kinds.get(kindOf(address)), entry),
+  });
+  const lines =
+    pushed === undefined
+      ? ['The state is already identical.']
+      : [
+          pushed.aside === undefined
+            ? `Pushed as serial ${pushed.serial}. The old state is kept as a backup.`
+            : `Pushed as serial ${pushed.serial}. The damaged state is kept in ${pushed.aside}.`,
+          ...pushed.kept.map(
+            ({ address, id }) => `${address} (${id}) is not in ${file}: its record is on the orphan list.`,
+          ),
+          ...pushed.unknown.map((address) => `${address} is not in ${file}: it is still an unknown create.`),
+        ];
+  context.terminal.out(`${lines.join('\n')}\n`);
+  return ExitCode.ok;
+}
+
+export async function rescueState(
+  context: Context,
+  { file, ...flags }: LockFlags & { readonly file: string },
+): Promise<number> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const session = opened.sessionOptions('state rescue', flags);
+  const records = await takeInFile(path.resolve(context.cwd, file), opened.store, session);
+  const { terminal } = context;
+  for (const record of records) terminal.out(`Recorded ${record}.\n`);
+  if (records.length === 0) terminal.out('Recorded. No id was missing.\n');
+  return ExitCode.ok;
+}
+
+async function editing(
+  context: Context,
+  change: { readonly operation: string; readonly options: LockFlags },
+  edit: (session: StateSession) => Promise<void>,
+): Promise<void> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  await opened.inSession(change, edit);
+}
+
+function requireKnown(address: string, state: State): void {
+  if (!state.resources.has(address) && !state.pending.has(address))
+    throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
 }

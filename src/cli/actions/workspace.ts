@@ -2,7 +2,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { renderTable } from '../../output/table.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import { overrides } from '../../project/overrides.ts';
-import { openProject } from '../../runs/open-project.ts';
+import { openProject } from '../../runs/open-workspace.ts';
 import { backendOf } from '../../state/state-place.ts';
 import type { Context } from '../context.ts';
 

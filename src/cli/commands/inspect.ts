@@ -1,8 +1,7 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { GroupBy } from '../../output/graph/grouping.ts';
-import { dateOrMoment } from '../dates.ts';
 import { foundInCalls, parseDate, withKinds } from '../discovery-flags.ts';
-import { collectText, outputOption, positiveInteger, withPlatform } from '../flags.ts';
+import { collectText, dateOrMoment, outputOption, positiveInteger, withPlatform } from '../flags.ts';
 import type { Perform } from '../perform.ts';
 
 /** What only shows something. */

@@ -1,7 +1,14 @@
 import { type Command, Option } from 'commander';
-import { dateOrMoment } from '../dates.ts';
 import { type Discoverable, inWords, withDiscovery } from '../discovery-flags.ts';
-import { address, collectAddress, outputOption, positiveInteger, withLock, withPlatform } from '../flags.ts';
+import {
+  address,
+  collectAddress,
+  dateOrMoment,
+  outputOption,
+  positiveInteger,
+  withLock,
+  withPlatform,
+} from '../flags.ts';
 import type { Perform } from '../perform.ts';
 
 const ADDRESS = 'Address, e.g. Agent/support-line';
@@ -100,19 +107,19 @@ function defineState(program: Command, perform: Perform): void {
     )
     .argument('<from>', ADDRESS, address)
     .argument('<to>', 'New address, of the same kind', address)
-    .action(perform(async () => (await import('../actions/state-edits.ts')).moveInState));
+    .action(perform(async () => (await import('../actions/state.ts')).moveInState));
   withLock(state.command('rm'))
     .summary('Release resources')
     .description(
       'Release resources from management. Their records stay on the platform and go on the orphan list.',
     )
     .argument('<address...>', ADDRESS, collectAddress)
-    .action(perform(async () => (await import('../actions/state-edits.ts')).removeFromState));
+    .action(perform(async () => (await import('../actions/state.ts')).removeFromState));
   state
     .command('pull')
     .summary('Print the state')
     .description('Print the state as JSON.')
-    .action(perform(async () => (await import('../actions/state-edits.ts')).pullState));
+    .action(perform(async () => (await import('../actions/state.ts')).pullState));
   withLock(state.command('push'))
     .summary('Replace the state')
     .description(
@@ -123,7 +130,7 @@ function defineState(program: Command, perform: Perform): void {
       '--force',
       'Replace a newer state, or one of another lineage; records missing from the file are forgotten, not listed as orphans',
     )
-    .action(perform(async () => (await import('../actions/state-edits.ts')).pushStateFile));
+    .action(perform(async () => (await import('../actions/state.ts')).pushStateFile));
   withLock(state.command('move'))
     .summary('Move a state to the configured place')
     .description(
@@ -147,7 +154,7 @@ function defineState(program: Command, perform: Perform): void {
       'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
     )
     .argument('<file>', 'File that the run named, .voxform/rescue/ID.jsonl')
-    .action(perform(async () => (await import('../actions/state-edits.ts')).rescueState));
+    .action(perform(async () => (await import('../actions/state.ts')).rescueState));
   state
     .command('unlock')
     .summary('Release a lock left behind')

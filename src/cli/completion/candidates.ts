@@ -2,37 +2,10 @@ import { Argument, type Command, type Option } from 'commander';
 import { isRepeatable, takesItems } from '../flags.ts';
 import { normalisedArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
-
-export interface CompletionWord {
-  readonly value: string;
-  readonly description: string;
-}
+import type { CompletionSources, CompletionWord } from './project-sources.ts';
 
 /** What can be in a place: words that are known, or files or folders of the one that the command works in. */
 type Candidates = readonly CompletionWord[] | 'files' | 'folders';
-
-/** Looks up what only the project knows. Each gives nothing where there is nothing, or where it cannot be read. */
-export interface CompletionSources {
-  /** Of manifests and state. */
-  addresses(): Promise<readonly CompletionWord[]>;
-  /** Of the state alone. */
-  managed(): Promise<readonly CompletionWord[]>;
-  /** Unknown creates. */
-  pending(): Promise<readonly CompletionWord[]>;
-  /** Ids of records that are no longer managed. */
-  orphans(): Promise<readonly CompletionWord[]>;
-  /** Ids of past runs. */
-  runs(): Promise<readonly CompletionWord[]>;
-  workspaces(): Promise<readonly CompletionWord[]>;
-  /** Addresses of the kind whose records `get` shows under a name. */
-  readable(name: string): Promise<readonly CompletionWord[]>;
-  recordTypes(): Promise<readonly CompletionWord[]>;
-  /** What `get calls` compares with a value. */
-  callFields(): Promise<readonly CompletionWord[]>;
-  schemas(): Promise<readonly CompletionWord[]>;
-  /** Paths that `explain` takes. */
-  topics(): Promise<readonly CompletionWord[]>;
-}
 
 export interface Completion {
   readonly candidates: Candidates;
@@ -78,7 +51,7 @@ async function candidatesAt(
     case 'flag':
       return flagsOf(command, flags);
     case 'value':
-      return valuesOf(wanted.of, { command, operands, sources });
+      return valuesOf(wanted.of, { command, operands }, sources);
     default:
       return wanted satisfies never;
   }
@@ -93,66 +66,43 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Completi
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
-interface CompletionPlace {
-  readonly command: Command;
-  readonly operands: readonly string[];
-  readonly sources: CompletionSources;
-}
+/** What belongs to an argument or to a flag; by the name that help gives to a value where nothing more is known of it. */
+const valuesAt: Readonly<Record<string, keyof CompletionSources | 'files' | 'folders'>> = {
+  'state show address': 'managed',
+  'state rm address': 'managed',
+  'state mv from': 'managed',
+  'state mv to': 'addresses',
+  'state resolve address': 'pending',
+  'orphans close ids': 'orphans',
+  'history show run': 'runs',
+  'get type': 'recordTypes',
+  'get id': 'readable',
+  'schema name': 'schemas',
+  'explain topic': 'topics',
+  '--agent': 'agents',
+  '--where': 'callFields',
+  '--workspace': 'workspaces',
+  address: 'addresses',
+  addresses: 'addresses',
+  workspace: 'workspaces',
+  workspaces: 'workspaces',
+  file: 'files',
+  files: 'files',
+  'plan-file': 'files',
+  dir: 'folders',
+  folder: 'folders',
+};
 
-function valuesOf(of: Option | Argument, place: CompletionPlace): Candidates | Promise<Candidates> {
-  const { command, operands, sources } = place;
+function valuesOf(
+  of: Option | Argument,
+  { command, operands }: Pick<CompletionCursor, 'command' | 'operands'>,
+  sources: CompletionSources,
+): Candidates | Promise<Candidates> {
   if (of.argChoices !== undefined) return of.argChoices.map((value) => ({ value, description: '' }));
   const slot = of instanceof Argument ? of.name() : (/[<[]([^>\].]+)/.exec(of.flags)?.[1] ?? '');
   const group = command.parent?.parent == null ? '' : `${command.parent.name()} `;
-  switch (of instanceof Argument ? `${group}${command.name()} ${slot}` : `${of.long}`) {
-    case 'state show address':
-    case 'state rm address':
-    case 'state mv from':
-      return sources.managed();
-    case 'orphans close ids':
-      return sources.orphans();
-    case 'history show run':
-      return sources.runs();
-    case 'state resolve address':
-      return sources.pending();
-    case 'get type':
-      return sources.recordTypes();
-    case 'get id':
-      return sources.readable(operands[0] ?? '');
-    case '--agent':
-      return sources.readable('agents');
-    case '--where':
-      return sources.callFields();
-    case 'schema name':
-      return sources.schemas();
-    case 'explain topic':
-      return sources.topics();
-    case 'state mv to':
-      return sources.addresses();
-    case '--workspace':
-      return sources.workspaces();
-    default:
-      return bySlot(slot, sources);
-  }
-}
-
-/** The names that help gives to values say what they are. */
-function bySlot(slot: string, sources: CompletionSources): Candidates | Promise<Candidates> {
-  switch (slot) {
-    case 'address':
-    case 'addresses':
-      return sources.addresses();
-    case 'workspace':
-    case 'workspaces':
-      return sources.workspaces();
-    case 'file':
-    case 'files':
-    case 'plan-file':
-      return 'files';
-    case 'dir':
-    case 'folder':
-      return 'folders';
-    default:
-      return [];
-  }
+  const place = of instanceof Argument ? `${group}${command.name()} ${slot}` : `${of.long}`;
+  const values = valuesAt[place] ?? valuesAt[slot];
+  if (values === undefined) return [];
+  return values === 'files' || values === 'folders' ? values : sources[values](operands);
 }

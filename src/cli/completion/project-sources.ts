@@ -8,7 +8,6 @@ import type { StateStore } from '../../state/store.ts';
 import { isObject } from '../../values/json.ts';
 import { VERSION } from '../../version.ts';
 import { packagePath } from '../package-files.ts';
-import type { CompletionSources, CompletionWord } from './candidates.ts';
 import { declaredIn } from './declared-in.ts';
 
 /*
@@ -16,8 +15,18 @@ import { declaredIn } from './declared-in.ts';
  * needed.
  */
 
-/** What the files of a project say, its state among them where it is on this machine. Nothing else is asked. */
-export function projectSources(context: RunContext): CompletionSources {
+export interface CompletionWord {
+  readonly value: string;
+  readonly description: string;
+}
+
+export type CompletionSources = ReturnType<typeof projectSources>;
+
+/**
+ * What the files of a project say, its state among them where it is on this machine. Nothing else is asked. Each gives nothing where there
+ * is nothing, and rejects where it cannot be read.
+ */
+export function projectSources(context: RunContext) {
   const managed = async () => [...(await stateOf(context)).resources.keys()].map(plain);
   const addresses = async () => {
     const known = new Map((await declared(context)).map((each) => [each.value, each]));
@@ -25,9 +34,17 @@ export function projectSources(context: RunContext): CompletionSources {
       if (!known.has(each.value)) known.set(each.value, each);
     return [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
   };
+  /** Addresses of the kind whose records `get` shows under a name. */
+  const readable = async ([name = '']: readonly string[]) => {
+    const { recordTypes } = await import('../../runs/record-types.ts');
+    const wanted = recordTypes.get(name)?.kind?.name ?? name;
+    return (await managed()).filter(({ value }) => kindOf(value) === wanted);
+  };
   return {
     addresses,
     managed,
+    readable,
+    agents: () => readable(['agents']),
     pending: async () => [...(await stateOf(context)).pending.keys()].map(plain),
     orphans: async () =>
       (await stateOf(context)).orphans
@@ -44,11 +61,6 @@ export function projectSources(context: RunContext): CompletionSources {
     async recordTypes() {
       const { recordTypes } = await import('../../runs/record-types.ts');
       return [...recordTypes].map(([value, { description }]) => ({ value, description }));
-    },
-    async readable(name) {
-      const { recordTypes } = await import('../../runs/record-types.ts');
-      const wanted = recordTypes.get(name)?.kind?.name ?? name;
-      return (await managed()).filter(({ value }) => kindOf(value) === wanted);
     },
     async callFields() {
       const { callFields } = await import('../../runs/call-selection.ts');

@@ -6,8 +6,8 @@ import { PlatformError } from '../../platform/platform-error.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
-import { LostLock } from '../../state/lost-lock.ts';
 import type { StateSession } from '../../state/session.ts';
+import { LostLock } from '../../state/state-errors.ts';
 import type { Secret } from '../../values/value.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import { isAboutKept } from '../decide/write-response.ts';
@@ -18,7 +18,7 @@ import type { ApplyEvent, ApplyReport, Failure, ResourceResult } from './apply-r
 import { refreshedEntry } from './refreshed-entry.ts';
 import { runGraph } from './schedule.ts';
 import { write } from './write.ts';
-import { MissingReference, UnrecordedIntent, UnsavedRecord } from './write-errors.ts';
+import { MissingReference, UnrecordedIntent, UnsavedRecord } from './writing.ts';
 
 export interface ApplyInput {
   readonly plan: Plan;

@@ -3,11 +3,11 @@ import type { Kind } from '../../kinds/kind.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { orphanOf } from '../../state/orphan.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import { orphanOf } from '../../state/state-document.ts';
 import { recordedKey } from '../decide/natural-key.ts';
-import type { Observation } from '../decide/observation.ts';
+import type { Observation } from '../decide/observed.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
 /** Which record an address is to be. */

@@ -2,7 +2,7 @@ import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
 import type { Plan } from '../decide/make-plan.ts';
-import type { Observation } from '../decide/observation.ts';
+import type { Observation } from '../decide/observed.ts';
 import type { PlannedResource } from '../plan/plan-document.ts';
 
 interface RefreshInput {

@@ -1,14 +1,12 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { ForeignRecord } from '../../platform/workspace-check.ts';
-import { orphanOf } from '../../state/orphan.ts';
-import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
+import { type Orphan, orphanOf, type ResourceEntry } from '../../state/state-document.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { recordedKey } from '../decide/natural-key.ts';
 import { stateEntryOf, textsToMask } from '../decide/state-entry.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import type { AfterUpdate } from './after-update.ts';
-import { UnsavedRecord } from './write-errors.ts';
-import type { ResourceWrite } from './writing.ts';
+import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
 interface SavedRecord {
   readonly record: ShownRecord;

@@ -11,12 +11,11 @@ import { fromForms, type Value, withReferences } from '../../values/value.ts';
 import { createBody, fieldsAsObserved, leftToOthers, sentAtCreate, updateBody } from '../decide/body.ts';
 import { isComplete } from '../decide/compare.ts';
 import { digestOf } from '../decide/digest.ts';
-import type { Observation } from '../decide/observation.ts';
+import type { Observation } from '../decide/observed.ts';
 import { shownBy, unlikeSent } from '../decide/write-response.ts';
 import { readAfterUpdate } from './after-update.ts';
 import { displacedBy, orphaned, saveRecord } from './save-record.ts';
-import { MissingReference, UnexpectedAnswer, UnrecordedIntent } from './write-errors.ts';
-import type { ResourceWrite } from './writing.ts';
+import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedIntent } from './writing.ts';
 
 /**
  * Carries out one planned resource: intent, request, outcome. Returns the record's id.

@@ -3,12 +3,11 @@ import { type Address, idKey, kindOf, type Resource } from '../../manifests/reso
 import type { State } from '../../state/state.ts';
 import { type Binding, undeclaredHolders } from './bind.ts';
 import { decide } from './decide.ts';
-import type { Decision, OwnFacts } from './decision.ts';
+import type { Deciding, Decision, OwnFacts, RunFacts } from './decision.ts';
 import { contendersIn, knownRecords, namesakesIn } from './known-records.ts';
 import { keyIn, recordedKey } from './natural-key.ts';
-import type { Observation } from './observation.ts';
+import type { Observation } from './observed.ts';
 import { resolveReferences } from './resolve-references.ts';
-import type { Deciding, RunFacts } from './run-facts.ts';
 
 /** Decides resource by resource, each after all that it refers to. Pure. */
 export function decideAll(ordered: readonly Resource[], input: Deciding): Map<Address, Decision> {

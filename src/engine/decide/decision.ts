@@ -2,15 +2,15 @@ import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Fingerprints } from '../../state/fingerprint.ts';
+import type { State } from '../../state/state.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import type { Json, JsonObject } from '../../values/json.ts';
 import type { Leaves } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 import type { Action, PlannedChange, PlannedResource, Remark } from '../plan/plan-document.ts';
-import type { Binding } from './bind.ts';
+import type { Binding, Bound } from './bind.ts';
 import type { KnownRecords } from './known-records.ts';
-import type { Observation } from './observation.ts';
-import type { Candidate } from './observed.ts';
+import type { Candidate, Observation, Observed } from './observed.ts';
 import type { NamedRecord } from './omitted-ids.ts';
 
 /** What is known of one resource before anything was read. */
@@ -113,4 +113,19 @@ export function plainLeaves(leaves: Leaves): JsonObject {
   return Object.fromEntries(
     [...leaves].filter(([, value]) => !isTainted(value)).map(([path, value]) => [path, toForms(value)]),
   );
+}
+
+/** What every decision of a run is made with. */
+export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
+  readonly state: State;
+  /** Prepared for every secret of the resources and for what `textsToMask` gives. */
+  readonly fingerprints: Fingerprints;
+  /** What the platform did not apply is to be sent again. */
+  readonly retryIgnored?: boolean;
+}
+
+export interface Deciding extends Bound, RunFacts {
+  readonly observed: Observed;
+  /** What could be decided before everything was observed. */
+  readonly decided?: ReadonlyMap<Address, Decision>;
 }

@@ -3,7 +3,7 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import type { Bound } from './bind-desired.ts';
+import type { Bound } from './bind.ts';
 import { keyIn } from './natural-key.ts';
 import type { Observed } from './observed.ts';
 

@@ -12,6 +12,7 @@ import {
   summaryOf,
 } from '../plan/plan-document.ts';
 import { decideAll } from './decide-all.ts';
+import type { Deciding } from './decision.ts';
 import { trippedGuards } from './guards.ts';
 import { refuseDoubledNames } from './lookups.ts';
 import type { Observed } from './observed.ts';
@@ -19,7 +20,6 @@ import type { NamedRecord } from './omitted-ids.ts';
 import { dependenciesOf, inDependencyOrder } from './order.ts';
 import { namesOf, withNames } from './planned-names.ts';
 import { renameWarnings } from './renames.ts';
-import type { Deciding } from './run-facts.ts';
 
 export interface PlanInput extends Deciding {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };

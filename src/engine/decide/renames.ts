@@ -4,7 +4,7 @@ import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
-import type { Bound } from './bind-desired.ts';
+import type { Bound } from './bind.ts';
 
 /** A value that so many of the released records share identifies none of them. */
 const MOST_SHARING = 8;

@@ -5,10 +5,9 @@ import { compareText } from '../../problems/compare-text.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import { hasReference, references, withReferences } from '../../values/value.ts';
 import { writes } from '../plan/plan-document.ts';
-import type { Decision, Facts } from './decision.ts';
+import type { Deciding, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { additionStep, lookUp } from './lookups.ts';
-import type { Deciding } from './run-facts.ts';
 
 interface Resolving {
   readonly kind: Kind;

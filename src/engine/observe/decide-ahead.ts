@@ -4,11 +4,10 @@ import { isPlain } from '../../values/value.ts';
 import type { Binding } from '../decide/bind.ts';
 import { decide } from '../decide/decide.ts';
 import { ownFacts } from '../decide/decide-all.ts';
-import type { Decision } from '../decide/decision.ts';
+import type { Decision, RunFacts } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import { NOTHING_KNOWN } from '../decide/known-records.ts';
-import type { Observation } from '../decide/observation.ts';
-import type { RunFacts } from '../decide/run-facts.ts';
+import type { Observation } from '../decide/observed.ts';
 import { recordsSecret } from '../decide/state-entry.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { kindNamed } from '../../kinds/index.ts';
-import type { Kind } from '../../kinds/kind.ts';
+import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import { idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
+import type { Orphan } from '../../state/state-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { getRecord } from './read-record.ts';
@@ -30,4 +31,28 @@ async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promi
     if (error instanceof PlatformError && error.reason !== 'aborted') return false;
     throw error;
   }
+}
+
+/**
+ * The orphans of these kinds that the platform had called gone and shows again: one of them may be all that a missing record
+ * needs. Reads those that no list shows.
+ */
+export async function returnedOrphans(
+  kinds: ReadonlySet<string>,
+  lists: ReadonlyMap<string, readonly ShownRecord[]>,
+  options: ObserveOptions,
+): Promise<readonly Orphan[]> {
+  const gone = options.state.orphans.filter(
+    ({ kind, reason, closed }) => reason === 'gone' && closed === undefined && kinds.has(kind),
+  );
+  const back = new Set<Orphan>();
+  await eachConcurrently(gone, options.concurrency, async (orphan) => {
+    const list = lists.get(orphan.kind);
+    const isShown =
+      list === undefined
+        ? (await getRecord(kindNamed(orphan.kind), { ...options, id: orphan.id })).status === 'shown'
+        : list.some(({ id }) => id === orphan.id);
+    if (isShown) back.add(orphan);
+  });
+  return gone.filter((orphan) => back.has(orphan));
 }

@@ -1,17 +1,33 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { Address } from '../../manifests/resource.ts';
+import type { Guards } from '../../project/project.ts';
 import { createFingerprints, type Fingerprints, secretTexts } from '../../state/fingerprint.ts';
 import { isTainted } from '../../values/value.ts';
-import type { Binding } from '../decide/bind.ts';
-import type { Bound } from '../decide/bind-desired.ts';
+import type { Binding, BindingRequest, Bound } from '../decide/bind.ts';
 import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import type { Observed } from '../decide/observed.ts';
 import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
 import { DecidingAhead } from './decide-ahead.ts';
 import type { ObserveOptions } from './observe-options.ts';
-import type { PlanRequest } from './plan-request.ts';
+import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
+
+/** What a plan is made for, and with what. */
+export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, BindingRequest {
+  readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+  readonly guards: Guards;
+  /** Sends again what the platform did not apply. */
+  readonly retryIgnored?: boolean;
+  readonly version: string;
+  /** What was begun to be read before. Its time counts as when the platform was read. */
+  readonly ahead?: ReadAhead | undefined;
+  /** Says of each record that changes what leads to it; lists what that needs where something changes. */
+  readonly routes?: boolean;
+  /** Compares drafts that may be newer than their published version with it: those that change, or all. */
+  readonly publications?: 'changes' | 'all' | undefined;
+  now(): Date;
+}
 
 /** What a plan is made of beside the manifests and the state. */
 export interface Snapshot {

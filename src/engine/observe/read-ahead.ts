@@ -2,7 +2,7 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import type { Kind, LookupRecord, ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import type { Observation } from '../decide/observation.ts';
+import type { Observation } from '../decide/observed.ts';
 import { internStringsOf } from './intern-strings.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';

@@ -8,17 +8,15 @@ import { references } from '../../values/value.ts';
 import { type Binding, isAdopting } from '../decide/bind.ts';
 import { leavesOf, shownAt } from '../decide/field-rules.ts';
 import { idsByName } from '../decide/lookups.ts';
-import type { Observation } from '../decide/observation.ts';
-import type { Candidate, Observed } from '../decide/observed.ts';
+import type { Candidate, Observation, Observed } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { internStringsOf } from './intern-strings.ts';
-import { matchToList } from './match-to-list.ts';
+import { returnedOrphans } from './missing-records.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { ReadCounter } from './read-counter.ts';
-import { readList } from './read-list.ts';
+import { matchToList, readList } from './read-list.ts';
 import { getRecord } from './read-record.ts';
-import { returnedOrphans } from './returned-orphans.ts';
 import { searchCandidates } from './search-candidates.ts';
 
 interface ReadingAll extends ObserveOptions {

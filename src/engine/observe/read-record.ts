@@ -1,7 +1,7 @@
 import type { Kind } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import type { Observation } from '../decide/observation.ts';
+import type { Observation } from '../decide/observed.ts';
 import type { ObserveOptions } from './observe-options.ts';
 
 /** Reads one record of a kind that cannot be listed. A record that is not there is an observation, not an error. */

@@ -1,5 +1,5 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { Observation } from '../decide/observation.ts';
+import type { Observation } from '../decide/observed.ts';
 import type { ObserveOptions } from './observe-options.ts';
 import { readList } from './read-list.ts';
 import { getRecord, unlisted } from './read-record.ts';

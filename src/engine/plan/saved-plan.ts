@@ -1,8 +1,19 @@
 import { createHash } from 'node:crypto';
+import { kindNamed } from '../../kinds/index.ts';
+import type { Kind } from '../../kinds/kind.ts';
+import { checkSpec } from '../../manifests/check-spec.ts';
+import { type Address, parseAddress } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { canonicalJson, isDeeperThan, isObject, type Json } from '../../values/json.ts';
-import { PLAN_FORMAT_VERSION, type PlanDocument, planDocument } from './plan-document.ts';
+import { unflatten } from '../../values/path.ts';
+import { fromForms, Secret, specials, Unset, type Value } from '../../values/value.ts';
+import {
+  PLAN_FORMAT_VERSION,
+  type PlanDocument,
+  type PlannedResource,
+  planDocument,
+} from './plan-document.ts';
 
 /** Of a plan: manifests nest their values less than half as deep. */
 const DEEPEST = 250;
@@ -78,4 +89,51 @@ function isNewer(a: string, b: string): boolean {
 function numbersOf(version: string): number[] {
   const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
   return match === null ? [] : match.slice(1).map(Number);
+}
+
+/**
+ * A digest tells that a plan was damaged, not who made it: this tells what `voxform plan` never writes. No secret is read.
+ * @throws UserError for the first of it.
+ */
+export function refuseInvalidContents(plan: PlanDocument): void {
+  const seen = new Set<Address>();
+  for (const planned of plan.resources) {
+    const kind = kindNamed(planned.kind);
+    for (const address of [planned.address, planned.previous_address ?? planned.address]) {
+      if (parseAddress(address)?.kind !== kind.name) throw odd(`the address ${JSON.stringify(address)}`);
+    }
+    if (seen.has(planned.address)) throw odd(`${planned.address} twice`);
+    seen.add(planned.address);
+    refuseOddValues(planned, { kind, secrets: plan.secrets });
+  }
+}
+
+interface Known {
+  readonly kind: Kind;
+  /** Fingerprints by name. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+function refuseOddValues({ address, desired }: PlannedResource, { kind, secrets }: Known): void {
+  if (desired === undefined) return;
+  const leaves = Object.entries(desired).map(([path, forms]): [string, Value] => [
+    path,
+    fromForms(forms, (name) => new Secret(name, undefined)),
+  ]);
+  const spec = unflatten(leaves) as Value;
+  for (const special of specials(spec)) {
+    if (special instanceof Unset) throw odd(`a variable without its value in ${address}`);
+    // Without its fingerprint nobody could tell that it is still the one that the plan was made with.
+    if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
+      throw odd(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
+    }
+  }
+  const [problem] = checkSpec(kind, spec, true).problems;
+  if (problem !== undefined) throw odd(`an invalid value in ${address} (${problem.message})`);
+}
+
+function odd(what: string): UserError {
+  return new UserError(`the plan is invalid: it contains ${what}`, {
+    next: [{ action: 'save_plan' }],
+  });
 }

@@ -3,8 +3,7 @@ import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
 import { refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-place.ts';
-import { openProject } from '../open-project.ts';
-import { OpenWorkspace } from '../open-workspace.ts';
+import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface MigrationWorkspaces {

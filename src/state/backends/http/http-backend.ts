@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { StateBackend } from '../backend.ts';
 import { createRemoteStore } from '../remote/remote-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
-import type { HttpPlace } from './http-address.ts';
 import { httpPlace } from './http-place.ts';
+import type { HttpPlace } from './server-lock.ts';
 
 const WHERE = 'with {workspace} for the name of the workspace';
 

@@ -9,8 +9,7 @@ import {
   type RemotePlace,
   type RemoteTiming,
 } from '../remote/remote-place.ts';
-import type { HttpPlace } from './http-address.ts';
-import { ServerLock, withId } from './server-lock.ts';
+import { type HttpPlace, ServerLock, withId } from './server-lock.ts';
 import { bodyOf, nextVersion, noVersion, parseVersion, type StateVersion } from './state-envelope.ts';
 import { StateServer } from './state-server.ts';
 

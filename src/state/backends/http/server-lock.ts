@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../../../problems/user-error.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
+import type { Secret } from '../../../values/value.ts';
 import type { Gate, RemoteLock } from '../remote/remote-place.ts';
-import type { HttpPlace } from './http-address.ts';
 import type { StateAnswer, StateServer } from './state-server.ts';
 
 type Holder = { readonly id: string; readonly who?: string };
@@ -125,4 +125,16 @@ export function withId(address: string, id: string): string {
   const url = new URL(address);
   url.searchParams.set('ID', id);
   return url.href;
+}
+
+/** Where a state server is, and how it is asked: what the settings lead to. */
+export interface HttpPlace {
+  readonly address: string;
+  readonly updateMethod: string;
+  readonly lockAddress: string;
+  readonly lockMethod: string;
+  readonly unlockAddress: string;
+  readonly unlockMethod: string;
+  readonly username: Secret | string | undefined;
+  readonly password: Secret | undefined;
 }

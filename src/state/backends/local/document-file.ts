@@ -6,9 +6,8 @@ import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { statePieces } from '../../document-pieces.ts';
 import { parseState } from '../../document-text.ts';
-import { LostState, RECOVER } from '../../lost-state.ts';
-import type { MovedMark } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
+import { LostState, type MovedMark, RECOVER } from '../../state-errors.ts';
 import type { FailPoint } from '../backend.ts';
 import { readIfThere } from './file-problem.ts';
 

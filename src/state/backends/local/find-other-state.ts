@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { fold, recordCount } from '../../fold.ts';
-import { MovedState } from '../../moved-state.ts';
+import { MovedState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
 import { readBackups } from './backups.ts';
 import { targetOf } from './document-file.ts';

@@ -3,10 +3,9 @@ import { UserError } from '../../../problems/user-error.ts';
 import { type DeadRun, endingLine } from '../../history.ts';
 import type { JournalEntry } from '../../journal.ts';
 import type { LockInfo } from '../../lock-info.ts';
-import { LostLock } from '../../lost-lock.ts';
 import type { Marks } from '../../marks.ts';
-import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
+import { LostLock, type MovedMark, MovedState } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { FailPoint, StoreUser } from '../backend.ts';
 import { quarantine } from './backups.ts';
@@ -14,9 +13,8 @@ import { keepCurrent, pruneBackups, readDocument, writeDocument, writeMark } fro
 import { onFiles } from './file-problem.ts';
 import { addToHistory } from './history-file.ts';
 import { JournalWriter } from './journal-writer.ts';
-import { removeLeftovers } from './leftovers.ts';
 import { isHeld, type LockSettings, releaseLock } from './lock.ts';
-import { lockTiming, startHeartbeat } from './lock-heartbeat.ts';
+import { lockTiming, removeLeftovers, startHeartbeat } from './lock-heartbeat.ts';
 import { readWithNewer } from './newer-copies.ts';
 import { journalPathOf, readStored, unknownTo } from './read-stored.ts';
 

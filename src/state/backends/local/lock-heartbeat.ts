@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
 import { type FileHandle, type Files, unlinkIfThere, writeFully } from '../../../files/files.ts';
 import { isAlive, processFacts } from '../../../files/process-facts.ts';
 import { errorCode } from '../../../problems/error-code.ts';
-import { type HeldLock, lockBytes, parseLock, temporaryName } from './lock-file.ts';
+import { readIfThere } from './file-problem.ts';
+import { type HeldLock, lockBytes, parseLock, readLock, temporaryName } from './lock-file.ts';
 
 /*
  * The holder of a lock writes to its file every few seconds, so that the file system stamps it. Whoever judges the lock
@@ -155,5 +157,31 @@ async function stampOf(files: Files, path: string): Promise<number> {
     return (await handle.stat()).mtimeMs;
   } finally {
     await handle.close();
+  }
+}
+
+const ID = /^(?:tmp|claim)-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * Removes what killed processes left beside the state: its draft, which only the holder of the lock writes, and files of the
+ * lock whose writers are dead. To be called by the holder of the lock.
+ */
+export async function removeLeftovers(
+  judging: Judging,
+  { path, lockPath, id }: { readonly path: string; readonly lockPath: string; readonly id: string },
+): Promise<void> {
+  const { files } = judging;
+  const own = await readLock(files, lockPath);
+  if (own?.id !== id) return;
+  const prefix = `${basename(lockPath)}.`;
+  for (const name of await files.readdir(dirname(path))) {
+    if (name === `${basename(path)}.tmp`) await unlinkIfThere(files, `${path}.tmp`);
+    const kind = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+    // A claim on our own lock is in force until whoever made it is judged by the next one to claim it.
+    if (!ID.test(kind) || kind === `claim-${id}`) continue;
+    const file = join(dirname(path), name);
+    const bytes = await readIfThere(files, file);
+    if (bytes === undefined) continue;
+    if (await isAbandoned(judging, { file, writer: parseLock(bytes), own })) await unlinkIfThere(files, file);
   }
 }

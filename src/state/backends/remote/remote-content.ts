@@ -3,10 +3,9 @@ import { parseState } from '../../document-text.ts';
 import { fold, recordCount } from '../../fold.ts';
 import type { JournalEntry } from '../../journal.ts';
 import { parseJournal } from '../../journal-lines.ts';
-import { LostState, RECOVER } from '../../lost-state.ts';
 import { isPassed, type Marks } from '../../marks.ts';
-import { type MovedMark, MovedState } from '../../moved-state.ts';
 import type { StateDocument } from '../../state-document.ts';
+import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
 import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
 import type { EarlierDocument, OtherContent, RemoteContent, RemotePlace } from './remote-place.ts';
 

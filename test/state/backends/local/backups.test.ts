@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LostState } from '../../../../src/state/lost-state.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
+import { LostState } from '../../../../src/state/state-errors.ts';
 import {
   creating,
   failureOf,
