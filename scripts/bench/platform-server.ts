@@ -4,17 +4,26 @@ import { type AgentSpec, agentSpec, WORKSPACE_ID } from './workload.ts';
 /*
  * The least that can stand in for the platform, so that the server is not what is measured: prepared answers over plain
  * sockets. Speaks to its parent process: the port when it listens, and figures when asked for them.
- *   node platform-server.ts AGENTS LATENCY_MILLISECONDS
+ *   node platform-server.ts AGENTS LATENCY_MILLISECONDS [CAPACITY [refuse|queue]]
+ * Requests beyond the capacity are answered with 429 at once, or wait until one before them is answered.
  */
 
 const AGENT_PATH = '/api/v1/agents/';
 const timestamp = '2025-01-01T00:00:00+00:00';
 const latency = Number(process.argv[3] ?? 0);
+const capacity = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
+const refuses = process.argv[5] === 'refuse';
+/** Answers until a client is expected to know what the server is like. */
+const SETTLING = 3000;
 const answers: Buffer[] = [];
 let requests = 0;
 const byMethod: Record<string, number> = {};
+const settled = { requests: 0, refused: 0, mostAtOnce: 0 };
+let atOnce = 0;
+const waiting: (() => void)[] = [];
 
 for (let index = 0; index < Number(process.argv[2] ?? 0); index++) add(agentSpec(index));
+const tooMany = answer('429 Too Many Requests', { message: 'too many requests' });
 const noAgent = answer('404 Not Found', { message: 'no such agent' });
 const emptyList = answer('200 OK', {
   data: [],
@@ -24,9 +33,10 @@ const emptyList = answer('200 OK', {
 const server = createServer(serve);
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
 process.on('message', (message) => {
-  if (message === 'figures') process.send?.({ requests, byMethod });
+  if (message === 'figures') process.send?.({ requests, byMethod, settled });
   if (message === 'reset') {
     requests = 0;
+    Object.assign(settled, { requests: 0, refused: 0, mostAtOnce: 0 });
     for (const method of Object.keys(byMethod)) delete byMethod[method];
     process.send?.({ reset: true });
   }
@@ -79,9 +89,35 @@ function serve(socket: Socket): void {
       const reply = replyTo(head, body);
       pending = pending.subarray(end + 4 + length);
       if (latency === 0) socket.write(reply);
-      else setTimeout(() => socket.write(reply), latency);
+      else
+        answerLater(
+          () => socket.write(reply),
+          () => socket.write(tooMany),
+        );
     }
   });
+}
+
+function answerLater(reply: () => void, refuse: () => void): void {
+  const isSettled = requests > SETTLING;
+  const isRefused = refuses && atOnce >= capacity;
+  if (isSettled) settled.requests++;
+  if (isSettled && isRefused) settled.refused++;
+  if (isRefused) {
+    refuse();
+    return;
+  }
+  atOnce++;
+  if (isSettled) settled.mostAtOnce = Math.max(settled.mostAtOnce, atOnce);
+  const work = (): void => {
+    setTimeout(() => {
+      atOnce--;
+      reply();
+      waiting.shift()?.();
+    }, latency);
+  };
+  if (atOnce > capacity) waiting.push(work);
+  else work();
 }
 
 function replyTo(head: string, body: Buffer): Buffer {

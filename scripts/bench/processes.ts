@@ -79,10 +79,23 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
   };
 }
 
+interface Figures {
+  readonly requests: number;
+  readonly byMethod: Readonly<Record<string, number>>;
+  /** Without the first 3,000 requests. */
+  readonly settled: { readonly requests: number; readonly refused: number; readonly mostAtOnce: number };
+}
+
+/** How many requests a platform works at together, and what happens to others. */
+export interface Capacity {
+  readonly requests: number;
+  readonly beyond: 'refuse' | 'queue';
+}
+
 export interface Platform {
   readonly baseUrl: string;
-  /** Requests since the start or the last reset. */
-  figures(): Promise<{ readonly requests: number; readonly byMethod: Readonly<Record<string, number>> }>;
+  /** Since the start or the last reset. */
+  figures(): Promise<Figures>;
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -107,8 +120,13 @@ export interface Applied {
 const SERVER = path.join(import.meta.dirname, 'platform-server.ts');
 
 /** The minimal platform in a process of its own, with so many agents in it. */
-export async function startPlatform(agents: number, latencyMilliseconds: number): Promise<Platform> {
-  const child = fork(SERVER, [String(agents), String(latencyMilliseconds)]);
+export async function startPlatform(
+  agents: number,
+  latencyMilliseconds: number,
+  capacity?: Capacity,
+): Promise<Platform> {
+  const limits = capacity === undefined ? [] : [String(capacity.requests), capacity.beyond];
+  const child = fork(SERVER, [String(agents), String(latencyMilliseconds), ...limits]);
   const { port } = await told<{ port: number }>(child);
   return {
     baseUrl: `http://127.0.0.1:${port}`,

@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { adapting } from './adapting.ts';
 import { applying } from './applying.ts';
 import { exporting } from './exporting.ts';
 import {
@@ -71,6 +72,7 @@ export async function atSize(bench: Bench, agents: number): Promise<void> {
   if (wants('validate')) await validating({ ...bench, rounds }, of);
   if (wants('plan')) await planning({ ...bench, rounds }, of, 0);
   if (wants('plan') && agents <= 10_000) await planning({ ...bench, rounds }, of, 20);
+  if (wants('plan') && agents === 10_000) await adapting({ rounds, emit }, of);
   if (wants('export')) await exporting({ rounds, concurrency: CONCURRENCY, emit }, of);
   rmSync(project, { recursive: true, force: true });
 }

@@ -1,5 +1,6 @@
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { isGlob, parseAddress } from '../manifests/resource.ts';
+import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { LockOptions, PlanningOptions, PlatformOptions, SelectionOptions } from '../runs/run-options.ts';
 
 export type SelectionFlags = SelectionOptions;
@@ -33,9 +34,9 @@ export function withSelection(command: Command): Command {
 export function withPlatform(command: Command): Command {
   return command
     .option(
-      '--concurrency <n>',
-      'Requests in flight at once (default: limits.concurrency, 16)',
-      positiveInteger,
+      '--concurrency <n|auto>',
+      'Requests in flight at once (default: limits.concurrency, auto)',
+      parseConcurrency,
     )
     .option('--max-wait <duration>', 'Longest Retry-After to obey (default: 5m)', parseSeconds);
 }
@@ -107,6 +108,12 @@ export function withLock(command: Command): Command {
 
 export function outputOption(formats: readonly string[], standard = 'text'): Option {
   return new Option('--output <format>', 'Output format').choices(formats).default(standard);
+}
+
+function parseConcurrency(text: string): Concurrency {
+  if (text === 'auto') return text;
+  if (/^[1-9]\d*$/.test(text)) return positiveInteger(text);
+  throw new InvalidArgumentError('Expected auto or a whole number of at least 1.');
 }
 
 export function positiveInteger(text: string): number {

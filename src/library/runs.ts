@@ -16,7 +16,7 @@ import type { CallOptions, Project } from './options.ts';
 
 export interface ReadOptions extends CallOptions, SelectionOptions {
   /** Requests at once; `limits.concurrency` of the project where absent. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | 'auto';
   /** Seconds: the longest pause that the platform may ask for. */
   readonly maxWait?: number;
   onProgress?(progress: ReadProgress): void;
@@ -36,7 +36,7 @@ export interface PlanOptions extends ReadOptions {
 }
 
 export interface ApplyOptions extends CallOptions, GuardOptions {
-  readonly concurrency?: number;
+  readonly concurrency?: number | 'auto';
   readonly maxWait?: number;
   /** Seconds to wait for another run that holds the state; 0 where absent. */
   readonly lockTimeout?: number;

@@ -110,6 +110,7 @@ export function expectation(schema: unknown): string {
     return `one of ${schema.options.map((option) => JSON.stringify(option)).join(', ')}`;
   if (schema instanceof z.ZodLiteral)
     return [...schema.values].map((value) => JSON.stringify(value)).join(' or ');
+  if (schema instanceof z.ZodUnion) return [...new Set(schema.options.map(expectation))].join(' or ');
   return 'a value';
 }
 

@@ -51,7 +51,7 @@ function statusHint(error: PlatformError): string | undefined {
     return "not found; check the workspace's base_url and workspace_id, and whether the record exists";
   if (status === 408) return `try again later${lost(error)}`;
   if (status === 429)
-    return 'rate limited; lower limits.concurrency or set limits.requests_per_second in voxform.yaml, or try again later';
+    return 'rate limited; set limits.requests_per_second or a lower limits.concurrency in voxform.yaml, or try again later';
   if (status >= 500) return `the platform is failing; try again later${lost(error)}`;
   // Only what is written comes from a manifest.
   return field === undefined || method === 'GET'

@@ -24,6 +24,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
   #sent = false;
+  /** From the first byte written, which is after connecting, to the end of the answer. */
+  milliseconds = 0;
+  #startedAt = performance.now();
   #status: number | undefined;
   #headers: IncomingHttpHeaders = {};
   #size = 0;
@@ -49,6 +52,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#controller = controller;
     this.#sent = true;
+    this.#startedAt = performance.now();
   }
 
   onResponseStart(
@@ -105,6 +109,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(result: AttemptResult): void {
     this.#settled = true;
+    this.milliseconds = performance.now() - this.#startedAt;
     clearTimeout(this.#timer);
     this.#resolve(result);
   }

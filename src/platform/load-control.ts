@@ -1,6 +1,7 @@
 import type { AttemptResult } from './attempt-result.ts';
+import type { AnswerTime } from './concurrency-limit.ts';
 import { backoff, isRefusal, retryAfter } from './retry.ts';
-import type { Throttle } from './throttle.ts';
+import type { Throttle, Turn } from './throttle.ts';
 
 interface LoadControlOptions {
   readonly throttle: Throttle;
@@ -24,14 +25,17 @@ export class LoadControl {
   }
 
   /** To be called before the turn of the request is given back. */
-  hear(result: AttemptResult, burst: number): void {
-    if (result.type !== 'answer') return;
+  hear(result: AttemptResult, turn: Turn, time: AnswerTime): void {
     const { throttle, now, random } = this.#options;
-    if (!isRefusal(result.status)) {
-      throttle.succeeded();
+    if (result.type !== 'answer') {
+      if (result.reason === 'timeout') throttle.timedOut(turn);
       return;
     }
-    const isFirstOfBurst = result.status === 429 && throttle.refused(burst);
+    if (!isRefusal(result.status)) {
+      throttle.succeeded(turn, time);
+      return;
+    }
+    const isFirstOfBurst = result.status === 429 && throttle.refused(turn);
     const asked = retryAfter(result.headers, now());
     if (asked !== undefined) {
       throttle.pause(asked, result.status);

@@ -1,9 +1,11 @@
+import type { AnswerTime, ConcurrencyLimit } from './concurrency-limit.ts';
+
 /** Waits; rejects as soon as the signal aborts. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 interface ThrottleOptions {
-  /** Most requests at once. */
-  readonly concurrency: number;
+  /** How many requests may run at once. */
+  readonly limit: ConcurrencyLimit;
   /** Null for no limit. */
   readonly requestsPerSecond: number | null;
   /** Longest pause that is waited for, in milliseconds. */
@@ -27,28 +29,30 @@ export class PauseTooLong extends Error {
   }
 }
 
+/** What tells the answer to a request from those of other times. */
+export interface Turn {
+  /** Bursts of 429 before it: only the first of a burst counts. */
+  readonly burst: number;
+  /** Bursts of timeouts before it. */
+  readonly lapse: number;
+  /** Of the limit. */
+  readonly stamp: number;
+}
+
 interface Waiter {
-  resolve(burst: number): void;
+  resolve(turn: Turn): void;
   reject(error: Error): void;
 }
 
-/** Successes between two steps up, at least; a wide-open limit takes one round of requests. */
-const SUCCESSES_PER_STEP = 10;
-
-/**
- * Hands out turns: at most `concurrency` at once, spaced by the rate, none during a pause. Every burst of 429 halves the
- * limit, and successes raise it again one by one. A turn is the number of the burst it was given in, which tells an answer
- * of the burst that has been counted already from one of a new burst.
- */
+/** Hands out turns: no more at once than the limit allows, spaced by the rate, none during a pause. */
 export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #interval: number;
   readonly #fresh: Waiter[] = [];
   readonly #again: Waiter[] = [];
-  #limit: number;
   #running = 0;
   #burst = 0;
-  #successes = 0;
+  #lapse = 0;
   #pausedUntil = 0;
   #pausedBy = 429;
   #nextStart = 0;
@@ -60,14 +64,8 @@ export class Throttle {
 
   constructor(options: ThrottleOptions) {
     this.#options = options;
-    this.#limit = options.concurrency;
     this.#interval = options.requestsPerSecond === null ? 0 : 1000 / options.requestsPerSecond;
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
-  }
-
-  /** How many requests may run at once now. */
-  get limit(): number {
-    return this.#limit;
   }
 
   /** Bursts of 429 since the last success: how far the backoff has grown. */
@@ -79,11 +77,11 @@ export class Throttle {
    * A turn, at once where one is free. Who tries again goes before who comes first. Rejects with `PauseTooLong`, and with
    * any error when the signal of the throttle or of this turn aborts.
    */
-  take(again: boolean, signal?: AbortSignal): number | Promise<number> {
-    if (this.#running < this.#limit && this.#isIdle() && this.#delay() <= 0) return this.#start();
+  take(again: boolean, signal?: AbortSignal): Turn | Promise<Turn> {
+    if (this.#running < this.#options.limit.now && this.#isIdle() && this.#delay() <= 0) return this.#start();
     const left = this.#hopelessFor();
     if (left > 0) return Promise.reject(new PauseTooLong(left, this.#pausedBy));
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const { promise, resolve, reject } = Promise.withResolvers<Turn>();
     const waiter: Waiter = { resolve, reject };
     (again ? this.#again : this.#fresh).push(waiter);
     const leave = (): void => this.#remove(waiter);
@@ -99,25 +97,27 @@ export class Throttle {
   }
 
   /** An answer that shows that the platform keeps up. */
-  succeeded(): void {
+  succeeded({ stamp }: Turn, time: AnswerTime): void {
     this.#refusals = 0;
     this.#refusingSince = undefined;
-    if (this.#limit >= this.#options.concurrency) return;
-    if (++this.#successes < Math.max(SUCCESSES_PER_STEP, this.#limit)) return;
-    this.#successes = 0;
-    this.#limit++;
-    this.#hand();
+    this.#options.limit.answered(stamp, time);
   }
 
   /** A 429 to the request of this turn. True for the first of its burst, which is the one that counts. */
-  refused(burst: number): boolean {
+  refused({ burst }: Turn): boolean {
     if (burst !== this.#burst) return false;
     this.#burst++;
     this.#refusals++;
-    this.#successes = 0;
-    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    this.#options.limit.refused();
     this.#refusingSince ??= this.#options.now();
     return true;
+  }
+
+  /** No answer to the request of this turn came in time. */
+  timedOut({ lapse }: Turn): void {
+    if (lapse !== this.#lapse) return;
+    this.#lapse++;
+    this.#options.limit.timedOut();
   }
 
   /**
@@ -152,15 +152,15 @@ export class Throttle {
     return Math.max(this.#pausedUntil, this.#nextStart) - this.#options.now();
   }
 
-  #start(): number {
+  #start(): Turn {
     this.#running++;
     this.#pausedUntil = 0;
     if (this.#interval > 0) this.#nextStart = this.#options.now() + this.#interval;
-    return this.#burst;
+    return { burst: this.#burst, lapse: this.#lapse, stamp: this.#options.limit.stamp(this.#running) };
   }
 
   #hand(): void {
-    while (this.#running < this.#limit && !this.#isIdle()) {
+    while (this.#running < this.#options.limit.now && !this.#isIdle()) {
       const delay = this.#delay();
       if (delay > 0) {
         this.#sleep(delay);

@@ -1,4 +1,5 @@
 import type { Secret } from '../values/value.ts';
+import type { Concurrency } from './concurrency-limit.ts';
 import type { ProxySettings } from './proxy.ts';
 import type { Method } from './retry.ts';
 import type { Wait } from './throttle.ts';
@@ -10,8 +11,8 @@ export interface TransportOptions {
   readonly proxy?: ProxySettings | undefined;
   /** PEM certificates that are trusted besides Node's own. */
   readonly ca?: string | undefined;
-  /** Most requests at once, which is the number of connections. */
-  readonly concurrency: number;
+  /** Requests at once, each on a connection of its own. */
+  readonly concurrency: Concurrency;
   readonly requestsPerSecond: number | null;
   /** For one try: from connecting to the last byte of the answer. */
   readonly timeoutSeconds: number;

@@ -4,6 +4,8 @@ import type { Dispatcher } from 'undici';
 import { Redactor } from '../values/redactor.ts';
 import { VERSION } from '../version.ts';
 import type { AttemptResult } from './attempt-result.ts';
+import { limitFor } from './choose-limit.ts';
+import { mostAtOnce } from './concurrency-limit.ts';
 import { bearer, parseBaseUrl, poolFor } from './connection.ts';
 import { decodeJson } from './decode-json.ts';
 import { Exchange, isSuccess } from './exchange.ts';
@@ -30,7 +32,7 @@ import {
   mayHaveTakenEffect,
   retryAfter,
 } from './retry.ts';
-import { PauseTooLong, Throttle, type Wait } from './throttle.ts';
+import { PauseTooLong, Throttle, type Turn, type Wait } from './throttle.ts';
 import type { TransportOptions } from './transport-options.ts';
 
 export type { RequestEvent, TransportOptions } from './transport-options.ts';
@@ -116,7 +118,7 @@ class PoolTransport implements Transport {
     this.#wait = options.wait ?? ((milliseconds, signal) => sleep(milliseconds, undefined, { signal }));
     setMaxListeners(0, this.#stop.signal);
     this.#throttle = new Throttle({
-      concurrency: options.concurrency,
+      limit: limitFor(options.concurrency),
       requestsPerSecond: options.requestsPerSecond,
       longestPause: this.#maxWaitSeconds * 1000,
       signal: this.#stop.signal,
@@ -131,7 +133,7 @@ class PoolTransport implements Transport {
       onNotice: options.onNotice,
     });
     this.#pool = poolFor(base.origin, {
-      connections: options.concurrency,
+      connections: mostAtOnce(options.concurrency),
       connectMilliseconds: this.#limits.timeoutMilliseconds,
       proxy: options.proxy,
       ca: options.ca,
@@ -151,8 +153,8 @@ class PoolTransport implements Transport {
     for (let tries = 1; ; tries++) {
       const failed = (): FailedCall => this.#failed(call, outcome, tries);
       const before = (): FailedCall => this.#failed(call, outcome, tries - 1);
-      const burst = await this.#turn(before, tries > 1, outcome === 'lost' ? undefined : request.heldBackBy);
-      const result = await this.#attempt(call, tries, burst);
+      const turn = await this.#turn(before, tries > 1, outcome === 'lost' ? undefined : request.heldBackBy);
+      const result = await this.#attempt(call, tries, turn);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
       this.#hasAnswered ||= result.type === 'answer';
       if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(result, failed);
@@ -184,16 +186,12 @@ class PoolTransport implements Transport {
     for (const exchange of this.#underWay) exchange?.abort();
   };
 
-  async #turn(
-    failed: () => FailedCall,
-    again: boolean,
-    heldBackBy: AbortSignal | undefined,
-  ): Promise<number> {
+  async #turn(failed: () => FailedCall, again: boolean, heldBackBy: AbortSignal | undefined): Promise<Turn> {
     if (this.#stop.signal.aborted) throw aborted(failed());
     if (heldBackBy?.aborted) throw heldBack(failed());
     try {
-      const burst = await this.#throttle.take(again, heldBackBy);
-      if (!heldBackBy?.aborted) return burst;
+      const turn = await this.#throttle.take(again, heldBackBy);
+      if (!heldBackBy?.aborted) return turn;
       this.#throttle.release();
       throw heldBack(failed());
     } catch (error) {
@@ -213,7 +211,7 @@ class PoolTransport implements Transport {
     if (this.#stop.signal.aborted) throw aborted(failed());
   }
 
-  async #attempt(call: OpenCall, attempt: number, burst: number): Promise<AttemptResult> {
+  async #attempt(call: OpenCall, attempt: number, turn: Turn): Promise<AttemptResult> {
     const pool = await this.#pool;
     const startedAt = this.#now();
     const exchange = new Exchange(this.#limits);
@@ -225,7 +223,7 @@ class PoolTransport implements Transport {
       if (this.#stop.signal.aborted) exchange.abort();
       else this.#dispatch(pool, call, exchange);
       const result = await inflated(await exchange.result, this.#limits.maxBodyBytes);
-      this.#loadControl.hear(result, burst);
+      this.#loadControl.hear(result, turn, { sort: sortOf(call), milliseconds: exchange.milliseconds });
       this.#options.onRequest?.({
         method: call.method,
         path: call.path,
@@ -279,4 +277,9 @@ class PoolTransport implements Transport {
       redact: this.#redact,
     };
   }
+}
+
+/** Without its ids, which have a digit at least, and its query. */
+function sortOf({ method, path }: OpenCall): string {
+  return `${method} ${path.replace(/\?.*|[^/?]*\d[^/?]*/g, '')}`;
 }

@@ -21,7 +21,7 @@ import { windowsFrom } from './watch-schema.ts';
 import { INHERITED, readSettings, type WorkspaceSettings } from './workspace-settings.ts';
 
 export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,json}'];
-const defaultLimits: Limits = { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 };
+const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 };
 const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
 interface ProjectContext {

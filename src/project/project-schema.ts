@@ -91,10 +91,13 @@ const workspaceSchema = z
 const limitsSchema = z
   .strictObject({
     concurrency: z
-      .int()
-      .min(1)
-      .max(256)
-      .meta({ description: 'Most requests in flight at once; default: 16.', examples: [16] }),
+      .union([z.literal('auto'), z.int().min(1).max(256)], {
+        error: 'expected "auto" or a whole number between 1 and 256',
+      })
+      .meta({
+        description: 'Most requests in flight at once; default: auto, from 16 up to 64 as answers allow.',
+        examples: ['auto', 16],
+      }),
     requests_per_second: z
       .number()
       .min(0.01)

@@ -1,5 +1,6 @@
 import type { DocumentCache } from '../manifests/document-cache.ts';
 import type { Resource } from '../manifests/resource.ts';
+import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { StatePlace } from '../state/state-place.ts';
 import type { JsonObject } from '../values/json.ts';
@@ -55,7 +56,7 @@ export interface UnsetSetting {
 }
 
 export interface Limits {
-  readonly concurrency: number;
+  readonly concurrency: Concurrency;
   readonly requestsPerSecond: number | null;
   readonly timeoutSeconds: number;
 }

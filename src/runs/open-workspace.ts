@@ -2,6 +2,7 @@ import { kinds, lookups } from '../kinds/index.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
+import { mostAtOnce } from '../platform/concurrency-limit.ts';
 import { createClient } from '../platform/http-client.ts';
 import type { OddFields } from '../platform/read-answer.ts';
 import { createTransport } from '../platform/transport.ts';
@@ -99,9 +100,9 @@ export class OpenWorkspace extends StateAccess {
     };
   }
 
-  /** How many requests may run at once. */
+  /** How many requests are worth preparing at once: the client sends fewer where the platform needs it. */
   concurrency(options: PlatformOptions): number {
-    return options.concurrency ?? this.project.limits.concurrency;
+    return mostAtOnce(options.concurrency ?? this.project.limits.concurrency);
   }
 
   /** A client of the platform. To be closed. With odd fields `kept` it is for showing records, never for acting on them. */
@@ -115,7 +116,7 @@ export class OpenWorkspace extends StateAccess {
       ca,
       baseUrl: this.workspace.baseUrl,
       apiKey: this.workspace.apiKey,
-      concurrency: this.concurrency(options),
+      concurrency: options.concurrency ?? limits.concurrency,
       requestsPerSecond: limits.requestsPerSecond,
       timeoutSeconds: limits.timeoutSeconds,
       maxWaitSeconds: options.maxWait,

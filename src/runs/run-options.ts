@@ -1,3 +1,5 @@
+import type { Concurrency } from '../platform/concurrency-limit.ts';
+
 /** What narrows a run. */
 export interface SelectionOptions {
   /** Addresses; with what they refer to. */
@@ -8,7 +10,7 @@ export interface SelectionOptions {
 /** How the platform is spoken to. */
 export interface PlatformOptions {
   /** Requests at once; `limits.concurrency` where absent. */
-  readonly concurrency?: number;
+  readonly concurrency?: Concurrency;
   /** Seconds: the longest pause that the platform may ask for. */
   readonly maxWait?: number;
 }

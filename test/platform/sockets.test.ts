@@ -46,6 +46,35 @@ describe('over a socket', () => {
   });
 });
 
+describe('a limit that finds itself', () => {
+  it('settles at what a server takes, from more', async () => {
+    let held = 0;
+    const answers: number[] = [];
+    const refused = Promise.withResolvers<void>();
+    const { url } = await listenHttp(async (_request, response) => {
+      if (held >= 8) {
+        answers.push(429);
+        response.writeHead(429).end('{}');
+        refused.resolve();
+        return;
+      }
+      held++;
+      // Answers nobody before it has refused somebody, so fewer than nine at once would never end.
+      await refused.promise;
+      setTimeout(() => {
+        held--;
+        answers.push(200);
+        response.end('{}');
+      }, 5);
+    });
+    const { transport } = openTransport({ baseUrl: url, concurrency: 'auto' });
+    await Promise.all(Array.from({ length: 2000 }, () => transport.send(GET)));
+    const refusals = (some: readonly number[]): number => some.filter((status) => status === 429).length;
+    const settled = answers.slice(answers.length / 2);
+    expect(refusals(settled)).toBeLessThanOrEqual(0.05 * settled.length);
+  });
+});
+
 describe('a connection that is cut', () => {
   const cuts = [
     { reason: 'before the answer', bytes: '' },

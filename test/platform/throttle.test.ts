@@ -1,21 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { limitFor } from '../../src/platform/choose-limit.ts';
+import type { Concurrency } from '../../src/platform/concurrency-limit.ts';
 import { LoadControl } from '../../src/platform/load-control.ts';
 import { PauseTooLong, Throttle } from '../../src/platform/throttle.ts';
 import { TestClock } from './clock.ts';
 
-function throttle(concurrency: number, requestsPerSecond: number | null = null) {
+const TIME = { sort: 'GET', milliseconds: 20 };
+
+function throttle(concurrency: Concurrency, requestsPerSecond: number | null = null) {
   const clock = new TestClock();
   const controller = new AbortController();
+  const limit = limitFor(concurrency);
   const turns = new Throttle({
-    concurrency,
+    limit,
     requestsPerSecond,
     longestPause: 300_000,
     signal: controller.signal,
     now: clock.now,
     wait: clock.wait,
   });
-  return { turns, clock, controller };
+  return { turns, limit, clock, controller };
 }
 
 /** Lets everything that can go on go on. */
@@ -23,34 +28,47 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('the limit', () => {
   it('is halved once by a burst of 429, however many answers bring it', async () => {
-    const { turns } = throttle(16);
-    const bursts = await Promise.all(Array.from({ length: 16 }, () => turns.take(false)));
-    const counted = bursts.map((burst) => turns.refused(burst));
+    const { turns, limit } = throttle(16);
+    const given = await Promise.all(Array.from({ length: 16 }, () => turns.take(false)));
+    const counted = given.map((turn) => turns.refused(turn));
     expect(counted.filter(Boolean)).toHaveLength(1);
-    expect(turns.limit).toBe(8);
+    expect(limit.now).toBe(8);
   });
 
   it('is halved again by the next burst, and never falls below one', async () => {
-    const { turns } = throttle(4);
+    const { turns, limit } = throttle(4);
     const limits: number[] = [];
     for (let round = 0; round < 4; round++) {
       turns.refused(await turns.take(false));
       turns.release();
-      limits.push(turns.limit);
+      limits.push(limit.now);
     }
     expect(limits).toEqual([2, 1, 1, 1]);
   });
 
+  it('found by itself is halved once by timeouts that come together; a chosen one stays', async () => {
+    for (const [concurrency, after] of [
+      ['auto', 8],
+      [16, 16],
+    ] as const) {
+      const { turns, limit } = throttle(concurrency);
+      const given = await Promise.all(Array.from({ length: 16 }, () => turns.take(false)));
+      for (const turn of given) turns.timedOut(turn);
+      expect(limit.now).toBe(after);
+    }
+  });
+
   it('grows back by one in many successes, up to what is allowed', async () => {
-    const { turns } = throttle(4);
-    turns.refused(await turns.take(false));
+    const { turns, limit } = throttle(4);
+    const turn = await turns.take(false);
+    turns.refused(turn);
     turns.release();
     const limits = Array.from({ length: 40 }, () => {
-      turns.succeeded();
-      return turns.limit;
+      turns.succeeded(turn, TIME);
+      return limit.now;
     });
-    expect(limits.filter((limit) => limit === 2)).toHaveLength(9);
-    expect(limits.filter((limit) => limit === 3)).toHaveLength(10);
+    expect(limits.filter((each) => each === 2)).toHaveLength(9);
+    expect(limits.filter((each) => each === 3)).toHaveLength(10);
     expect(limits.at(-1)).toBe(4);
   });
 
@@ -63,13 +81,13 @@ describe('the limit', () => {
         let served = 0;
         await Promise.all(
           results.map(async (result) => {
-            const burst = await turns.take(false);
+            const turn = await turns.take(false);
             running++;
             served++;
             expect(running).toBeLessThanOrEqual(concurrency);
             await Promise.resolve();
-            if (result === 'good') turns.succeeded();
-            if (result === 'refused' && turns.refused(burst)) turns.pause(1000, 429);
+            if (result === 'good') turns.succeeded(turn, TIME);
+            if (result === 'refused' && turns.refused(turn)) turns.pause(1000, 429);
             running--;
             turns.release();
           }),
@@ -106,7 +124,7 @@ describe('a turn', () => {
     await expect(turns.take(false)).rejects.toBeInstanceOf(PauseTooLong);
     turns.release();
     clock.advance(300_001);
-    expect(await turns.take(false)).toBe(0);
+    expect(await turns.take(false)).toMatchObject({ burst: 0 });
   });
 
   it('is refused when the platform has done nothing but refuse for longer than anyone waits', async () => {
@@ -117,8 +135,7 @@ describe('a turn', () => {
       turns.release();
     };
     await refuse();
-    await turns.take(true);
-    turns.succeeded();
+    turns.succeeded(await turns.take(true), TIME);
     turns.release();
     // A success in between begins the count anew.
     await refuse();
@@ -163,12 +180,12 @@ describe('a pause', () => {
     const headers = { 'retry-after': '90' };
     const refusal = { type: 'answer', status: 429, headers, body: Buffer.alloc(0) } as const;
     for (let answer = 0; answer < 4; answer++) {
-      pace.hear(refusal, 0);
+      pace.hear(refusal, { burst: 0, lapse: 0, stamp: 0 }, TIME);
       clock.advance(50);
     }
     expect(notices).toHaveLength(1);
     clock.advance(90_000);
-    pace.hear(refusal, 1);
+    pace.hear(refusal, { burst: 1, lapse: 0, stamp: 0 }, TIME);
     expect(notices).toHaveLength(2);
   });
 });

@@ -95,7 +95,7 @@ const rows: readonly Row[] = [
     text: manifest('PhoneNumber', 'n', 'nickname: N'),
     expected: [
       'manifests/m.yaml:5:1 spec.number missing-field number is missing; it must be text of 1 to 12 characters',
-      'voxform.yaml:7:24 limits.concurrency out-of-range concurrency must be a whole number between 1 and 256, is 0',
+      'voxform.yaml:7:24 limits.concurrency out-of-range concurrency must be "auto" or a whole number between 1 and 256, is 0',
     ],
   },
   {

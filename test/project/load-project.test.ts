@@ -181,7 +181,7 @@ const rows: readonly Row[] = [
     reason: 'limits out of range',
     text: `${PLAIN_PROJECT}limits: { concurrency: 0, timeout_seconds: -1, requests_per_second: 0 }\n`,
     expected: [
-      ':7:24 limits.concurrency out-of-range concurrency must be a whole number between 1 and 256, is 0',
+      ':7:24 limits.concurrency out-of-range concurrency must be "auto" or a whole number between 1 and 256, is 0',
       ':7:44 limits.timeout_seconds out-of-range timeout_seconds must be a number between 0.1 and 3600, is -1',
       ':7:69 limits.requests_per_second out-of-range requests_per_second must be a number between 0.01 and 10000, is 0',
     ],
@@ -271,7 +271,7 @@ describe('a project file that is right', () => {
       manifests: ['manifests/**/*.{yaml,yml,json}'],
       defaultWorkspace: undefined,
       defaults: {},
-      limits: { concurrency: 16, requestsPerSecond: null, timeoutSeconds: 30 },
+      limits: { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 },
       guards: { maxChangedPercent: 50, minResources: 10 },
       windows: [],
       webhooks: [],

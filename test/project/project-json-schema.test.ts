@@ -31,6 +31,7 @@ describe('the JSON Schema of the project file', () => {
   it.each([
     { reason: 'as little as there can be', text: PLAIN_PROJECT },
     { reason: 'everything there can be', text: FULL },
+    { reason: 'a concurrency that finds itself', text: FULL.replace('concurrency: 16', 'concurrency: auto') },
   ])('takes $reason', ({ text }) => {
     expect([validate(parse(text)), validate.errors]).toEqual([true, null]);
   });
@@ -47,6 +48,7 @@ describe('the JSON Schema of the project file', () => {
     { reason: 'a misspelt default', text: FULL.replace('stt_config', 'sst_config') },
     { reason: 'defaults of an unknown kind', text: FULL.replace('PhoneNumber: {', 'Phone: {') },
     { reason: 'no concurrency at all', text: FULL.replace('concurrency: 16', 'concurrency: 0') },
+    { reason: 'a word as concurrency', text: FULL.replace('concurrency: 16', 'concurrency: fast') },
   ])('refuses $reason', ({ text }) => {
     expect(validate(parse(text))).toBe(false);
   });

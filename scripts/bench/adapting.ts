@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Applied, BARE_LOOP, type Capacity, interleaved, runNode, startPlatform } from './processes.ts';
+import type { Row } from './report.ts';
+import { projectText } from './workload.ts';
+
+const LATENCY = 20;
+const MOST_AT_ONCE = 64;
+
+interface Adapting {
+  readonly rounds: number;
+  emit(row: Row): void;
+}
+
+/** A plan with nobody's limits: its time on a platform that keeps up, its manners on those that do not. */
+export async function adapting({ rounds, emit }: Adapting, applied: Applied): Promise<void> {
+  const { agents, project, voxform } = applied;
+  const flags = ['plan', '--quiet', '--detailed-exitcode'];
+  const open = async (capacity?: Capacity) => {
+    const platform = await startPlatform(agents, LATENCY, capacity);
+    writeFileSync(path.join(project, 'voxform.yaml'), projectText(platform.baseUrl));
+    return platform;
+  };
+  const platform = await open();
+  await voxform(flags);
+  const times = await interleaved(rounds, {
+    bare: () => runNode([BARE_LOOP, platform.baseUrl, String(agents), String(MOST_AT_ONCE)]),
+    plan: () => voxform(flags),
+  });
+  await platform.stop();
+  const what = `plan ${agents}, ${LATENCY} ms, default concurrency`;
+  const floor = `loop, ${MOST_AT_ONCE} at once`;
+  emit({ what, floor, floorValue: times.bare, value: times.plan, budget: 1.25 });
+
+  for (const requests of [12, 40]) {
+    const refusing = await open({ requests, beyond: 'refuse' });
+    await voxform(flags);
+    const { settled } = await refusing.figures();
+    await refusing.stop();
+    const share = (100 * settled.refused) / settled.requests;
+    const refused = { what: `${what}: 429 past ${requests} at once`, floor: '', floorValue: undefined };
+    emit({ ...refused, value: share, unit: '%', budget: 5 });
+
+    const slowing = await open({ requests, beyond: 'queue' });
+    await voxform(flags);
+    const { mostAtOnce } = (await slowing.figures()).settled;
+    await slowing.stop();
+    const slowed = { what: `${what}: most at once, slower past ${requests}`, floor: 'best' };
+    emit({ ...slowed, floorValue: requests, value: mostAtOnce, unit: 'requests', budget: 1.5 });
+  }
+}

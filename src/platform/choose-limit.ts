@@ -1,0 +1,53 @@
+import { AdaptiveLimit } from './adaptive-limit.ts';
+import type { Concurrency, ConcurrencyLimit } from './concurrency-limit.ts';
+
+export function limitFor(concurrency: Concurrency): ConcurrencyLimit {
+  return concurrency === 'auto' ? new AdaptiveLimit(busyShare()) : new FixedLimit(concurrency);
+}
+
+/** Gives the share of its time for which this thread has computed since it was last asked. */
+function busyShare(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}
+
+/** Successes between two steps up, at least; a wide-open limit takes one round of requests. */
+const SUCCESSES_PER_STEP = 10;
+
+/** A number that somebody chose: refusals halve it, and answers raise it again one by one. */
+class FixedLimit implements ConcurrencyLimit {
+  readonly #most: number;
+  #now: number;
+  #successes = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.#now = most;
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  stamp(): number {
+    return 0;
+  }
+
+  answered(): void {
+    if (this.#now >= this.#most || ++this.#successes < Math.max(SUCCESSES_PER_STEP, this.#now)) return;
+    this.#successes = 0;
+    this.#now++;
+  }
+
+  refused(): void {
+    this.#successes = 0;
+    this.#now = Math.max(1, Math.floor(this.#now / 2));
+  }
+
+  timedOut(): void {}
+}

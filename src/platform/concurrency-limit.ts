@@ -1,0 +1,28 @@
+/** A number of requests at once, or as many as the platform answers well. */
+export type Concurrency = number | 'auto';
+
+/** How long an answer took. Requests of one sort take equally long where nothing holds them up. */
+export interface AnswerTime {
+  readonly sort: string;
+  readonly milliseconds: number;
+}
+
+/** How many requests may run at once, by what came of those before. */
+export interface ConcurrencyLimit {
+  readonly now: number;
+  /** For a request that makes so many run: to be given back with its answer. */
+  stamp(running: number): number;
+  answered(stamp: number, time: AnswerTime): void;
+  /** The platform refused because of the load; once a burst. */
+  refused(): void;
+  /** No answer came in time; once a burst. */
+  timedOut(): void;
+}
+
+/** Where nobody gives a number. */
+export const MOST_AT_ONCE = 64;
+
+/** Most requests that may ever run at once. */
+export function mostAtOnce(concurrency: Concurrency): number {
+  return concurrency === 'auto' ? MOST_AT_ONCE : concurrency;
+}

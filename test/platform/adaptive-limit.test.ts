@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AdaptiveLimit } from '../../src/platform/adaptive-limit.ts';
+import { MOST_AT_ONCE } from '../../src/platform/concurrency-limit.ts';
+import { type Answer, type SimulatedServer, simulate } from './simulated-server.ts';
+
+const idle = () => 0;
+const twenty = () => 20;
+
+function run(server: SimulatedServer, requests = 8000, seed = 1): Answer[] {
+  return simulate(new AdaptiveLimit(idle), server, { requests, seed });
+}
+
+/** The second half: by then it is settled. */
+function settled(answers: readonly Answer[]): readonly Answer[] {
+  return answers.slice(answers.length / 2);
+}
+
+function highest(answers: readonly Answer[]): number {
+  return Math.max(...answers.map(({ limit }) => limit));
+}
+
+/** Largest share of refusals among any 500 answers in a row. */
+function worstShare(answers: readonly Answer[]): number {
+  let [refused, worst] = [0, 0];
+  for (const [index, { isRefused }] of answers.entries()) {
+    refused += Number(isRefused) - Number(answers[index - 500]?.isRefused ?? false);
+    worst = Math.max(worst, refused / 500);
+  }
+  return worst;
+}
+
+/** Milliseconds for so many answers with the best number of requests at once. */
+function best(answers: number, latency: number, atOnce: number): number {
+  return (answers / atOnce) * latency;
+}
+
+function timeOf(answers: readonly Answer[]): number {
+  return answers.at(-1)?.time ?? Number.NaN;
+}
+
+describe('a limit that finds itself', () => {
+  it('starts at 16 and goes to 64 on a server that keeps up, and no further', () => {
+    const answers = run({ latency: twenty, noise: 0.1 }, 10_000);
+    expect(answers[0]?.limit).toBe(16);
+    expect(answers.slice(0, 1000).at(-1)?.limit).toBe(MOST_AT_ONCE);
+    expect(highest(answers)).toBe(MOST_AT_ONCE);
+    expect(timeOf(answers)).toBeLessThan(1.15 * best(10_000, 20, MOST_AT_ONCE));
+  });
+
+  it.each([0, 0.3])('changes nothing in a run of 20 requests, noise %d', (noise) => {
+    expect(run({ latency: twenty, noise }, 20).map(({ limit }) => limit)).toEqual(Array(20).fill(16));
+  });
+
+  const refusing = [1, 2, 4, 12, 16, 20, 40, 50, 63, 64, 100].flatMap((k) =>
+    [0, 0.3, 0.6].map((noise) => ({ k, noise })),
+  );
+  it.each(refusing)('is seldom refused past $k at once, noise $noise', ({ k, noise }) => {
+    const server = { latency: twenty, noise, refusesPast: () => k };
+    for (const seed of [1, 2, 3]) {
+      const answers = settled(run(server, 8000, seed));
+      expect(worstShare(answers)).toBeLessThanOrEqual(0.05);
+      const mean = answers.reduce((sum, { limit }) => sum + limit, 0) / answers.length;
+      expect(mean).toBeGreaterThan(0.7 * Math.min(k, MOST_AT_ONCE));
+    }
+  });
+
+  const slowing = [2, 3, 4, 8, 11, 12, 16, 20, 30, 40].flatMap((k) =>
+    [0, 0.2, 0.4].map((noise) => ({ k, noise })),
+  );
+  it.each(slowing)('stays near $k where more at once only wait, noise $noise', ({ k, noise }) => {
+    for (const seed of [1, 2, 3]) {
+      const answers = run({ latency: twenty, noise, worksAt: () => k }, 8000, seed);
+      expect(highest(settled(answers))).toBeLessThanOrEqual(1.5 * k);
+      if (k >= 16) expect(highest(answers)).toBeLessThanOrEqual(1.5 * k);
+      expect(timeOf(answers)).toBeLessThan(1.25 * best(8000, 20, k) * Math.exp(noise ** 2 / 2));
+    }
+  });
+
+  it('holds both for any server, seed and latency', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 48 }),
+        fc.integer({ min: 1, max: 3000 }),
+        fc.double({ min: 0, max: 0.4, noNaN: true }),
+        fc.integer(),
+        (k, latency, noise, seed) => {
+          const common = { latency: () => latency, noise };
+          const slowed = run({ ...common, worksAt: () => k }, 8000, seed);
+          expect(highest(settled(slowed))).toBeLessThanOrEqual(1.5 * k);
+          const refused = run({ ...common, refusesPast: () => k }, 8000, seed);
+          expect(worstShare(settled(refused))).toBeLessThanOrEqual(0.05);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('a server that changes', () => {
+  const changes = (time: number): number => (time < 4000 ? 40 : time < 10_000 ? 8 : 50);
+  const at = (answers: readonly Answer[], from: number, to: number) =>
+    answers.filter(({ time }) => time >= from && time < to);
+
+  it('that works at fewer, then at more, is followed', () => {
+    const answers = run({ latency: twenty, noise: 0.1, worksAt: changes }, 24_000);
+    expect(highest(at(answers, 0, 4000))).toBeLessThanOrEqual(60);
+    expect(highest(at(answers, 7500, 10_000))).toBeLessThanOrEqual(12);
+    const later = at(answers, 14_500, 20_000);
+    expect(later.length).toBeGreaterThan(1000);
+    expect(Math.min(...later.map(({ limit }) => limit))).toBeGreaterThanOrEqual(32);
+  });
+
+  it('that refuses past fewer, then past more, is followed', () => {
+    const answers = run({ latency: twenty, noise: 0.1, refusesPast: changes }, 24_000);
+    const few = at(answers, 7500, 10_000);
+    expect(worstShare(few)).toBeLessThanOrEqual(0.05);
+    expect(highest(few)).toBeLessThanOrEqual(10);
+    expect(answers.at(-1)?.limit).toBeGreaterThanOrEqual(32);
+  });
+
+  it('from refusing to slowing and back is followed', () => {
+    const refuses = (time: number): boolean => time % 12_000 < 6000;
+    const server: SimulatedServer = {
+      latency: twenty,
+      noise: 0.1,
+      refusesPast: (time) => (refuses(time) ? 20 : 1000),
+      worksAt: (time) => (refuses(time) ? 1000 : 20),
+    };
+    const answers = run(server, 24_000);
+    expect(highest(answers)).toBeLessThanOrEqual(30);
+    expect(worstShare(answers)).toBeLessThanOrEqual(0.05);
+    expect(timeOf(answers)).toBeLessThan(1.25 * best(24_000, 20, 20));
+  });
+
+  it('whose capacity shrinks slowly is followed', () => {
+    const worksAt = (time: number): number => Math.max(10, 40 - Math.floor(time / 200));
+    expect(highest(run({ latency: twenty, noise: 0.1, worksAt }, 12_000).slice(-2000))).toBeLessThanOrEqual(
+      15,
+    );
+  });
+
+  it('which only becomes farther away loses no request at once for long', () => {
+    const answers = run({ latency: (time) => (time < 1500 ? 20 : 60), noise: 0.2 }, 12_000);
+    expect(answers.slice(-6000).filter(({ limit }) => limit >= 51)).toHaveLength(6000);
+  });
+});
+
+describe('what an answer shows', () => {
+  it('is compared with its own sort: slow lists beside quick reads hold nothing back', () => {
+    const answers = run({ latency: twenty, noise: 0.2, slowSort: 20 }, 8000);
+    expect(settled(answers).filter(({ limit }) => limit >= 51).length).toBeGreaterThan(3900);
+  });
+
+  it('is not that the platform is slow where our own thread takes the time', () => {
+    let busy = 1;
+    const limit = new AdaptiveLimit(() => busy);
+    // Each answer takes our only thread half a millisecond, however many wait for it.
+    const own = simulate(limit, { latency: () => 0.5, worksAt: () => 1 }, { requests: 8000 });
+    expect(new Set(own.map((answer) => answer.limit))).toEqual(new Set([16, 20]));
+    busy = 0.1;
+    simulate(limit, { latency: twenty, noise: 0.1 }, { requests: 4000 });
+    expect(limit.now).toBeGreaterThanOrEqual(51);
+  });
+
+  it('counts only where the request filled the limit', () => {
+    const limit = new AdaptiveLimit(idle);
+    for (let count = 0; count < 5000; count++) {
+      limit.answered(limit.stamp(1 + (count % 15)), { sort: 'GET', milliseconds: 20 });
+    }
+    expect(limit.now).toBe(16);
+  });
+
+  it('is halved by refusals and by timeouts, down to one, and rises again', () => {
+    for (const fail of ['refused', 'timedOut'] as const) {
+      const limit = new AdaptiveLimit(idle);
+      const limits = Array.from({ length: 6 }, () => {
+        limit[fail]();
+        return limit.now;
+      });
+      expect(limits).toEqual([8, 4, 2, 1, 1, 1]);
+      simulate(limit, { latency: twenty }, { requests: 4000 });
+      expect(limit.now).toBeGreaterThanOrEqual(16);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import type { ConcurrencyLimit } from '../../src/platform/concurrency-limit.ts';
+
+/** What a server is like, by the time since the start in milliseconds. */
+export interface SimulatedServer {
+  /** Milliseconds that a request takes alone. */
+  latency(time: number): number;
+  /** Requests that it works at together; others wait in line. */
+  worksAt?(time: number): number;
+  /** Requests that it has at once; others are refused. */
+  refusesPast?(time: number): number;
+  /** Standard deviation of the logarithm of a latency. */
+  readonly noise?: number;
+  /** Requests of two sorts, where the second takes so many times as long. */
+  readonly slowSort?: number;
+}
+
+export interface Answer {
+  readonly time: number;
+  readonly isRefused: boolean;
+  /** Requests that might run at once when it came. */
+  readonly limit: number;
+}
+
+interface Running {
+  readonly end: number;
+  readonly start: number;
+  readonly stamp: number;
+  readonly burst: number;
+  readonly sort: string;
+  readonly isRefused: boolean;
+}
+
+/**
+ * A client with so many requests, all ready at once, that holds the limit against a server: a clock of its own, event by event.
+ * As the transport does, it counts one refusal a burst, pauses after it and sends again what was refused.
+ */
+export function simulate(
+  limit: ConcurrencyLimit,
+  server: SimulatedServer,
+  { requests, seed = 1 }: { readonly requests: number; readonly seed?: number },
+): Answer[] {
+  const random = randomFrom(seed);
+  const answers: Answer[] = [];
+  const running: Running[] = [];
+  let lines: number[] = [];
+  let left = requests;
+  let time = 0;
+  let pausedUntil = 0;
+  let burst = 0;
+  let refusals = 0;
+
+  const start = (): void => {
+    left--;
+    const held = running.filter(({ isRefused }) => !isRefused).length;
+    const isRefused = held >= (server.refusesPast?.(time) ?? Number.POSITIVE_INFINITY);
+    const isSlow = server.slowSort !== undefined && random() < 0.5;
+    const noise = Math.exp((server.noise ?? 0) * normal(random));
+    const work = server.latency(time) * noise * (isSlow ? (server.slowSort ?? 1) : 1);
+    lines = lines.filter((free) => free > time).sort((a, b) => a - b);
+    const atOnce = server.worksAt?.(time) ?? Number.POSITIVE_INFINITY;
+    const begin = lines.length < atOnce ? time : (lines[lines.length - atOnce] ?? time);
+    if (!isRefused) lines.push(begin + work);
+    const end = isRefused ? time + server.latency(time) / 4 : begin + work;
+    const stamp = limit.stamp(running.length + 1);
+    running.push({ start: time, end, stamp, burst, sort: isSlow ? 'slow' : 'quick', isRefused });
+  };
+
+  while (left > 0 || running.length > 0) {
+    while (left > 0 && running.length < limit.now && time >= pausedUntil) start();
+    const next = running.reduce<Running | undefined>(
+      (first, each) => (first === undefined || each.end < first.end ? each : first),
+      undefined,
+    );
+    const canStart = left > 0 && running.length < limit.now;
+    if (next === undefined || (canStart && pausedUntil < next.end)) {
+      time = pausedUntil;
+      continue;
+    }
+    time = next.end;
+    running.splice(running.indexOf(next), 1);
+    answers.push({ time, isRefused: next.isRefused, limit: limit.now });
+    if (!next.isRefused) {
+      refusals = 0;
+      limit.answered(next.stamp, { sort: next.sort, milliseconds: time - next.start });
+      continue;
+    }
+    left++;
+    if (next.burst !== burst) continue;
+    burst++;
+    limit.refused();
+    pausedUntil = time + 250 * 2 ** refusals++ * (1 + random());
+  }
+  return answers;
+}
+
+/** Mulberry32: numbers from 0 to 1 that a seed repeats. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function normal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
