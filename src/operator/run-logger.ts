@@ -59,7 +59,7 @@ export class RunLogger implements RunObserver {
       const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
       this.#say('warning', `cannot fetch the source${stays}: ${message}`, { event: 'fetch-failed' });
     }
-    if (gone.length > 0 && problem.length === 0)
+    if (gone > 0 && problem.length === 0)
       this.#say('info', 'the source can be fetched again', { event: 'fetched' });
     if (commit === undefined || commit === this.#commit) return;
     this.#commit = commit;
@@ -78,7 +78,7 @@ export class RunLogger implements RunObserver {
         problems: lines.length,
       });
     }
-    if (gone.length > 0 && invalid === undefined)
+    if (gone > 0 && invalid === undefined)
       this.#say('info', 'the manifests are valid again', { event: 'valid' });
     const texts = warnings.map((each) => `${placeOf(each)}  ${each.message}`);
     for (const text of this.#said.news('warning', texts).added)
@@ -115,7 +115,7 @@ export class RunLogger implements RunObserver {
     );
     const open = drift.filter(({ address }) => !mended.has(address));
     this.#said.news('drift', open.map(keyOfDrift));
-    if (gone.length > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
+    if (gone > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
   }
 
   #held(report: RunReport): void {
@@ -173,7 +173,7 @@ export class RunLogger implements RunObserver {
       this.#say('warning', message, { event: 'by-hand', address, action });
     }
     const found = this.#said.news('missing', [...lost.values()]);
-    if (found.gone.length > 0 && missing.length === 0)
+    if (found.gone > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
     const warnings = wordedWarnings(plan?.warnings ?? [], workspaceFlag).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,

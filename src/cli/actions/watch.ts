@@ -7,6 +7,7 @@ import type { Listener } from '../../operator/health/listener.ts';
 import type { Metrics } from '../../operator/health/metrics.ts';
 import type { InputFiles } from '../../operator/load-version.ts';
 import { messageOf } from '../../operator/messages.ts';
+import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { notifiedDriftIn } from '../../operator/notifications/notified-drift.ts';
 import { Notifier } from '../../operator/notifications/notifier.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
@@ -52,10 +53,10 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   await log.begin(terminal.isWatched ? 'text' : 'json');
 
   const metrics = address && (await import('../../operator/health/metrics.ts')).createMetrics(VERSION);
+  const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
   const notifier = new Notifier({
     log,
-    clock: systemClock,
-    random: Math.random,
+    deliveries,
     redact: (text) => redactor.redact(text),
     onResult: (result) => metrics?.notification(result),
     memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
@@ -95,7 +96,7 @@ export async function watch(context: Context, flags: WatchFlags): Promise<number
   });
   try {
     const isClean = await watch.untilStopped();
-    await notifier.flush(Math.max(0, endsAt - systemClock.now()));
+    await deliveries.flush(Math.max(0, endsAt - systemClock.now()));
     log.entry(
       isClean ? 'info' : 'warning',
       isClean ? 'stopped' : 'stopped before all requests in flight finished',

@@ -14,7 +14,8 @@ interface Delivery {
   readonly shown: string;
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly body: string;
-  onDelivered(): void;
+  /** Told what became of it; `problem` says why it was not delivered, and names no secret. */
+  onResult(result: DeliveryResult, problem: string): void;
   /** How the receiver is reached. */
   readonly network: Pick<TransportOptions, 'proxy' | 'ca'>;
 }
@@ -22,8 +23,6 @@ interface Delivery {
 interface DeliveriesOptions {
   readonly clock: Clock;
   random(): number;
-  /** Told what became of each; `problem` says why one was not delivered, and names no secret. */
-  onResult(result: DeliveryResult, delivery: Delivery, problem: string): void;
 }
 
 /** Waiting for one receiver; what comes when there are as many is left out. */
@@ -55,7 +54,7 @@ export class Deliveries {
       const work = this.#deliver(receiver).finally(() => this.#underWay.delete(work));
       this.#underWay.add(work);
     } else if (waiting.length < MOST_WAITING) waiting.push(delivery);
-    else this.#options.onResult('dropped', delivery, 'too many notifications pending for this receiver');
+    else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 
   /** Waits until everything is delivered, but no longer than that many milliseconds; then gives the rest up. */
@@ -73,7 +72,7 @@ export class Deliveries {
     const waiting = this.#waiting.get(receiver) ?? [];
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       const problem = await this.#send(next);
-      this.#options.onResult(problem === undefined ? 'delivered' : 'failed', next, problem ?? '');
+      next.onResult(problem === undefined ? 'delivered' : 'failed', problem ?? '');
       waiting.shift();
     }
     this.#waiting.delete(receiver);

@@ -14,7 +14,7 @@ import {
   troubleOf,
 } from '../messages.ts';
 import { doneIn, type RunReport } from '../run-report.ts';
-import { RepeatFilter } from '../watch-log.ts';
+import { RepeatFilter, type SaidBefore } from '../watch-log.ts';
 import { withoutMentions } from './without-mentions.ts';
 
 /** An event that a webhook may be notified of. */
@@ -35,20 +35,34 @@ interface NotificationEventsOptions {
   readonly changes?: boolean;
   /** The drift of a workspace that an earlier watch reported. */
   readonly told?: ((workspaceId: string) => NotifiedDrift) | undefined;
+  /** What others before it reported. */
+  readonly remembered?: RememberedEvents | undefined;
+}
+
+/** What was reported and still stands, as plain data. */
+export interface RememberedEvents {
+  readonly said: SaidBefore;
+  readonly drifted?: NotifiedDrift | undefined;
 }
 
 /** Turns run reports into notification events; an unchanged condition gives one event. */
 export class NotificationEvents {
-  readonly #said = new RepeatFilter();
+  readonly #said: RepeatFilter;
   readonly #hearsDrift: boolean;
   readonly #hearsChanges: boolean;
   readonly #told: (workspaceId: string) => NotifiedDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
-  constructor({ drift, changes = true, told = () => ({}) }: NotificationEventsOptions) {
+  constructor({ drift, changes = true, told = () => ({}), remembered }: NotificationEventsOptions) {
+    this.#said = new RepeatFilter(remembered?.said);
+    this.#drifted = remembered?.drifted && new Map(Object.entries(remembered.drifted));
     this.#hearsDrift = drift;
     this.#hearsChanges = changes;
     this.#told = told;
+  }
+
+  get remembered(): RememberedEvents {
+    return { said: this.#said.said, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
   }
 
   in(report: RunReport): readonly NotificationEvent[] {

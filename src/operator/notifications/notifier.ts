@@ -1,51 +1,46 @@
-import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 import type { RunObserver, RunReport } from '../run-report.ts';
 import { RepeatFilter, type WatchLog } from '../watch-log.ts';
-import { Deliveries } from './deliveries.ts';
-import { bodyOf, NotificationEvents } from './notification-events.ts';
+import type { Deliveries } from './deliveries.ts';
+import { bodyOf, NotificationEvents, type RememberedEvents } from './notification-events.ts';
 import type { NotifiedDriftStore } from './notified-drift.ts';
 
 interface NotifierOptions {
   readonly log: WatchLog;
-  readonly clock: Clock;
-  random(): number;
+  readonly deliveries: Deliveries;
   /** Strikes out secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
   /** What outlasts the watch; nothing does where absent. */
   readonly memory?: NotifiedDriftStore | undefined;
+  /** What notifiers of the same workspace before it told. */
+  readonly remembered?: RememberedNotifications | undefined;
 }
+
+/** By what a receiver hears, what it was told. */
+export type RememberedNotifications = Readonly<Record<'both' | 'drift' | 'changes', RememberedEvents>>;
 
 /** Tells the webhooks of the project what happens. */
 export class Notifier implements RunObserver {
   readonly #options: NotifierOptions;
-  readonly #events: {
-    readonly both: NotificationEvents;
-    readonly drift: NotificationEvents;
-    readonly changes: NotificationEvents;
-  };
+  readonly #events: Readonly<Record<keyof RememberedNotifications, NotificationEvents>>;
   readonly #said = new RepeatFilter();
-  readonly #deliveries: Deliveries;
 
   constructor(options: NotifierOptions) {
-    const { clock, random, log } = options;
+    const { memory, remembered } = options;
+    const told = memory?.read;
     this.#options = options;
     this.#events = {
-      both: new NotificationEvents({ drift: true, told: options.memory?.read }),
-      drift: new NotificationEvents({ drift: true, changes: false, told: options.memory?.read }),
-      changes: new NotificationEvents({ drift: false }),
+      both: new NotificationEvents({ drift: true, told, remembered: remembered?.both }),
+      drift: new NotificationEvents({ drift: true, changes: false, told, remembered: remembered?.drift }),
+      changes: new NotificationEvents({ drift: false, remembered: remembered?.changes }),
     };
-    this.#deliveries = new Deliveries({
-      clock,
-      random,
-      onResult: (result, { shown, onDelivered }, problem) => {
-        options.onResult(result);
-        if (result === 'delivered') onDelivered();
-        if (result === 'delivered') log.entry('debug', `notified ${shown}`, { event: 'notified' });
-        else log.entry('warning', `notification to ${shown} failed: ${problem}`, { event: 'not-notified' });
-      },
-    });
+  }
+
+  /** For the next notifier of the workspace. */
+  get remembered(): RememberedNotifications {
+    const { both, drift, changes } = this.#events;
+    return { both: both.remembered, drift: drift.remembered, changes: changes.remembered };
   }
 
   finished(report: RunReport): void {
@@ -63,16 +58,16 @@ export class Notifier implements RunObserver {
         const redact = (text: string): string => this.#options.redact(text);
         const body = redact(JSON.stringify(bodyOf(event, template, redact)));
         const { told } = event;
-        const onDelivered = (): void => {
-          if (told !== undefined && workspace !== undefined) this.#options.memory?.write(workspace.id, told);
+        const onResult = (result: DeliveryResult, problem: string): void => {
+          const { log, memory } = this.#options;
+          this.#options.onResult(result);
+          const isDelivered = result === 'delivered';
+          if (isDelivered && told !== undefined && workspace !== undefined) memory?.write(workspace.id, told);
+          if (isDelivered) log.entry('debug', `notified ${shown}`, { event: 'notified' });
+          else log.entry('warning', `notification to ${shown} failed: ${problem}`, { event: 'not-notified' });
         };
-        this.#deliveries.add({ url, shown, header, body, network, onDelivered });
+        this.#options.deliveries.add({ url, shown, header, body, network, onResult });
       }
     }
-  }
-
-  /** Delivers what is left, for at most that many milliseconds. */
-  flush(milliseconds: number): Promise<void> {
-    return this.#deliveries.flush(milliseconds);
   }
 }

@@ -2,16 +2,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { notifiedDriftIn } from '../../../src/operator/notifications/notified-drift.ts';
+import type { RememberedNotifications } from '../../../src/operator/notifications/notifier.ts';
 import { temporaryFolder } from '../../cli/voxform-process.ts';
 import { drift, failed, notifierTo, receiver } from './receiver.ts';
 
 describe('webhooks over real sockets', () => {
   it('are retried until delivered, in order, with their header', async () => {
     using hook = await receiver(503, 429, 200);
-    const { notifier, results, tell } = notifierTo(hook.url);
+    const { flush, results, tell } = notifierTo(hook.url);
     tell(drift);
     tell({ ...failed, error: new Error('hunter2') });
-    await notifier.flush(30_000);
+    await flush();
     expect(results).toEqual(['delivered', 'delivered']);
     const [first, second, third, fourth] = hook.bodies;
     expect([first?.text, first?.header]).toEqual([second?.text, 'open sesame']);
@@ -23,9 +24,9 @@ describe('webhooks over real sockets', () => {
     await using folder = await temporaryFolder();
     using hook = await receiver(400, 200);
     for (const report of [drift, drift, drift, {}, {}]) {
-      const { notifier, tell } = notifierTo(hook.url, { memory: notifiedDriftIn(folder.root) });
+      const { flush, tell } = notifierTo(hook.url, { memory: notifiedDriftIn(folder.root) });
       tell(report);
-      await notifier.flush(30_000);
+      await flush();
     }
     const texts = hook.bodies.map(({ text }) => (JSON.parse(text) as { readonly text: string }).text);
     const [name, ended] = [
@@ -35,15 +36,28 @@ describe('webhooks over real sockets', () => {
     expect(texts).toEqual([name, name, ended]);
   });
 
+  it('go on where another notifier of the workspace ended, by what it remembers', async () => {
+    using hook = await receiver(200);
+    let remembered: RememberedNotifications | undefined;
+    for (const report of [failed, failed, drift, drift, {}, failed]) {
+      const { notifier, flush, tell } = notifierTo(hook.url, { remembered });
+      tell(report);
+      await flush();
+      remembered = JSON.parse(JSON.stringify(notifier.remembered));
+    }
+    const events = hook.bodies.map(({ text }) => (JSON.parse(text) as { readonly event: string }).event);
+    expect(events).toEqual(['failure', 'drift', 'drift', 'failure']);
+  });
+
   it.each([
     ['gives up what is refused for good', [400], 1, /status 400$/],
     ['gives up after five tries', [500], 5, /status 500 \(after 5 attempts\)$/],
     ['follows no redirect', [302], 1, /status 302$/],
   ] as const)('%s, and names the server alone', async (_, statuses, tries, message) => {
     using hook = await receiver(...statuses);
-    const { notifier, results, log, tell } = notifierTo(hook.url);
+    const { flush, results, log, tell } = notifierTo(hook.url);
     tell(drift);
-    await notifier.flush(30_000);
+    await flush();
     expect([results, hook.bodies.length]).toEqual([['failed'], tries]);
     expect(log.at(-1)).toMatch(message);
     expect(log.join()).not.toContain('s3cretpath');
@@ -52,12 +66,12 @@ describe('webhooks over real sockets', () => {
   it('leaves out what would pile up, and ends in time', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const { notifier, results, tell } = notifierTo(
+    const { flush, results, tell } = notifierTo(
       `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
     );
     for (let number = 0; number < 40; number++) tell({ ...failed, error: new Error(String(number)) });
     expect(results).toEqual(Array(8).fill('dropped'));
-    await notifier.flush(0);
+    await flush(0);
     expect(results.filter((result) => result === 'failed')).toHaveLength(32);
     silent.closeAllConnections();
     silent.close();

@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../../../src/operator/clock.ts';
+import { Deliveries } from '../../../src/operator/notifications/deliveries.ts';
 import type { NotifiedDriftStore } from '../../../src/operator/notifications/notified-drift.ts';
-import { Notifier } from '../../../src/operator/notifications/notifier.ts';
+import { Notifier, type RememberedNotifications } from '../../../src/operator/notifications/notifier.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import type { JsonObject } from '../../../src/values/json.ts';
@@ -34,24 +35,29 @@ export async function receiver(...statuses: readonly number[]) {
 
 interface Telling {
   readonly memory?: NotifiedDriftStore;
+  readonly remembered?: RememberedNotifications | undefined;
   readonly template?: JsonObject;
   readonly secret?: string;
 }
 
-export function notifierTo(url: string, { memory, template, secret = 'hunter2' }: Telling = {}) {
+export function notifierTo(url: string, { memory, remembered, template, secret = 'hunter2' }: Telling = {}) {
   const results: string[] = [];
   const log: string[] = [];
-  const notifier = new Notifier({
+  const deliveries = new Deliveries({
     // Pauses are no part of what is tested.
     clock: {
       ...systemClock,
       after: (milliseconds, act) => systemClock.after(milliseconds > 20_000 ? milliseconds : 0, act),
     },
     random: () => 0,
+  });
+  const notifier = new Notifier({
+    deliveries,
     log: { entry: (level, message) => log.push(`${level} ${message}`) },
     redact: (text) => text.replaceAll(secret, '(secret)'),
     onResult: (result) => results.push(result),
     memory,
+    remembered,
   });
   const header = { name: 'X-Token', value: new Secret('TOKEN', 'open sesame') };
   const target = {
@@ -65,6 +71,7 @@ export function notifierTo(url: string, { memory, template, secret = 'hunter2' }
   const notify = { receivers: [target], problems: [] };
   return {
     notifier,
+    flush: (milliseconds = 30_000) => deliveries.flush(milliseconds),
     results,
     log,
     tell: (report: Partial<RunReport>) => notifier.finished(sampleReport({ notify, ...report })),

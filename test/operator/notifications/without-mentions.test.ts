@@ -28,15 +28,15 @@ describe('webhooks', () => {
     ],
   ])('mention nobody in a text for people: %s', async (_, written, sent) => {
     using hook = await receiver(200);
-    const { notifier, tell } = notifierTo(hook.url);
+    const { flush, tell } = notifierTo(hook.url);
     const templated = notifierTo(hook.url, {
       template: { content: 'Oh: {{error}}', only: '{{error}}', fixed: '@here' },
     });
     const error = new Error(written);
     tell({ ...failed, error });
-    await notifier.flush(30_000);
+    await flush();
     templated.tell({ ...failed, error });
-    await templated.notifier.flush(30_000);
+    await templated.flush();
     const [plain, filled] = hook.bodies.map(({ text }) => JSON.parse(text) as Record<string, string>);
     expect(plain?.text).toBe(`voxform staging: failure\n${sent}`);
     expect(plain?.error).toBe(written);
@@ -45,12 +45,12 @@ describe('webhooks', () => {
 
   it('strike out a secret that looks like a mention', async () => {
     using hook = await receiver(200);
-    const { notifier, tell } = notifierTo(hook.url, {
+    const { flush, tell } = notifierTo(hook.url, {
       template: { a: '{{text}}' },
       secret: '<@here>hunter',
     });
     tell({ ...failed, error: new Error('key <@here>hunter refused') });
-    await notifier.flush(30_000);
+    await flush();
     expect(hook.bodies[0]?.text).toBe('{"a":"voxform staging: failure\\nkey (secret) refused"}');
   });
 });

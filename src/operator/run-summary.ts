@@ -1,0 +1,54 @@
+import type { JsonObject } from '../values/json.ts';
+import { countsOf } from './health/metrics.ts';
+import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
+import type { RunReport } from './run-report.ts';
+
+/**
+ * A run as plain data. It names no secret where the report names none.
+ * @param most of each list: the rest of a long one is not told.
+ */
+export function runSummary(report: RunReport, most = Number.POSITIVE_INFINITY): JsonObject {
+  const {
+    number,
+    result,
+    triggers,
+    startedAt,
+    seconds,
+    error,
+    invalid,
+    fetchProblem,
+    drift,
+    missing,
+    hold,
+    applied,
+    workspaceFlag = '',
+  } = report;
+  return {
+    number,
+    result,
+    triggers: [...triggers],
+    started_at: startedAt.toISOString(),
+    seconds: Math.round(seconds * 1000) / 1000,
+    manifests_valid: invalid === undefined,
+    problems: invalid === undefined ? [] : invalidLines(invalid).slice(0, most),
+    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, workspaceFlag),
+    error: error === undefined ? null : messageOf(error, workspaceFlag),
+    resources:
+      report.plan === undefined
+        ? {}
+        : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
+    drift: drift.slice(0, most).map(({ address, fields }) => ({ address, fields: [...fields] })),
+    missing: missing.slice(0, most).map(({ address, id, since }) => ({
+      address,
+      id,
+      since: since ?? startedAt.toISOString(),
+    })),
+    held:
+      hold === undefined
+        ? null
+        : { why: hold.why, message: holdMessage(hold, planWords(report), workspaceFlag) },
+    applied: applied
+      .slice(0, most)
+      .map(({ address, action, result: { status } }) => ({ address, action, result: status })),
+  };
+}
