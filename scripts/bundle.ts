@@ -84,7 +84,11 @@ const together: readonly { readonly name: string; readonly sources: readonly str
   { name: 'report', sources: ['output/formats/text.ts'] },
 ];
 
+/** The thread's own file: what the command shares with it is loaded without it. */
+const THREAD = 'src/manifests/parse-worker.ts';
+
 function chunkOf(id: string, chunking: ChunkingContext): string | null {
+  if (id === path.join(root, THREAD) || id === '\0node:worker_threads') return null;
   const found = together.find(({ sources }) => sources.every((source) => isLoadedWith(source, id, chunking)));
   return found?.name ?? null;
 }
@@ -93,8 +97,7 @@ const bundle = await rolldown({
   cwd: root,
   input: {
     ...Object.fromEntries(['main', 'library', ...parts].map((part) => [part, `src/${part}.ts`])),
-    // A thread begins with a file of its own.
-    'parse-worker': 'src/manifests/parse-worker.ts',
+    'parse-worker': THREAD,
   },
   platform: 'node',
   plugins: [onlyUsedMembers],

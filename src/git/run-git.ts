@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-
 /** Of a process. */
 export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +31,7 @@ export async function runGit(
   args: readonly string[],
   { env, cwd, input, signal }: GitCall,
 ): Promise<GitResult> {
+  const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
   const child = spawn('git', args, { env, cwd, stdio: 'pipe', detached: true, windowsHide: true });
   const kill = (): void => killGroup(child.pid);

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { type ParsedFile, parseDocuments } from './parse-documents.ts';
 
 /** Texts that a thread is sent. */
@@ -99,6 +99,8 @@ export class ParseBeside {
   #start(): void {
     this.#mayStart = false;
     try {
+      // Not loaded before there is something to parse in a thread.
+      const { Worker } = process.getBuiltinModule('node:worker_threads');
       const limits = { maxYoungGenerationSizeMb: YOUNG };
       const worker = new Worker(THREAD, { env: {}, execArgv: [], resourceLimits: limits });
       worker.on('message', (answer: ParseAnswer) => this.#answers.push(answer));

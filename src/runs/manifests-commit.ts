@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-
 /** Milliseconds: a run waits for the answer with the lock taken. */
 const PATIENCE = 5_000;
 
@@ -19,7 +17,8 @@ interface GitAnswer {
   readonly stdout: string;
 }
 
-function git(folder: string, args: readonly string[]): Promise<GitAnswer> {
+async function git(folder: string, args: readonly string[]): Promise<GitAnswer> {
+  const { execFile } = await import('node:child_process');
   return new Promise((resolve) => {
     const all = ['--no-optional-locks', '-C', folder, ...args];
     execFile('git', all, { timeout: PATIENCE }, (error, stdout) =>

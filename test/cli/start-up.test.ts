@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder, voxform } from './voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from './workspace.ts';
 
 /** What makes a process slow to start: parsers, checkers, the network, servers. */
@@ -48,19 +47,23 @@ describe('a command', () => {
     expect(scripts.length).toBeLessThanOrEqual(files);
   });
 
-  it('asks Node for no part of itself that help has no use for', async () => {
-    await using folder = await temporaryFolder({
+  it.each([
+    { args: ['--help'], heavy: ['internal/fs/promises', 'internal/readline/interface', 'http'] },
+    { args: ['plan', '--quiet'], heavy: ['internal/readline/promises', 'stream/web'] },
+  ])('asks Node for no part of itself that $args.0 has no use for', async ({ args, heavy: own }) => {
+    await using workspace = await testWorkspace({
+      'manifests/a.yaml': agentManifest('day'),
       'note-parts.mjs': `
         process.on('exit', () => process.stderr.write(process.moduleLoadList.join('\\n')));`,
     });
-    const preload = path.join(folder.root, 'note-parts.mjs');
-    const { stderr } = await voxform(['--help'], {
-      cwd: folder.root,
+    await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
+    const preload = path.join(workspace.folder.root, 'note-parts.mjs');
+    const { stderr } = await workspace.start(args, {
       env: { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` },
-    });
+    }).ended;
     const parts = stderr.split('\n').flatMap((line) => /^NativeModule (.+)$/.exec(line)?.[1] ?? []);
     expect(parts).toContain('fs');
-    const heavy = ['child_process', 'worker_threads', 'internal/fs/promises', 'internal/readline/interface'];
+    const heavy = ['child_process', 'worker_threads', ...own];
     expect(heavy.filter((name) => parts.includes(name))).toEqual([]);
   });
 
